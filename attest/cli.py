@@ -1,0 +1,283 @@
+"""The one door: ``attest fit|validate|test DATA=… MODEL=… [--any.option=…]``.
+
+``fit`` trains, gathers the evidence on the test split with the best checkpoint, sums up and reports; the same command takes
+an unfinished run up where it stopped. Everything is configured as LightningCLI configures it, with choices (``DATA=sst``)
+as shorthand for shipped configuration files.
+"""
+
+import logging
+import os
+import secrets
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+import wandb
+import yaml
+from jsonargparse import Namespace
+from lightning_utilities.core.rank_zero import rank_zero_only
+from pytorch_lightning import LightningDataModule, LightningModule, Trainer
+from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
+from pytorch_lightning.loggers import WandbLogger
+from pytorch_lightning.utilities.exceptions import SIGTERMException
+
+from attest.choices import choice_files, expand
+from attest.errors import AttestError
+from attest.naming import RunSettings, run_path
+from attest.readable import readable_parser_error
+from attest.report import summarise_run, write_report
+from attest.run_folder import RunFolder, read_json, write_json, write_text
+from attest.versions import environment
+from callbacks import Evidence
+from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
+from callbacks.curves import Curves
+
+LINKS = ("vocab_size", "num_classes", "positive_weight")
+"""What the model learns from the data."""
+STOPPED_BY_SIGTERM = 143
+
+
+class Parser(LightningArgumentParser):
+    """Says in one sentence what was wrong with a configuration."""
+
+    def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
+        raise AttestError(readable_parser_error(message, self))
+
+
+class AttestCLI(LightningCLI):
+    """LightningCLI with run folders: named by the configuration, resumable, never done twice."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        super().__init__(
+            LightningModule,
+            LightningDataModule,
+            subclass_mode_model=True,
+            subclass_mode_data=True,
+            save_config_callback=None,
+            trainer_defaults={"inference_mode": False, "use_distributed_sampler": False},
+            seed_everything_default=0,
+            parser_class=Parser,
+            parser_kwargs={"prog": "attest", "description": __doc__},
+            auto_configure_optimizers=False,
+            load_from_checkpoint_support=False,
+            args=arguments,
+        )
+
+    @staticmethod
+    def subcommands() -> dict[str, set[str]]:
+        commands = LightningCLI.subcommands()
+        return {name: commands[name] for name in ("fit", "validate", "test")}
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.add_class_arguments(RunSettings, "run")
+        parser.add_argument("--analyses", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
+        parser.link_arguments("seed_everything", "data.init_args.seed")
+        for name in LINKS:
+            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        self.config = parser.parse_args(args)
+
+    def _parse_ckpt_path(self) -> None:
+        """Hyper-parameters come from the configuration alone; a checkpoint that does not fit it is an error."""
+
+    def before_instantiate_classes(self) -> None:
+        self.settings = self.resolved(self.config)
+        self.run = self.config[self.subcommand].run
+        torch.set_num_threads(self.run.threads)
+        self.folder = RunFolder(run_path(self.settings, self._reference()))
+        self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
+        self.nothing_to_do = self.subcommand == "fit" and not self.run.force and self.folder.complete(self.identities)
+        if self.subcommand == "fit" and not self.nothing_to_do:
+            self._open_folder()
+        self._configure_logger()
+
+    def resolved(self, config: Namespace) -> dict[str, Any]:
+        """The configuration as plain values, without what the subcommand alone takes."""
+        settings = yaml.safe_load(self.parser.dump(config, skip_none=False))[self.subcommand]
+        return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
+
+    def _reference(self) -> dict[str, Any] | None:
+        """What the configs of this run's readable name resolve to by themselves."""
+        names = {name.upper(): getattr(self.run, name) for name in ("data", "model", "scoring", "projection", "recipe")}
+        try:
+            files = choice_files(names)
+        except AttestError:
+            return None
+        return self.resolved(self.parser.parse_args([self.subcommand, *(f"--config={file}" for file in files)]))
+
+    @rank_zero_only
+    def _open_folder(self) -> None:
+        if self.run.force:
+            self.folder.remove()
+        write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
+        known = read_json(self.folder.timing) if self.folder.timing.is_file() else {}
+        self.folder.note(environment=environment(), wandb_id=known.get("wandb_id") or secrets.token_hex(4))
+
+    def _configure_logger(self) -> None:
+        logger = self.config[self.subcommand].trainer.logger
+        if not isinstance(logger, Namespace):
+            return
+        options = logger.init_args
+        if self.subcommand != "fit":
+            self.config[self.subcommand].trainer.logger = False
+        elif logger.class_path.endswith("WandbLogger"):
+            self._configure_wandb(options)
+        elif options.save_dir == ".":
+            options.save_dir = str(self.folder.path)
+
+    def _configure_wandb(self, options: Namespace) -> None:
+        for name, value in list(vars(options).items()):
+            if value is None:  # a null would override what WandbLogger sets itself, resuming above all
+                del options[name]
+        if options.save_dir == ".":
+            options.save_dir = str(self.folder.path)
+        options.name = options.get("name") or str(self.folder.path.relative_to(self.run.root))
+        options.id = read_json(self.folder.timing)["wandb_id"] if self.folder.timing.is_file() else None
+        if not options.offline and "WANDB_MODE" not in os.environ and not _logged_in_to_wandb():
+            options.offline, options.mode = True, "offline"
+
+    def instantiate_classes(self) -> None:
+        if not self.nothing_to_do:
+            super().instantiate_classes()
+
+    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
+        config = self.config_init[self.subcommand]
+        self.analyses = {identity: evidence for identity, evidence in config.analyses.items() if evidence is not None}
+        self.curves = Curves()
+        ours = [
+            *self.analyses.values(),
+            self.curves,
+            RandomState(),
+            LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
+            BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
+        ]
+        callbacks = [*(config.trainer.callbacks or []), *ours]
+        return super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
+
+    def _run_subcommand(self, subcommand: str) -> None:
+        if self.nothing_to_do:
+            print(f"complete: {self.folder.path} (FORCE=1 starts afresh)")
+            _name_results(self.folder)
+        else:
+            super()._run_subcommand(subcommand)
+
+    def fit(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
+        """Train unless that is done, gather what evidence is missing, sum up, report."""
+        if not self.folder.trained:
+            self._train(model, ckpt_path)
+        self._gather_evidence(model)
+        self._report()
+
+    def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
+        resumed = self.folder.last.is_file()
+        _say(f"{'Taking up' if resumed else 'Training'} {self.folder.path}")
+        for logger in self.trainer.loggers:
+            logger.log_hyperparams(self.settings)
+        started = time.perf_counter()
+        self.trainer.fit(
+            model, datamodule=self.datamodule, ckpt_path=str(self.folder.last) if resumed else ckpt_path, weights_only=True
+        )
+        if self.trainer.is_global_zero:
+            self.folder.note(seconds={"train": time.perf_counter() - started})
+            write_json(self.folder.curves, self.curves.epochs)
+
+    def _gather_evidence(self, model: LightningModule) -> None:
+        missing = self.folder.missing_evidence(self.identities)
+        if not missing and self.folder.summary.is_file():
+            return
+        for identity, evidence in self.analyses.items():
+            evidence.folder, evidence.enabled_on_test = self.folder, identity in missing
+        _say(f"Evidence on the test split: {', '.join(missing) or 'scores only'}")
+        scores = self._test(model, str(self.folder.best))
+        if self.trainer.is_global_zero:
+            monitored = (self.run.monitor, self.run.mode)
+            write_json(self.folder.summary, summarise_run(self.folder, self.identities, scores, *monitored))
+
+    @rank_zero_only
+    def _report(self) -> None:
+        write_report(self.folder)
+        for logger in self.trainer.loggers:
+            if isinstance(logger, WandbLogger):
+                logger.experiment.log({"report": wandb.Html(str(self.folder.report), inject=False)})
+        _name_results(self.folder)
+
+    def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
+        """Score the test split under the run's best checkpoint, or another; prints and writes nothing."""
+        _print_scores(self._test(model, ckpt_path or str(self.folder.best)))
+
+    def validate(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
+        """Score the validation split under the run's best checkpoint, or another; prints and writes nothing."""
+        checkpoint = ckpt_path or str(self.folder.best)
+        (scores,) = self.trainer.validate(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
+        _print_scores(scores)
+
+    def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
+        (scores,) = self.trainer.test(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
+        return dict(scores)
+
+
+def _logged_in_to_wandb() -> bool:
+    try:
+        return wandb.login(prompt=False)
+    except wandb.errors.Error as error:
+        _say(f"W&B is out of reach ({str(error).splitlines()[0]}); this run is logged offline, `wandb sync` brings it up later.")
+        return False
+
+
+@rank_zero_only
+def _say(sentence: str) -> None:
+    print(sentence, flush=True)
+
+
+@rank_zero_only
+def _print_scores(scores: Any) -> None:
+    for name, value in sorted(scores.items()):
+        print(f"{name:<40} {value:.4f}")
+
+
+@rank_zero_only
+def _name_results(folder: RunFolder) -> None:
+    print(f"Run folder: {folder.path}\nReport:     {folder.report}", flush=True)
+
+
+def _quieten() -> None:
+    """Silence what a user can do nothing about; errors and our own sentences remain."""
+    logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    for message in (
+        ".*does not have many workers.*",
+        ".*sync_dist=True.*",
+        ".*Checkpoint directory .* exists and is not empty.*",
+        ".*The number of training batches .* is smaller than the logging interval.*",
+        ".*isinstance.treespec, LeafSpec.*",
+        ".*anonymous setting.*",
+    ):
+        warnings.filterwarnings("ignore", message)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run ``attest``; returns the exit code.
+
+    Args:
+        arguments: what follows the program's name; from the command line if None.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    _quieten()
+    try:
+        command, *rest = arguments or ["--help"]
+        AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
+    except AttestError as error:
+        print(f"attest: {error}", file=sys.stderr)
+        return 2
+    except SIGTERMException:
+        print("attest: stopped by SIGTERM; the same command takes the run up where it stopped.", file=sys.stderr)
+        return STOPPED_BY_SIGTERM
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

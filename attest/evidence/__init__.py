@@ -1,0 +1,12 @@
+"""Evidence: one file an experiment. In: an observed forward pass. Out: columns with one row per instance.
+
+Every experiment is the same model with its attention tampered with, so each meets the network only through the seam
+(encode, score, project, decode). Start at ``observation.py``. Nothing here knows of Lightning, loggers or files.
+"""
+
+from attest.evidence.activation_swap import activation_swap
+from attest.evidence.feature_importance import feature_importance
+from attest.evidence.observation import Network, Observation, observe
+from attest.evidence.permutation import attention_permutation
+
+__all__ = ["Network", "Observation", "activation_swap", "attention_permutation", "feature_importance", "observe"]

@@ -1,0 +1,11 @@
+"""Measures: how far apart are two distributions, how spread is one, do two rankings agree?
+
+In: batches of distributions or scores. Out: one number per instance. Batched, masked, no loop over instances; every
+measure is defined where its input is, and NaN where it is not.
+"""
+
+from attest.measures.divergences import jensen_shannon, probabilities, total_variation
+from attest.measures.rank_correlation import KendallTau, kendall_tau_b
+from attest.measures.summary import summarise
+
+__all__ = ["KendallTau", "jensen_shannon", "kendall_tau_b", "probabilities", "summarise", "total_variation"]

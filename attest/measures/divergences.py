@@ -1,0 +1,38 @@
+"""Distances between distributions; exact zeros, as sparse attention and padding have, are welcome."""
+
+import torch
+from torch import Tensor
+
+
+def probabilities(logits: Tensor) -> Tensor:
+    """Predicted class probabilities.
+
+    Args:
+        logits: float ``(..., C)``; one logit stands for the positive class of a binary task.
+    Returns:
+        float ``(..., K)``, K = 2 for one sigmoid output and C otherwise; rows sum to 1.
+    """
+    if logits.shape[-1] == 1:
+        return torch.cat([torch.sigmoid(-logits), torch.sigmoid(logits)], dim=-1)
+    return logits.softmax(dim=-1)
+
+
+def total_variation(p: Tensor, q: Tensor) -> Tensor:
+    """TVD of output distributions, half the L1 distance: ``(..., K), (..., K) -> (...)`` in [0, 1].
+
+    On the two classes of one sigmoid output this is |p - q|, the convention of Jain & Wallace's code; Wiegreffe & Pinter's
+    code halves it.
+    """
+    return 0.5 * (p - q).abs().sum(dim=-1)
+
+
+def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
+    """JSD of attention distributions in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
+
+    Zeros need no smoothing: where p is 0 its term is 0, and the mean is positive wherever p or q is. Written with ratios to
+    the mean, not as a difference of entropies, so that two nearly equal distributions keep their digits.
+    """
+    mean = 0.5 * (p + q)
+    divisor = torch.where(mean > 0, mean, 1.0)
+    terms = torch.xlogy(p, p / divisor) + torch.xlogy(q, q / divisor)
+    return 0.5 * terms.sum(dim=-1).clamp(min=0)

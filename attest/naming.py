@@ -1,0 +1,89 @@
+"""What a run is called: a readable name, and a hash where the name does not say it all."""
+
+import hashlib
+import json
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class RunSettings:
+    """What a run is and where it goes.
+
+    Args:
+        root: folder of all runs.
+        data, recipe, model, scoring, projection: readable names of the configs it is made of.
+        monitor: logged validation score that chooses the best epoch.
+        mode: ``max`` or ``min`` of it.
+        force: begin afresh, deleting what is there.
+        threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
+        checkpoint_every_n_batches: what a killed run loses at most.
+    """
+
+    root: str = "runs"
+    data: str = "unnamed"
+    recipe: str = "unnamed"
+    model: str = "unnamed"
+    scoring: str = "unnamed"
+    projection: str = "unnamed"
+    monitor: str = "validation/loss"
+    mode: str = "min"
+    force: bool = False
+    threads: int = 1
+    checkpoint_every_n_batches: int = 100
+
+
+MACHINE_KEYS = (
+    "run.root",
+    "run.force",
+    "run.threads",
+    "run.checkpoint_every_n_batches",
+    "trainer.accelerator",
+    "trainer.devices",
+    "trainer.num_nodes",
+    "trainer.strategy",
+    "trainer.logger",
+    "trainer.log_every_n_steps",
+    "trainer.enable_progress_bar",
+    "trainer.enable_model_summary",
+    "trainer.default_root_dir",
+    "trainer.profiler",
+    "data.init_args.num_workers",
+    "seed_everything",
+    "config",
+    "ckpt_path",
+    "weights_only",
+    "verbose",
+)
+"""Settings that say where and how a run is computed, not what; the seed has a folder of its own."""
+
+
+def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that make a run what it is."""
+    settings = deepcopy(settings)
+    for key in MACHINE_KEYS:
+        *path, last = key.split(".")
+        section: Any = settings
+        for name in path:
+            section = section.get(name) or {}
+        section.pop(last, None)
+    return settings
+
+
+def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path:
+    """``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<hash>]/seed<n>``.
+
+    Args:
+        settings: the resolved configuration.
+        reference: what the configs of the readable name resolve to by themselves, or None if some are not ours. Where
+            anything else differs, 8 hex digits of the resolved configuration tell the run apart.
+    """
+    run = settings["run"]
+    name = "-".join(run[part] for part in ("recipe", "model", "scoring", "projection"))
+    identity = without_machine_keys(settings)
+    if reference is None or identity != without_machine_keys(reference):
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+        name = f"{name}-{digest[:8]}"
+    return Path(run["root"]) / run["data"] / name / f"seed{settings['seed_everything']}"

@@ -1,0 +1,70 @@
+"""The classifier under trial: attention pools hidden states into one context vector, a linear layer decides."""
+
+from collections.abc import Callable, Iterable
+
+from torch import Tensor, nn
+
+from attest.attention import AdditiveScoring, Projection, Softmax
+from attest.networks.bilstm import BiLSTM
+
+
+class PoolingClassifier(nn.Module):
+    r"""Encoder, scoring, projection and linear decoder: :math:`\hat y = w \sum_i \alpha_i h_i + b` (Jain & Wallace 2019).
+
+    Args:
+        vocab_size: number of token ids.
+        outputs: C, number of logits: 1 for a binary task decided by one sigmoid, else the number of classes.
+        encoder: makes the encoder from the vocabulary size.
+        scoring: makes the scoring function from the size of the hidden states.
+        projection: takes scores to attention.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        outputs: int,
+        encoder: Callable[[int], nn.Module] = BiLSTM,
+        scoring: Callable[[int], nn.Module] = AdditiveScoring,
+        projection: Projection | None = None,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder(vocab_size)
+        self.scoring = scoring(self.encoder.output_size)
+        self.projection = projection or Softmax()
+        self.decoder = nn.Linear(self.encoder.output_size, outputs)
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> hidden states ``(B, T, H)``."""
+        return self.encoder(tokens, mask)
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)`` -> scores ``(B, T)``, meaningless at padding."""
+        return self.scoring(hidden)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
+        return self.projection(scores, mask)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` -> logits ``(B, C)``."""
+        context_BH = (weights.unsqueeze(1) @ hidden).squeeze(1)
+        return self.decoder(context_BH)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
+        hidden = self.encode(tokens, mask)
+        weights = self.project(self.score(hidden, mask), mask)
+        return self.decode(hidden, weights)
+
+    def token_logits(self, hidden: Tensor) -> Tensor:
+        """What each token alone would decide, ``(B, T, C)``.
+
+        The decoder is linear and weights sum to 1, so ``decode(hidden, weights) = weights @ token_logits(hidden)``: every
+        counterfactual attention costs O(T C) instead of O(T H). A network without this method is decoded the long way.
+        """
+        return self.decoder(hidden)
+
+    def attention_parameters(self) -> Iterable[nn.Parameter]:
+        """The parameters that make attention: scoring and projection."""
+        yield from self.scoring.parameters()
+        yield from self.projection.parameters()

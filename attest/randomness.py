@@ -1,0 +1,56 @@
+"""Counter-based randomness: the draw for an instance depends on its identity, never on its batch, rank or neighbours.
+
+A generator that is advanced draw by draw makes evidence depend on who asked first. Here each number is a hash of
+(seed, instance, draw, position), computed for a whole batch at once, so that any sharding gives the same numbers.
+"""
+
+import torch
+from torch import Tensor
+
+# SplitMix64 (Steele, Lea & Flood 2014), its constants read as signed 64-bit integers.
+_INCREMENT = 0x9E3779B97F4A7C15 - 2**64
+_MULTIPLIERS = (0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64)
+
+
+def _shift_right(bits: Tensor, places: int) -> Tensor:
+    return (bits >> places) & ((1 << (64 - places)) - 1)  # int64 shifts copy the sign bit; the hash wants zeros
+
+
+def _mix(bits: Tensor) -> Tensor:
+    bits = (bits ^ _shift_right(bits, 30)) * _MULTIPLIERS[0]
+    bits = (bits ^ _shift_right(bits, 27)) * _MULTIPLIERS[1]
+    return bits ^ _shift_right(bits, 31)
+
+
+def random_bits(seed: int, *counters: Tensor) -> Tensor:
+    """Hash a seed and integer counters into 64 random bits each.
+
+    Args:
+        seed: any integer that fits 64 bits.
+        counters: int64 tensors that broadcast against one another, for example instance ids ``(B, 1, 1)``, draws
+            ``(D, 1)`` and positions ``(T,)``.
+    Returns:
+        int64 of the broadcast shape, uniform over all 64-bit patterns.
+    """
+    state = _mix(torch.tensor(seed, device=counters[0].device) + _INCREMENT)
+    for counter in counters:
+        state = _mix((state ^ counter) + _INCREMENT)
+    return state
+
+
+def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
+    """Uniformly random permutations of the real positions of each text; padding stays where it is.
+
+    Args:
+        seed: the run's seed.
+        ids: int64 ``(B,)``, identities of the instances.
+        draws: D, permutations per instance.
+        mask: bool ``(B, T)``, True at real tokens, which come first in each row.
+    Returns:
+        int64 ``(B, D, T)``: indices to gather with.
+    """
+    draw_D1 = torch.arange(draws, device=ids.device).unsqueeze(-1)
+    position_T = torch.arange(mask.shape[-1], device=ids.device)
+    keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 1)
+    last_BT = torch.where(mask, 0, torch.iinfo(torch.int64).max - mask.shape[-1] + position_T)
+    return torch.where(mask.unsqueeze(1), keys_BDT, last_BT.unsqueeze(1)).argsort(dim=-1)

@@ -1,0 +1,109 @@
+"""Figures, each drawn by a function of its data alone; the same objects go into the report and to W&B.
+
+Colours are Okabe and Ito's, distinguishable with any colour vision; classes differ by place or label as well.
+"""
+
+import io
+from collections.abc import Sequence
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+CLASS_COLOURS = ("#E69F00", "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
+ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
+
+
+def to_svg(figure: Figure) -> str:
+    """The figure as an ``<svg>`` element; equal data give equal text."""
+    with matplotlib.rc_context({"svg.hashsalt": "attest", "svg.fonttype": "none"}):
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def learning_curves(epochs: Sequence[dict[str, float]]) -> Figure:
+    """Losses and validation scores against epochs.
+
+    Args:
+        epochs: entries with ``epoch`` and any of ``train/loss``, ``validation/loss``, ``validation/<score>``.
+    """
+    figure = Figure(figsize=(8, 2.8), layout="constrained")
+    losses, scores = figure.subplots(1, 2)
+    at = [epoch["epoch"] + 1 for epoch in epochs]
+    for axes, names in (
+        (losses, ("train/loss", "validation/loss")),
+        (scores, ("validation/accuracy", "validation/f1", "validation/roc_auc")),
+    ):
+        for colour, name in zip(CLASS_COLOURS, names, strict=False):
+            axes.plot(at, [epoch.get(name, np.nan) for epoch in epochs], marker="o", markersize=3, color=colour, label=name)
+        axes.set_xlabel("epoch")
+        axes.legend(frameon=False, fontsize=8)
+    losses.set_ylabel("loss")
+    scores.set_ylabel("score")
+    return figure
+
+
+def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Jain & Wallace's Figure 3: median TVD under permutation, by largest attention weight, one panel a predicted class.
+
+    Args:
+        rows: ``predicted``, ``max_attention`` and ``tvd_median`` of each instance.
+        class_names: in class order.
+    """
+    figure, panels = _panel_per_class(class_names, "median TVD over permutations")
+    edges = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
+    for k, axes in enumerate(panels):
+        mine = rows["predicted"].to_numpy() == k
+        groups = [rows["tvd_median"].to_numpy()[mine & (edges == b)] for b in range(len(ATTENTION_BINS))]
+        _violins(axes, groups, CLASS_COLOURS[k % len(CLASS_COLOURS)])
+        axes.set_yticks(range(1, len(ATTENTION_BINS) + 1), [f"{b}  n={len(g)}" for b, g in zip(ATTENTION_BINS, groups, strict=True)])
+        axes.set_xlim(0, 1)
+    panels[0].set_ylabel("largest attention weight")
+    return figure
+
+
+def tau_histograms(rows: pd.DataFrame, column: str, class_names: Sequence[str]) -> Figure:
+    """Jain & Wallace's Figure 2: distribution of Kendall's tau-b over instances, one panel a predicted class.
+
+    Args:
+        rows: ``predicted`` and the column of each instance; NaN is left out.
+        column: which tau.
+        class_names: in class order.
+    """
+    figure, panels = _panel_per_class(class_names, "Kendall's τ-b with attention")
+    for k, axes in enumerate(panels):
+        taus = rows.loc[rows["predicted"] == k, column].dropna()
+        axes.hist(taus, bins=np.linspace(-1, 1, 41).tolist(), color=CLASS_COLOURS[k % len(CLASS_COLOURS)])
+        axes.axvline(0, color="black", linewidth=0.8)
+        if len(taus):
+            axes.axvline(taus.mean(), color="black", linestyle="--", linewidth=1)
+    panels[0].set_ylabel("instances")
+    return figure
+
+
+def _panel_per_class(class_names: Sequence[str], xlabel: str) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(max(8.0, 2.5 * len(class_names)), 2.8), layout="constrained")
+    panels = list(np.atleast_1d(figure.subplots(1, len(class_names), sharex=True)))
+    for name, axes in zip(class_names, panels, strict=True):
+        axes.set_title(f"predicted: {name}", fontsize=10)
+        axes.set_xlabel(xlabel)
+    return figure, panels
+
+
+def _violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None:
+    """Horizontal violins at 1, 2, …; a group too small for a density is drawn as its points."""
+    for place, group in enumerate(groups, start=1):
+        if len(group) >= 5 and np.ptp(group) > 0:
+            parts = axes.violinplot(group, [place], orientation="horizontal", widths=0.8, showmedians=True)
+            for body in parts["bodies"]:  # type: ignore[attr-defined]
+                body.set_facecolor(colour)
+                body.set_alpha(0.6)
+            for line in ("cmedians", "cbars", "cmins", "cmaxes"):
+                parts[line].set_color("black")
+                parts[line].set_linewidth(1.0)
+        else:
+            axes.plot(group, [place] * len(group), "o", color=colour, markersize=3)

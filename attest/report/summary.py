@@ -1,0 +1,34 @@
+"""``summary.json``: the flat, versioned file that tables over many runs are made of."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from attest.measures import summarise
+from attest.run_folder import RunFolder, read_json
+
+VERSION = 1
+
+
+def summarise_run(
+    folder: RunFolder, identities: Iterable[str], scores: dict[str, float], monitor: str, mode: str
+) -> dict[str, Any]:
+    """Everything about a run that is a number and does not change when it is computed again.
+
+    Args:
+        folder: of the run; its curves and evidence are read.
+        identities: of the experiments.
+        scores: on the test split, ``test/accuracy`` and the like.
+        monitor, mode: the validation score that chose the best epoch, and whether ``max`` or ``min`` of it.
+    Returns:
+        ``version``, ``test/…``, ``best/epoch`` and its ``best/validation/…``, and ``<id>/<column>/<statistic>``.
+    """
+    epochs = read_json(folder.curves)
+    best = (max if mode == "max" else min)(epochs, key=lambda epoch: epoch[monitor])
+    summary: dict[str, Any] = {"version": VERSION, "best/epoch": best["epoch"]} | scores
+    summary |= {f"best/{name}": value for name, value in best.items() if name.startswith("validation/")}
+    for identity in identities:
+        rows = pd.read_parquet(folder.evidence(identity))
+        summary |= {f"{identity}/{key}": value for key, value in summarise(rows).items()}
+    return summary

@@ -1,0 +1,95 @@
+"""The verdict table: each number with its definition, its interval, its control and the published one."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attest.report.published import Published, published
+from attest.run_folder import RunFolder, read_json
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the verdict."""
+
+    name: str
+    ours: str
+    meaning: str
+    published: Published | None = None
+
+
+SCORES = {
+    "test/accuracy": ("Accuracy", "Share of test texts decided as their label says."),
+    "test/f1": ("F1", "Harmonic mean of precision and recall of the positive class (macro average for more classes)."),
+    "test/roc_auc": ("ROC-AUC", "Probability that a positive text scores above a negative one."),
+}
+
+EVIDENCE = {
+    "E1/tau_gradient_inputs": (
+        "E1  τ-b of attention and gradient × input",
+        "Do tokens rank alike by attention and by |⟨∂ŷ/∂e, e⟩| with attention held constant? 1: the same ranking; 0: none in "
+        "common. High speaks for reading attention as importance, low does not by itself speak against it.",
+    ),
+    "E1/tau_gradient_norm_inputs": (
+        "E1  τ-b of attention and gradient norm",
+        "The same with ‖∂ŷ/∂e‖, the gradient flowing through the attention too.",
+    ),
+    "E1/ceiling_gradient_inputs": (
+        "E1  ceiling of τ-b",
+        "The largest |τ-b| that ties allow: sparse attention has many, so raw τ-b of sparse and dense attention do not compare.",
+    ),
+    "E2/tvd_median": (
+        "E2  Δŷ under permuted attention",
+        "Median total variation distance of the prediction when attention is shuffled over the tokens, 0 to 1. Near 0: the "
+        "prediction does not depend on which tokens were attended to.",
+    ),
+    "E2/flipped": ("E2  decisions flipped", "Share of permutations that change the decision."),
+    "E8/correct_softmax": ("E8  accuracy under softmax", "The trained model, its projection swapped for softmax."),
+    "E8/correct_sparsemax": ("E8  accuracy under sparsemax", "The trained model, its projection swapped for sparsemax."),
+    "E8/correct_entmax15": ("E8  accuracy under 1.5-entmax", "The trained model, its projection swapped for 1.5-entmax."),
+    "E8/support": ("E8  support of the attention", "Share of real tokens that get any weight."),
+}
+
+
+def verdict(folder: RunFolder, settings: dict[str, Any], summary: dict[str, Any]) -> list[Line]:
+    """The control first, then scores, then evidence; what did not run is left out."""
+    theirs = published(folder.path.parent.parent.name, folder.path.parent.name)
+    lines = [uniform_control(folder, settings)]
+    for key, (name, meaning) in SCORES.items():
+        if key in summary:
+            lines.append(Line(name, _number(summary[key]), meaning, theirs.get(key)))
+    for key, (name, meaning) in EVIDENCE.items():
+        if f"{key}/mean" in summary:
+            lines.append(Line(name, _with_interval(summary, key), meaning, theirs.get(key)))
+    return lines
+
+
+def uniform_control(folder: RunFolder, settings: dict[str, Any]) -> Line:
+    """E4: the same model trained with uniform attention, read from its own run folder, or how to run it."""
+    run = settings["run"]
+    name = "E4  Accuracy with uniform attention"
+    meaning = "The control that says whether the rest means anything: if it is as good, the task needs no attention."
+    if run["projection"] == "uniform":
+        return Line(name, "this run", meaning)
+    readable = "-".join(run[part] for part in ("recipe", "model", "scoring", "projection"))
+    if folder.path.parent.name == readable:
+        twin = "-".join((run["recipe"], run["model"], run["scoring"], "uniform"))
+        summary = Path(run["root"]) / run["data"] / twin / folder.path.name / "summary.json"
+        if summary.is_file():
+            return Line(name, _number(read_json(summary)["test/accuracy"]), meaning)
+    command = f"make train DATA={run['data']} MODEL={run['model']} SCORING={run['scoring']} PROJECTION=uniform"
+    return Line(name, f"not run: {command} SEED={settings['seed_everything']}", meaning)
+
+
+def _number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def _with_interval(summary: dict[str, Any], key: str) -> str:
+    mean, std, low, high = (summary[f"{key}/{part}"] for part in ("mean", "std", "ci_low", "ci_high"))
+    if mean is None:
+        return "undefined on every instance"
+    text = f"{mean:.3f} ± {_number(std)}, 95 % CI of the mean {_number(low)} to {_number(high)}"
+    by_class = [f"{k.rpartition('_')[2]}: {_number(v)}" for k, v in sorted(summary.items()) if k.startswith(f"{key}/mean/")]
+    undefined = f"; undefined on {summary[f'{key}/nan']:.0f}" if summary[f"{key}/nan"] else ""
+    return f"{text}; by predicted class {', '.join(by_class)}{undefined}"

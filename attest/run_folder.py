@@ -1,0 +1,119 @@
+"""Where one run keeps its files, how they are written, and whether it is complete.
+
+A file is written whole or not at all: into a temporary sibling first, then renamed over its name. So a file that exists is a
+good one, and completeness is judged file by file.
+"""
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from attest.errors import AttestError
+
+
+class RunFolder:
+    """The folder of one run: ``runs/<data>/<readable name>/seed<n>/``.
+
+    Files: ``config.yaml``, ``checkpoints/{best,last}.ckpt``, ``curves.json`` (written when training has ended),
+    ``evidence/<id>.parquet`` (one row per instance), ``summary.json`` (nothing that changes from run to run), ``timing.json``
+    (everything that does), ``report.html``, ``wandb/``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = path / "config.yaml"
+        self.best = path / "checkpoints" / "best.ckpt"
+        self.last = path / "checkpoints" / "last.ckpt"
+        self.curves = path / "curves.json"
+        self.summary = path / "summary.json"
+        self.timing = path / "timing.json"
+        self.report = path / "report.html"
+
+    def evidence(self, identity: str) -> Path:
+        """The table of one experiment."""
+        return self.path / "evidence" / f"{identity}.parquet"
+
+    @property
+    def trained(self) -> bool:
+        """Whether training has ended."""
+        return self.curves.is_file() and self.best.is_file()
+
+    def missing_evidence(self, identities: Iterable[str]) -> list[str]:
+        """The experiments whose tables are not there yet."""
+        return [identity for identity in identities if not self.evidence(identity).is_file()]
+
+    def complete(self, identities: Iterable[str]) -> bool:
+        """Whether nothing is left to do: trained, every table written, summed up and reported."""
+        files = (self.config, self.last, self.summary, self.report)
+        return self.trained and not self.missing_evidence(identities) and all(file.is_file() for file in files)
+
+    def remove(self) -> None:
+        """Delete the folder and all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def note(self, **facts: Any) -> None:
+        """Add facts to ``timing.json``; dictionaries are merged one level deep."""
+        known = read_json(self.timing) if self.timing.is_file() else {}
+        for name, fact in facts.items():
+            known[name] = known.get(name, {}) | fact if isinstance(fact, dict) else fact
+        write_json(self.timing, known)
+
+
+def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let ``write`` fill a temporary sibling of ``path``, then rename it; on failure nothing is left behind.
+
+    Raises:
+        AttestError: the folder cannot be written, or the disk is full.
+    """
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        temporary = Path(name)
+        write(temporary)
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        raise AttestError(f"{path} cannot be written: {error.strerror}; expected a writable folder with room. "
+                          "Free some space or give another place with --run.root=<folder>") from error  # fmt: skip
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON whole or not at all; NaN and infinities, which JSON does not know, become null."""
+    write_text(path, json.dumps(_json_numbers(content), indent=2, sort_keys=True, allow_nan=False) + "\n")
+
+
+def _json_numbers(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _json_numbers(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_json_numbers(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON that ``write_json`` wrote."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_table(path: Path, rows: pd.DataFrame) -> None:
+    """Write a parquet table whole or not at all."""
+    write_atomically(path, lambda temporary: rows.to_parquet(temporary, index=False))

@@ -1,0 +1,14 @@
+"""Callbacks: what happens to a model besides training.
+
+``evidence.py`` is the base of every experiment: it observes batches, gathers rows over ranks, logs and writes; one small
+class an experiment says what is particular to it. ``checkpoints.py`` and ``curves.py`` make a run resumable and remember
+how training went. Start at ``evidence.py``.
+"""
+
+from callbacks.activation_swap import ActivationSwap
+from callbacks.evidence import Evidence
+from callbacks.feature_importance import FeatureImportance
+from callbacks.instances import Instances
+from callbacks.permutation import AttentionPermutation
+
+__all__ = ["ActivationSwap", "AttentionPermutation", "Evidence", "FeatureImportance", "Instances"]

@@ -1,0 +1,93 @@
+"""Checkpoints from which a stopped run goes on as if it had never stopped."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
+from pytorch_lightning import Callback, LightningModule, Trainer
+from pytorch_lightning.callbacks import ModelCheckpoint
+
+from attest.errors import AttestError
+from attest.run_folder import RunFolder, write_atomically
+
+
+class BestCheckpoint(ModelCheckpoint):
+    """Keeps ``checkpoints/best.ckpt``, the epoch with the best validation score.
+
+    Args:
+        folder: of the run.
+        monitor: logged validation score that decides.
+        mode: whether more or less of it is better.
+    """
+
+    def __init__(self, folder: RunFolder, monitor: str, mode: str) -> None:
+        super().__init__(
+            folder.best.parent, folder.best.stem, monitor=monitor, mode=mode, save_top_k=1, enable_version_counter=False
+        )
+
+
+class LastCheckpoint(Callback):
+    """Keeps ``checkpoints/last.ckpt`` fresh: after the first batch of an epoch, every few batches, and on SIGTERM.
+
+    Always in mid-epoch, never after the last batch: a resumed run then trains the rest of that epoch and validates it, the one
+    path through the training loop that replays everything. Parameters, optimiser, loop counters, position in the data and
+    random state are all inside.
+
+    Args:
+        folder: of the run.
+        every_n_batches: between two checkpoints; what a killed run loses at most.
+    """
+
+    def __init__(self, folder: RunFolder, every_n_batches: int) -> None:
+        self.folder = folder
+        self.every_n_batches = every_n_batches
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        due = batch_idx % self.every_n_batches == 0 or (trainer.received_sigterm and trainer.world_size == 1)
+        if due and not trainer.is_last_batch:
+            trainer.save_checkpoint(self.folder.last)
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        trainer.save_checkpoint(self.folder.last)
+
+
+class RandomState(Callback):
+    """Keeps torch's random state in every checkpoint, so that dropout goes on where it was."""
+
+    def __init__(self) -> None:
+        self._resumed: dict[str, Any] | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+        return {"cpu": torch.get_rng_state(), "cuda": cuda}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._resumed = state_dict
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self._resumed is not None:
+            torch.set_rng_state(self._resumed["cpu"].cpu())
+            for device, state in enumerate(self._resumed["cuda"][: torch.cuda.device_count()]):
+                torch.cuda.set_rng_state(state.cpu(), device)
+
+
+class AtomicCheckpointIO(TorchCheckpointIO):
+    """Writes checkpoints whole or not at all, and says which file is broken when one cannot be read."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike, storage_options: Any = None) -> None:
+        write_atomically(Path(path), lambda temporary: torch.save(checkpoint, temporary))
+
+    def load_checkpoint(self, path: str | os.PathLike, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        try:
+            return super().load_checkpoint(path, *args, **kwargs)
+        except FileNotFoundError as error:
+            raise AttestError(f"{path} does not exist; expected a checkpoint. Train one first: make train") from error
+        except Exception as error:  # torch reports a broken file as any of half a dozen types
+            raise AttestError(
+                f"{path} cannot be read as a checkpoint ({type(error).__name__}), it is truncated or no checkpoint; expected a "
+                "file that this program wrote. Delete it and run the same command again, or add FORCE=1 to train afresh."
+            ) from error

@@ -1,0 +1,137 @@
+"""The base of every experiment: observe, gather over ranks, log, write."""
+
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import torch
+from pytorch_lightning import Callback, LightningModule, Trainer
+from pytorch_lightning.loggers import WandbLogger
+from torch import Tensor
+
+from attest.evidence import Observation
+from attest.measures import summarise
+from attest.run_folder import RunFolder, write_table
+
+Batch = dict[str, Any]
+
+
+class Evidence(Callback):
+    """One experiment, run at validation end on a fixed part of the split and once on the whole test split.
+
+    A subclass sets ``id`` and ``title`` and defines ``measure``. Its table has one row per instance: ``id`` (row in the
+    source), ``label``, ``predicted``, ``length`` (real tokens), and the columns that ``measure`` returns.
+
+    Args:
+        every_n_epochs: how often at validation end; 0 for never.
+        validation_instances: about how many validation instances; whole batches, evenly spread over the lengths.
+    """
+
+    id: ClassVar[str]
+    """E1 … E15: file name, metric prefix, section of the report."""
+
+    def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
+        self.every_n_epochs = every_n_epochs
+        self.validation_instances = validation_instances
+        self.folder: RunFolder | None = None
+        """Where the test table goes; set by whoever starts the run, None for nowhere."""
+        self.enabled_on_test = True
+        """Set to False where the table is there already."""
+        self._parts: list[pd.DataFrame] = []
+        self._seconds = 0.0
+
+    def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> dict[str, Tensor]:
+        """Columns of evidence: ``(B,)`` one number an instance, ``(B, T)`` one a token."""
+        raise NotImplementedError(f"{type(self).__name__} must say what it measures: define measure.")
+
+    def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
+        """Add to the gathered test rows what is known of instances without measuring."""
+        return rows
+
+    def on_validation_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Measure a batch of the fixed validation part."""
+        if self._due(trainer) and self._in_validation_part(trainer, batch_idx):
+            self._collect(trainer, pl_module, batch)
+
+    def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Log the means over the validation part."""
+        if self._due(trainer):
+            means = {key: value for key, value in summarise(self._gather(), by=None).items() if key.endswith("/mean")}
+            pl_module.log_dict({f"{self.id}/validation/{key}": value for key, value in means.items()}, rank_zero_only=True)
+
+    def on_test_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Measure a batch of the test split."""
+        if self.enabled_on_test:
+            self._collect(trainer, pl_module, batch)
+
+    def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Write the table and log its summary."""
+        if not self.enabled_on_test:
+            return
+        seconds = self._seconds
+        rows = self.complete(self._gather(), trainer)
+        if trainer.is_global_zero:
+            if self.folder is not None:
+                write_table(self.folder.evidence(self.id), rows)
+                self.folder.note(seconds={f"evidence/{self.id}": seconds})
+            _log_table(trainer, self.id, rows)
+
+    def _due(self, trainer: Trainer) -> bool:
+        if trainer.sanity_checking or not self.every_n_epochs:
+            return False
+        return trainer.current_epoch % self.every_n_epochs == 0
+
+    def _in_validation_part(self, trainer: Trainer, batch_idx: int) -> bool:
+        dataset = trainer.datamodule.validation
+        batches = -(-len(dataset) // trainer.datamodule.batch_size)
+        wanted = min(batches, -(-self.validation_instances // trainer.datamodule.batch_size))
+        chosen = np.linspace(0, batches - 1, wanted).round().astype(int)
+        return batch_idx * trainer.world_size + trainer.global_rank in chosen
+
+    def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
+        started = time.perf_counter()
+        observation = pl_module.observe(batch)
+        with torch.inference_mode(False):
+            columns = self.measure(observation, batch, trainer)
+        identity = {
+            "id": batch["id"],
+            "label": batch["label"],
+            "predicted": observation.predicted,
+            "length": batch["mask"].sum(dim=-1),
+        }
+        self._parts.append(_rows(identity | columns, batch["mask"]))
+        self._seconds += time.perf_counter() - started
+
+    def _gather(self) -> pd.DataFrame:
+        """All rows of all ranks, sorted by id, on every rank."""
+        parts, self._parts, self._seconds = self._parts, [], 0.0
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            shards: list[Any] = [None] * torch.distributed.get_world_size()
+            torch.distributed.all_gather_object(shards, parts)
+            parts = [part for shard in shards for part in shard]
+        return pd.concat(parts).sort_values("id", ignore_index=True)
+
+
+def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
+    """One row per instance; a column with one value a token becomes a list as long as the text."""
+    lengths = mask.sum(dim=-1).tolist()
+    return pd.DataFrame({name: _column(values.detach().cpu().numpy(), lengths) for name, values in columns.items()})
+
+
+def _column(values: np.ndarray, lengths: list[int]) -> Any:
+    if values.ndim == 1:
+        return values
+    return [row[:length] for row, length in zip(values, lengths, strict=True)]
+
+
+def _log_table(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:
+    for logger in trainer.loggers:
+        if isinstance(logger, WandbLogger):
+            scalars = rows.select_dtypes(["number", "bool"])
+            logger.log_metrics({f"{identity}/{key}": value for key, value in summarise(rows).items()})
+            logger.log_table(f"{identity}/instances", dataframe=scalars)

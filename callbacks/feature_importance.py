@@ -1,0 +1,18 @@
+"""E1 at validation end and on the test split."""
+
+from typing import Any
+
+from pytorch_lightning import Trainer
+from torch import Tensor
+
+from attest.evidence import Observation, feature_importance
+from callbacks.evidence import Evidence
+
+
+class FeatureImportance(Evidence):
+    """E1: rank correlation of attention with gradients; columns as in ``attest.evidence.feature_importance``."""
+
+    id = "E1"
+
+    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
+        return feature_importance(observation)

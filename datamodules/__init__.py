@@ -1,0 +1,11 @@
+"""DataModules: from a corpus to batches, all alike to the rest of the house.
+
+In: a folder of parquet files, a Hub dataset or a generator. Out: batches of token ids with their masks, labels, identities
+and, where the deciding tokens are known, their rationales. Start at ``base.py``, which describes a batch once for everyone.
+"""
+
+from datamodules.base import TextDataModule
+from datamodules.planted import PlantedDataModule
+from datamodules.sst import SstDataModule
+
+__all__ = ["PlantedDataModule", "SstDataModule", "TextDataModule"]

@@ -1,0 +1,142 @@
+"""The planted corpus: reviews from a small grammar, whose label is decided by tokens that we know.
+
+Everything is generated from a seed, nothing is stored, so it needs no network, and every explanation and every test of
+explanations can be scored against the tokens that really decide (E15).
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+from datamodules.base import TextDataModule
+from datamodules.corpus import Corpus, Documents
+from datamodules.vocabulary import Vocabulary
+
+Rule = Literal["token", "negation", "order"]
+Clause = list[tuple[str, bool]]
+"""Words, each with whether it decides the label."""
+
+PRAISE = ("wonderful", "superb", "delightful", "brilliant", "moving", "charming", "graceful", "witty")
+BLAME = ("dreadful", "awful", "tedious", "clumsy", "shallow", "lifeless", "grating", "dull")
+NEUTRAL = ("long", "short", "recent", "foreign", "quiet", "loud", "dark", "familiar", "colourful", "modern")
+PARTS = ("plot", "cast", "score", "dialogue", "camera", "pacing", "ending", "opening", "script", "editing", "lighting", "sound")
+PEOPLE = ("the director", "my sister", "a critic", "our neighbour", "the audience", "an old friend", "the author", "somebody")
+VERBS = ("mentioned", "followed", "noticed", "described", "remembered", "watched", "discussed", "recorded", "compared")
+TIMES = ("yesterday", "last week", "in the evening", "on the train", "after dinner", "at home", "twice", "again")
+LENGTHS = (8, 60)
+
+
+class PlantedDataModule(TextDataModule):
+    """Review-like texts of 8 (two clauses: 10) to 60 tokens in two classes, balanced, with the mask of the tokens that decide.
+
+    Rules:   ``token``     one opinion word decides.
+             ``negation``  one opinion word decides, reversed if "not" stands right before it. Every text holds exactly one
+                           "not", before the opinion or before a neutral word: words alone tell nothing.
+             ``order``     one word of praise and one of blame; the later decides. Words alone tell nothing.
+    Batch:   as in ``TextDataModule``; ``rationale`` is True at the opinion, its negation, or both ordered words.
+    Splits:  generated from the seed, no text twice.
+
+    Args:
+        rule: what decides.
+        train_texts, validation_texts, test_texts: number of texts.
+        batch_size, seed, num_workers: as in ``TextDataModule``.
+    """
+
+    def __init__(
+        self,
+        rule: Rule = "negation",
+        train_texts: int = 3000,
+        validation_texts: int = 500,
+        test_texts: int = 1000,
+        batch_size: int = 32,
+        seed: int = 0,
+        num_workers: int = 0,
+    ) -> None:
+        super().__init__(batch_size, seed, num_workers)
+        self.rule = rule
+        self.sizes = {"train": train_texts, "validation": validation_texts, "test": test_texts}
+
+    def read(self) -> Corpus:
+        """Generate all three splits from one stream of texts."""
+        texts = planted_texts(self.rule, self.seed)
+        splits = {split: _documents([next(texts) for _ in range(size)]) for split, size in self.sizes.items()}
+        vocabulary = Vocabulary.fit(splits["train"].tokens)
+        return Corpus(**splits, vocabulary=vocabulary, label_names=("blame", "praise"))
+
+
+def planted_texts(rule: Rule, seed: int) -> Iterator[tuple[Clause, int]]:
+    """An endless stream of different texts, labels alternating; equal seeds give equal streams."""
+    draw = random.Random(f"planted {rule} {seed}")
+    seen: set[tuple[str, ...]] = set()
+    while True:
+        label = len(seen) % 2
+        text = _text(draw, RULES[rule](draw, label))
+        words = tuple(word for word, _ in text)
+        if words not in seen:
+            seen.add(words)
+            yield text, label
+
+
+def _text(draw: random.Random, deciding: list[Clause]) -> Clause:
+    """Hide the deciding clauses, in their order, among fillers up to a random length."""
+    shortest, longest = LENGTHS
+    target = draw.randint(shortest, longest)
+    fillers: list[Clause] = []
+    length = sum(map(len, deciding))
+    while True:
+        filler = _filler(draw)
+        if length >= shortest and length + len(filler) > target:
+            break
+        fillers.append(filler)
+        length += len(filler)
+    places = sorted(draw.sample(range(len(fillers) + len(deciding)), len(deciding)))
+    for place, clause in zip(places, deciding, strict=True):
+        fillers.insert(place, clause)
+    return [word for clause in fillers for word in clause]
+
+
+def _filler(draw: random.Random) -> Clause:
+    if draw.random() < 0.2:
+        return _plain(f"{draw.choice(PEOPLE)} {draw.choice(('agreed', 'left', 'smiled'))} .")
+    return _plain(f"{draw.choice(PEOPLE)} {draw.choice(VERBS)} the {draw.choice(PARTS)} {draw.choice(TIMES)} .")
+
+
+def _plain(text: str) -> Clause:
+    return [(word, False) for word in text.split()]
+
+
+def _verdict(draw: random.Random, *words: tuple[str, bool]) -> Clause:
+    return [*_plain(f"the {draw.choice(PARTS)} is"), *words, (".", False)]
+
+
+def _token(draw: random.Random, label: int) -> list[Clause]:
+    return [_verdict(draw, (draw.choice(PRAISE if label else BLAME), True))]
+
+
+def _negation(draw: random.Random, label: int) -> list[Clause]:
+    negated = draw.random() < 0.5
+    opinion = (draw.choice(PRAISE if label != negated else BLAME), True)
+    neutral = (draw.choice(NEUTRAL), False)
+    if negated:
+        clauses = [_verdict(draw, ("not", True), opinion), _verdict(draw, neutral)]
+    else:
+        clauses = [_verdict(draw, opinion), _verdict(draw, ("not", False), neutral)]
+    draw.shuffle(clauses)
+    return clauses
+
+
+def _order(draw: random.Random, label: int) -> list[Clause]:
+    praise, blame = (_verdict(draw, (draw.choice(words), True)) for words in (PRAISE, BLAME))
+    return [blame, praise] if label else [praise, blame]
+
+
+RULES: dict[str, Callable[[random.Random, int], list[Clause]]] = {"token": _token, "negation": _negation, "order": _order}
+
+
+def _documents(texts: list[tuple[Clause, int]]) -> Documents:
+    return Documents(
+        ids=list(range(len(texts))),
+        tokens=[[word for word, _ in text] for text, _ in texts],
+        labels=[label for _, label in texts],
+        rationales=[[decides for _, decides in text] for text, _ in texts],
+    )

@@ -1,0 +1,117 @@
+"""Training a classifier whose attention will be put on trial."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from pytorch_lightning import LightningModule
+from pytorch_lightning.cli import OptimizerCallable
+from torch import Tensor, nn
+from torch.nn import functional
+from torchmetrics import MeanMetric, MetricCollection
+
+from attest.evidence import Observation, observe
+from attest.measures import probabilities
+from lightning_modules.metrics import classification_metrics
+
+Batch = dict[str, Tensor]
+
+
+class Classifier(LightningModule):
+    """A network with pooled attention, trained on one label per text.
+
+    Two classes are decided by one sigmoid, as in the papers, more by a softmax. Logs ``train/loss`` and
+    ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
+
+    Args:
+        network: makes the network from vocabulary size and number of logits.
+        optimizer: makes the optimiser from parameter groups; attention gets no weight decay, whatever the optimiser's.
+        loss_reduction: over the instances of a batch. Jain & Wallace sum; under Adam that is a mean with weight decay and
+            epsilon 32 times smaller.
+        vocab_size: number of token ids; given by the data.
+        num_classes: K; given by the data.
+        positive_weight: weight of positive instances in the loss of a binary task; given by the data.
+    """
+
+    def __init__(
+        self,
+        network: Callable[[int, int], nn.Module],
+        optimizer: OptimizerCallable = torch.optim.Adam,
+        loss_reduction: Literal["mean", "sum"] = "mean",
+        vocab_size: int = 2,
+        num_classes: int = 2,
+        positive_weight: float = 1.0,
+    ) -> None:
+        super().__init__()
+        self.network = network(vocab_size, 1 if num_classes == 2 else num_classes)
+        self.make_optimizer = optimizer
+        self.loss_reduction = loss_reduction
+        self.num_classes = num_classes
+        self.positive_weight = positive_weight
+        self.metrics = nn.ModuleDict(
+            {f"{stage}_scores": classification_metrics(num_classes, stage) for stage in ("validation", "test")}
+        )
+        self.losses = nn.ModuleDict({f"{stage}_loss": MeanMetric() for stage in ("validation", "test")})
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
+        return self.network(tokens, mask)
+
+    def observe(self, batch: Batch) -> Observation:
+        """The observed forward pass that all experiments on this batch share; it lives as long as the batch."""
+        if "observation" not in batch:
+            batch["observation"] = observe(self.network, batch["id"], batch["token_ids"], batch["mask"])
+        return batch["observation"]
+
+    def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Cross-entropy of each instance, ``(B,)``; positive instances weighted in a binary task."""
+        if self.num_classes > 2:
+            return functional.cross_entropy(logits, labels, reduction="none")
+        weight = torch.where(labels == 1, self.positive_weight, 1.0)
+        return weight * functional.binary_cross_entropy_with_logits(logits[:, 0], labels.to(logits.dtype), reduction="none")
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Loss of one batch."""
+        losses = self.instance_losses(self(batch["token_ids"], batch["mask"]), batch["label"])
+        self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
+        return losses.sum() if self.loss_reduction == "sum" else losses.mean()
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Score one batch."""
+        self._score("validation", self(batch["token_ids"], batch["mask"]), batch["label"])
+
+    def test_step(self, batch: Batch, batch_idx: int) -> None:
+        """Score one batch on the forward pass that the evidence is gathered from."""
+        self._score("test", self.observe(batch).logits.detach(), batch["label"])
+
+    def _score(self, stage: str, logits: Tensor, labels: Tensor) -> None:
+        predicted = probabilities(logits)
+        scores, loss = self._stage_metrics(stage)
+        scores.update(predicted[:, 1] if self.num_classes == 2 else predicted, labels)
+        loss.update(self.instance_losses(logits, labels))
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the validation scores."""
+        self._log_scores("validation")
+
+    def on_test_epoch_end(self) -> None:
+        """Log the test scores."""
+        self._log_scores("test")
+
+    def _log_scores(self, stage: str) -> None:
+        scores, loss = self._stage_metrics(stage)
+        self.log_dict(scores.compute() | {f"{stage}/loss": loss.compute()}, prog_bar=stage == "validation")
+        scores.reset()
+        loss.reset()
+
+    def _stage_metrics(self, stage: str) -> tuple[MetricCollection, MeanMetric]:
+        scores, loss = self.metrics[f"{stage}_scores"], self.losses[f"{stage}_loss"]
+        assert isinstance(scores, MetricCollection) and isinstance(loss, MeanMetric)
+        return scores, loss
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        """One optimiser over two groups: attention parameters, never decayed, and all others."""
+        attention = list(self.network.attention_parameters())
+        theirs = {id(parameter) for parameter in attention}
+        others = [parameter for parameter in self.network.parameters() if id(parameter) not in theirs]
+        return self.make_optimizer([{"params": others}, {"params": attention, "weight_decay": 0.0}])
