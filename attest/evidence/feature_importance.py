@@ -12,8 +12,8 @@ def feature_importance(observation: Observation) -> dict[str, Tensor]:
 
     Returns:
         Per token ``(B, T)``: ``gradient_inputs``, ``gradient_norm_inputs``. Per instance ``(B,)``, float64, NaN where
-        undefined: for each of the two, ``tau_<importance>`` in [-1, 1], its ``p_value_…``, its ``ceiling_…`` (the largest
-        |tau| that ties allow) and ``ratio_…`` = tau / ceiling.
+        undefined: for each of the two, ``tau_<importance>`` in [-1, 1], ``significant_…`` (p < 0.05), its
+        ``ceiling_…`` (the largest |tau| that ties allow) and ``ratio_…`` = tau / ceiling.
     """
     importances = {
         "gradient_inputs": gradient_times_input(observation),
@@ -23,7 +23,7 @@ def feature_importance(observation: Observation) -> dict[str, Tensor]:
     for name, importance in importances.items():
         correlation = kendall_tau_b(observation.attention, importance, observation.mask)
         columns[f"tau_{name}"] = correlation.tau
-        columns[f"p_value_{name}"] = correlation.p_value
+        columns[f"significant_{name}"] = correlation.significant
         columns[f"ceiling_{name}"] = correlation.ceiling
         columns[f"ratio_{name}"] = correlation.tau / correlation.ceiling
     return columns

@@ -19,6 +19,11 @@ class KendallTau(NamedTuple):
     ceiling: Tensor
     """The largest |tau| that the ties in both inputs allow."""
 
+    @property
+    def significant(self) -> Tensor:
+        """1 where p < 0.05, else 0; NaN where undefined."""
+        return torch.where(self.p_value.isnan(), torch.nan, (self.p_value < 0.05).double())
+
 
 def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor, pairs_at_once: int = 1 << 23) -> KendallTau:
     r"""Kendall's tau-b of two scores over the real tokens of each text (Kendall 1945).
