@@ -11,7 +11,6 @@ import secrets
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -28,7 +27,7 @@ from attest.choices import choice_files, expand
 from attest.errors import AttestError
 from attest.naming import RunSettings, run_path
 from attest.readable import readable_parser_error
-from attest.report import summarise_run, write_report
+from attest.report import illustrations, summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
 from attest.versions import environment
 from callbacks import Evidence
@@ -202,7 +201,8 @@ class AttestCLI(LightningCLI):
         write_report(self.folder)
         for logger in self.trainer.loggers:
             if isinstance(logger, WandbLogger):
-                logger.experiment.log({"report": wandb.Html(str(self.folder.report), inject=False)})
+                figures = {figure.key: wandb.Image(figure.drawing) for figure in illustrations(self.folder)}
+                logger.experiment.log(figures | {"report": wandb.Html(str(self.folder.report), inject=False)})
         _name_results(self.folder)
 
     def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
@@ -224,7 +224,9 @@ def _logged_in_to_wandb() -> bool:
     try:
         return wandb.login(prompt=False)
     except wandb.errors.Error as error:
-        _say(f"W&B is out of reach ({str(error).splitlines()[0]}); this run is logged offline, `wandb sync` brings it up later.")
+        _say(
+            f"W&B is out of reach ({str(error).splitlines()[0]}); this run is logged offline, `wandb sync` brings it up later."
+        )
         return False
 
 

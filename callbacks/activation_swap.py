@@ -20,9 +20,7 @@ class ActivationSwap(Evidence):
 
     id = "E8"
 
-    def __init__(
-        self, projections: dict[str, Projection], every_n_epochs: int = 1, validation_instances: int = 256
-    ) -> None:
+    def __init__(self, projections: dict[str, Projection], every_n_epochs: int = 1, validation_instances: int = 256) -> None:
         super().__init__(every_n_epochs, validation_instances)
         self.projections = projections
 

@@ -11,10 +11,10 @@ from callbacks.evidence import Evidence
 
 
 class Instances(Evidence):
-    """Columns ``probability_<class>`` in [0, 1], ``max_attention``, and per token ``tokens``, ``attention``, ``rationale``.
+    """Columns ``probability_<class name>`` in [0, 1], ``max_attention``, and per token ``tokens``, ``attention``, ``rationale``.
 
-    Tokens stand as they were before unseen words became one symbol; ``rationale`` is there where the corpus knows it. Runs
-    on the test split only.
+    Classes stand in class order. Tokens stand as they were before unseen words became one symbol; ``rationale`` is there
+    where the corpus knows it. Runs on the test split only.
     """
 
     id = "instances"
@@ -23,7 +23,8 @@ class Instances(Evidence):
         super().__init__(every_n_epochs=0)
 
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        columns = {f"probability_{k}": column for k, column in enumerate(observation.probabilities.unbind(dim=-1))}
+        names = trainer.datamodule.corpus.label_names
+        columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(names)}
         columns |= {"max_attention": observation.attention.amax(dim=-1), "attention": observation.attention}
         return columns | ({"rationale": batch["rationale"]} if "rationale" in batch else {})
 

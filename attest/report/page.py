@@ -1,11 +1,13 @@
 """``report.html``: one self-contained page that opens from disk."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from matplotlib.figure import Figure
 
 from attest import __version__
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
@@ -20,14 +22,15 @@ def write_report(folder: RunFolder) -> None:
     settings = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
     summary = read_json(folder.summary)
     instances = _table(folder, "instances")
+    class_names = _class_names(instances)
     page = _template().render(
         name=f"{settings['run']['data']} / {folder.path.parent.name} / {folder.path.name}",
         version=__version__,
-        verdict=verdict(folder, settings, summary),
+        verdict=verdict(folder, settings, summary, class_names),
         epochs=len(read_json(folder.curves)),
         best_epoch=int(summary["best/epoch"]) + 1,
-        figures=_figures(folder, _class_names(instances)),
-        texts=[] if instances is None else heat(instances, TEXTS_SHOWN),
+        figures=[(figure, to_svg(figure.drawing)) for figure in illustrations(folder)],
+        texts=[] if instances is None else heat(instances, class_names, TEXTS_SHOWN),
         config=yaml.safe_dump(settings, sort_keys=False),
         timing=read_json(folder.timing),
     )
@@ -47,63 +50,78 @@ def _table(folder: RunFolder, identity: str) -> pd.DataFrame | None:
 
 
 def _class_names(instances: pd.DataFrame | None) -> list[str]:
-    columns = [] if instances is None else [name for name in instances.columns if name.startswith("probability_")]
+    columns = [] if instances is None else instances.filter(regex="^probability_").columns
     return [name.removeprefix("probability_") for name in columns] or ["0", "1"]
 
 
-def _figures(folder: RunFolder, class_names: Sequence[str]) -> list[dict[str, str]]:
+@dataclass(frozen=True)
+class Illustration:
+    """A figure, what it shows and how to read it."""
+
+    key: str
+    """Where W&B files it: experiment and name."""
+    title: str
+    caption: str
+    drawing: Figure
+
+
+def illustrations(folder: RunFolder) -> list[Illustration]:
+    """Every figure that the files in a run folder allow, in the order of the report."""
+    class_names = _class_names(_table(folder, "instances"))
     figures = [
-        {
-            "title": "Learning curves",
-            "caption": "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
-            "svg": to_svg(learning_curves(read_json(folder.curves))),
-        }
+        Illustration(
+            "curves/learning",
+            "Learning curves",
+            "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
+            learning_curves(read_json(folder.curves)),
+        )
     ]
     if (rows := _table(folder, "E2")) is not None:
         figures.append(
-            {
-                "title": "E2  Permuting attention",
-                "caption": "Median change of the prediction over random permutations of the attention, by the largest attention "
-                "weight of the text and by predicted class (Jain & Wallace 2019, Fig. 3). Mass near 0 where the largest weight "
-                "is high means: attention was concentrated, and where it lay did not matter.",
-                "svg": to_svg(permutation_violins(rows, class_names)),
-            }
+            Illustration(
+                "E2/permutation_by_max_attention",
+                "E2  Permuting attention",
+                "Median change of the prediction over random permutations of the attention, by the largest attention weight of "
+                "the text and by predicted class (Jain & Wallace 2019, Fig. 3). Mass near 0 where the largest weight is high "
+                "means: attention was concentrated, and where it lay did not matter.",
+                permutation_violins(rows, class_names),
+            )
         )
     if (rows := _table(folder, "E1")) is not None:
         figures.append(
-            {
-                "title": "E1  Attention and gradients",
-                "caption": "Kendall's τ-b of attention and gradient × input over the test texts, by predicted class (Jain & Wallace "
-                "2019, Fig. 2). Dashed: the mean.",
-                "svg": to_svg(tau_histograms(rows, "tau_gradient_inputs", class_names)),
-            }
+            Illustration(
+                "E1/tau_gradient_inputs",
+                "E1  Attention and gradients",
+                "Kendall's τ-b of attention and gradient × input over the test texts, by predicted class (Jain & Wallace 2019, "
+                "Fig. 2). Dashed: the mean.",
+                tau_histograms(rows, "tau_gradient_inputs", class_names),
+            )
         )
     return figures
 
 
-def heat(instances: pd.DataFrame, count: int) -> list[dict[str, Any]]:
+def heat(instances: pd.DataFrame, class_names: Sequence[str], count: int) -> list[dict[str, Any]]:
     """Texts with their attention as heat: evenly spread over the confidence of the prediction.
 
     Args:
-        instances: ``id``, ``label``, ``predicted``, ``probability_<class>``, ``tokens``, ``attention`` and, where known,
+        instances: ``id``, ``label``, ``predicted``, ``probability_<class name>``, ``tokens``, ``attention`` and, where known,
             ``rationale`` of each text.
+        class_names: in class order.
         count: how many at the most.
     """
-    confidence = instances.filter(like="probability_").max(axis=1)
-    order = confidence.sort_values(kind="stable").index
-    chosen = instances.loc[order[:: max(1, len(order) // count)][:count]]
-    return [_heat_of(row, confidence[row["id"] == instances["id"]].iloc[0]) for _, row in chosen.iterrows()]
+    ordered = instances.assign(confidence=instances.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
+    chosen = ordered.iloc[:: max(1, -(-len(ordered) // count))]
+    return [_heat_of(row, class_names) for row in chosen.to_dict("records")]
 
 
-def _heat_of(row: pd.Series, confidence: float) -> dict[str, Any]:
+def _heat_of(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
     attention = row["attention"]
-    rationale = row.get("rationale")
-    decides = [False] * len(attention) if rationale is None else [bool(bit) for bit in rationale]
+    decides = row.get("rationale", [False] * len(attention))
     words = zip(row["tokens"], attention, attention / attention.max(), decides, strict=True)
     return {
-        "id": int(row["id"]),
-        "label": int(row["label"]),
-        "predicted": int(row["predicted"]),
-        "confidence": float(confidence),
-        "words": [{"text": t, "weight": float(w), "heat": float(h), "decides": d} for t, w, h, d in words],
+        "id": row["id"],
+        "label": class_names[row["label"]],
+        "predicted": class_names[row["predicted"]],
+        "confidence": row["confidence"],
+        "words": [{"text": t, "weight": float(w), "heat": float(h), "decides": bool(d)} for t, w, h, d in words],
     }

@@ -1,5 +1,6 @@
 """The verdict table: each number with its definition, its interval, its control and the published one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ class Line:
     name: str
     ours: str
     meaning: str
+    detail: str = ""
     published: Published | None = None
 
 
@@ -34,6 +36,10 @@ EVIDENCE = {
         "E1  τ-b of attention and gradient norm",
         "The same with ‖∂ŷ/∂e‖, the gradient flowing through the attention too.",
     ),
+    "E1/significant_gradient_inputs": (
+        "E1  share of significant τ-b",
+        "Share of texts whose τ-b with gradient × input has p < 0.05. Long texts reach it with a small τ-b, short ones with none.",
+    ),
     "E1/ceiling_gradient_inputs": (
         "E1  ceiling of τ-b",
         "The largest |τ-b| that ties allow: sparse attention has many, so raw τ-b of sparse and dense attention do not compare.",
@@ -51,16 +57,17 @@ EVIDENCE = {
 }
 
 
-def verdict(folder: RunFolder, settings: dict[str, Any], summary: dict[str, Any]) -> list[Line]:
+def verdict(folder: RunFolder, settings: dict[str, Any], summary: dict[str, Any], class_names: Sequence[str]) -> list[Line]:
     """The control first, then scores, then evidence; what did not run is left out."""
     theirs = published(folder.path.parent.parent.name, folder.path.parent.name)
     lines = [uniform_control(folder, settings)]
     for key, (name, meaning) in SCORES.items():
         if key in summary:
-            lines.append(Line(name, _number(summary[key]), meaning, theirs.get(key)))
+            lines.append(Line(name, _number(summary[key]), meaning, published=theirs.get(key)))
     for key, (name, meaning) in EVIDENCE.items():
         if f"{key}/mean" in summary:
-            lines.append(Line(name, _with_interval(summary, key), meaning, theirs.get(key)))
+            detail = _detail(summary, key, class_names)
+            lines.append(Line(name, _with_interval(summary, key), meaning, detail, theirs.get(key)))
     return lines
 
 
@@ -71,14 +78,19 @@ def uniform_control(folder: RunFolder, settings: dict[str, Any]) -> Line:
     meaning = "The control that says whether the rest means anything: if it is as good, the task needs no attention."
     if run["projection"] == "uniform":
         return Line(name, "this run", meaning)
-    readable = "-".join(run[part] for part in ("recipe", "model", "scoring", "projection"))
-    if folder.path.parent.name == readable:
-        twin = "-".join((run["recipe"], run["model"], run["scoring"], "uniform"))
-        summary = Path(run["root"]) / run["data"] / twin / folder.path.name / "summary.json"
-        if summary.is_file():
-            return Line(name, _number(read_json(summary)["test/accuracy"]), meaning)
+    twin = _uniform_twin(folder, run)
+    if twin is not None and twin.is_file():
+        return Line(name, _number(read_json(twin)["test/accuracy"]), meaning)
     command = f"make train DATA={run['data']} MODEL={run['model']} SCORING={run['scoring']} PROJECTION=uniform"
     return Line(name, f"not run: {command} SEED={settings['seed_everything']}", meaning)
+
+
+def _uniform_twin(folder: RunFolder, run: dict[str, Any]) -> Path | None:
+    """The summary of the run that differs in its projection alone; None where a hash in the name hides what differs."""
+    parts = [run[part] for part in ("recipe", "model", "scoring")]
+    if folder.path.parent.name != "-".join((*parts, run["projection"])):
+        return None
+    return folder.path.parent.parent / "-".join((*parts, "uniform")) / folder.path.name / folder.summary.name
 
 
 def _number(value: float | None) -> str:
@@ -86,10 +98,13 @@ def _number(value: float | None) -> str:
 
 
 def _with_interval(summary: dict[str, Any], key: str) -> str:
-    mean, std, low, high = (summary[f"{key}/{part}"] for part in ("mean", "std", "ci_low", "ci_high"))
-    if mean is None:
-        return "undefined on every instance"
-    text = f"{mean:.3f} ± {_number(std)}, 95 % CI of the mean {_number(low)} to {_number(high)}"
-    by_class = [f"{k.rpartition('_')[2]}: {_number(v)}" for k, v in sorted(summary.items()) if k.startswith(f"{key}/mean/")]
-    undefined = f"; undefined on {summary[f'{key}/nan']:.0f}" if summary[f"{key}/nan"] else ""
-    return f"{text}; by predicted class {', '.join(by_class)}{undefined}"
+    mean, low, high = (summary[f"{key}/{part}"] for part in ("mean", "ci_low", "ci_high"))
+    return _number(mean) if low is None or low == high else f"{_number(mean)} [{_number(low)}, {_number(high)}]"
+
+
+def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:
+    """Spread over instances, means by predicted class, and how many instances were left out."""
+    prefix = f"{key}/mean/predicted_"
+    by_class = [f"{class_names[int(k.removeprefix(prefix))]} {_number(v)}" for k, v in summary.items() if k.startswith(prefix)]
+    undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
+    return "; ".join([f"± {_number(summary[f'{key}/std'])}", f"predicted {', '.join(by_class)}", *undefined])

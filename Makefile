@@ -1,0 +1,48 @@
+# Attest. `make help` lists what can be typed.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+# Every folder below configs/ is a kind of choice (DATA=sst, MODEL=bilstm, …); these are options by another name.
+CHOICES := $(shell ls configs | tr a-z A-Z) PROTOCOL SEED FORCE
+chosen   = $(foreach name,$(CHOICES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)='$($(name))'))
+
+export OMP_WAIT_POLICY := PASSIVE
+
+.DEFAULT_GOAL := help
+.PHONY: help setup train test check format lock clean
+
+help:  ## list every target in a line
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+
+setup: $(READY)  ## make the virtual environment, if it is missing or stale
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python " + sys.version.split()[0] + " was found, expected 3.11 or newer; type for example: make $(MAKECMDGOALS) PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+train: $(READY)  ## train and put on trial: DATA=planted|sst MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
+	@$(BIN)/attest fit $(chosen) $(ARGS)
+
+test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+check: $(READY)  ## lint, format and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(READY)  ## put every file into the form that `make check` asks for
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+lock: $(READY)  ## write the versions that are installed now into constraints.txt
+	@{ echo "# Versions that the tests have passed with: pip install -c constraints.txt -e '.[dev]'. Renew with: make lock"; \
+	   $(BIN)/pip freeze --exclude-editable | sed 's/+cpu$$//'; } > constraints.txt.new && mv constraints.txt.new constraints.txt
+
+clean:  ## remove the virtual environment and caches; runs stay
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
