@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-PADDING = 0
-"""Token id of padding in every vocabulary; its embedding is zero and receives no gradient."""
+from attest.networks.embedding import token_embedding
 
 
 class BiLSTM(nn.Module):
@@ -20,12 +19,13 @@ class BiLSTM(nn.Module):
         vocab_size: number of token ids, including padding (0) and unknown (1).
         embedding_size: E, embedding dimension.
         hidden_size: hidden units a direction; hidden states have twice as many.
+        embedding_std: standard deviation of the randomly initialised embeddings.
     """
 
-    def __init__(self, vocab_size: int, embedding_size: int = 300, hidden_size: int = 128) -> None:
+    def __init__(self, vocab_size: int, embedding_size: int = 300, hidden_size: int = 128, embedding_std: float = 0.1) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(vocab_size, embedding_size, padding_idx=PADDING)
-        self.boundaries = nn.Parameter(torch.randn(2, embedding_size))
+        self.embedding = token_embedding(vocab_size, embedding_size, embedding_std)
+        self.boundaries = nn.Parameter(torch.randn(2, embedding_size) * embedding_std)
         self.forward_lstm = nn.LSTM(embedding_size, hidden_size, batch_first=True)
         self.backward_lstm = nn.LSTM(embedding_size, hidden_size, batch_first=True)
         self.output_size = 2 * hidden_size
