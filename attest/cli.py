@@ -106,7 +106,7 @@ class AttestCLI(LightningCLI):
             files = choice_files(names)
         except AttestError:
             return None
-        return self.resolved(self.parser.parse_args([self.subcommand, *(f"--config={file}" for file in files)]))
+        return self.resolved(self.parser.parse_args([str(self.subcommand), *(f"--config={file}" for file in files)]))
 
     @rank_zero_only
     def _open_folder(self) -> None:
@@ -224,9 +224,8 @@ def _logged_in_to_wandb() -> bool:
     try:
         return wandb.login(prompt=False)
     except wandb.errors.Error as error:
-        _say(
-            f"W&B is out of reach ({str(error).splitlines()[0]}); this run is logged offline, `wandb sync` brings it up later."
-        )
+        reason = str(error).splitlines()[0]
+        _say(f"W&B is out of reach ({reason}); this run is logged offline, `wandb sync` brings it up later.")
         return False
 
 

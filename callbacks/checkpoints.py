@@ -81,13 +81,13 @@ class AtomicCheckpointIO(TorchCheckpointIO):
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike, storage_options: Any = None) -> None:
         write_atomically(Path(path), lambda temporary: torch.save(checkpoint, temporary))
 
-    def load_checkpoint(self, path: str | os.PathLike, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def load_checkpoint(self, path: str | Path, *args: Any, **kwargs: Any) -> dict[str, Any]:
         try:
             return super().load_checkpoint(path, *args, **kwargs)
         except FileNotFoundError as error:
             raise AttestError(f"{path} does not exist; expected a checkpoint. Train one first: make train") from error
         except Exception as error:  # torch reports a broken file as any of half a dozen types
             raise AttestError(
-                f"{path} cannot be read as a checkpoint ({type(error).__name__}), it is truncated or no checkpoint; expected a "
-                "file that this program wrote. Delete it and run the same command again, or add FORCE=1 to train afresh."
+                f"{path} cannot be read as a checkpoint ({type(error).__name__}): it is truncated or none; expected a file "
+                "that this program wrote. Delete it and run the same command again, or add FORCE=1 to train afresh."
             ) from error

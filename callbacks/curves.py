@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
+from torch import Tensor
 
 
 class Curves(Callback):
@@ -12,7 +13,8 @@ class Curves(Callback):
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
         """One entry an epoch: ``epoch``, ``step``, ``train/loss`` (mean over batches) and every logged validation value."""
-        self._loss_sum, self._batches = 0.0, 0
+        self._loss_sum: float | Tensor = 0.0
+        self._batches = 0
 
     def state_dict(self) -> dict[str, Any]:
         return {"epochs": self.epochs, "loss_sum": float(self._loss_sum), "batches": self._batches}

@@ -1,7 +1,8 @@
 """The base of every experiment: observe, gather over ranks, log, write."""
 
+import math
 import time
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from torch import Tensor
 from attest.evidence import Observation
 from attest.measures import summarise
 from attest.run_folder import RunFolder, write_table
+from datamodules import TextDataModule
 
 Batch = dict[str, Any]
 
@@ -87,15 +89,15 @@ class Evidence(Callback):
         return trainer.current_epoch % self.every_n_epochs == 0
 
     def _in_validation_part(self, trainer: Trainer, batch_idx: int) -> bool:
-        dataset = trainer.datamodule.validation
-        batches = -(-len(dataset) // trainer.datamodule.batch_size)
-        wanted = min(batches, -(-self.validation_instances // trainer.datamodule.batch_size))
+        data = data_of(trainer)
+        batches = math.ceil(len(data.validation) / data.batch_size)
+        wanted = min(batches, math.ceil(self.validation_instances / data.batch_size))
         chosen = np.linspace(0, batches - 1, wanted).round().astype(int)
         return batch_idx * trainer.world_size + trainer.global_rank in chosen
 
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
         started = time.perf_counter()
-        observation = pl_module.observe(batch)
+        observation: Observation = cast(Any, pl_module).observe(batch)
         with torch.inference_mode(False):
             columns = self.measure(observation, batch, trainer)
         identity = {
@@ -115,6 +117,11 @@ class Evidence(Callback):
             torch.distributed.all_gather_object(shards, parts)
             parts = [part for shard in shards for part in shard]
         return pd.concat(parts).sort_values("id", ignore_index=True)
+
+
+def data_of(trainer: Trainer) -> TextDataModule:
+    """The DataModule of a running trainer, an attribute that Lightning sets but does not declare."""
+    return cast(Any, trainer).datamodule
 
 
 def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:

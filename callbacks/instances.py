@@ -7,11 +7,11 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence import Observation
-from callbacks.evidence import Evidence
+from callbacks.evidence import Evidence, data_of
 
 
 class Instances(Evidence):
-    """Columns ``probability_<class name>`` in [0, 1], ``max_attention``, and per token ``tokens``, ``attention``, ``rationale``.
+    """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, ``rationale``.
 
     Classes stand in class order. Tokens stand as they were before unseen words became one symbol; ``rationale`` is there
     where the corpus knows it. Runs on the test split only.
@@ -23,10 +23,10 @@ class Instances(Evidence):
         super().__init__(every_n_epochs=0)
 
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        names = trainer.datamodule.corpus.label_names
+        names = data_of(trainer).corpus.label_names
         columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(names)}
         columns |= {"max_attention": observation.attention.amax(dim=-1), "attention": observation.attention}
         return columns | ({"rationale": batch["rationale"]} if "rationale" in batch else {})
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        return rows.assign(tokens=rows["id"].map(trainer.datamodule.test.tokens_of))
+        return rows.assign(tokens=rows["id"].map(data_of(trainer).test.tokens_of))

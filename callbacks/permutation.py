@@ -6,7 +6,7 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence import Observation, attention_permutation
-from callbacks.evidence import Evidence
+from callbacks.evidence import Evidence, data_of
 
 
 class AttentionPermutation(Evidence):
@@ -24,4 +24,4 @@ class AttentionPermutation(Evidence):
         self.permutations = permutations
 
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return attention_permutation(observation, self.permutations, trainer.datamodule.seed)
+        return attention_permutation(observation, self.permutations, data_of(trainer).seed)

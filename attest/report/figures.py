@@ -60,9 +60,8 @@ def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
         mine = rows["predicted"].to_numpy() == k
         groups = [rows["tvd_median"].to_numpy()[mine & (edges == b)] for b in range(len(ATTENTION_BINS))]
         _violins(axes, groups, CLASS_COLOURS[k % len(CLASS_COLOURS)])
-        axes.set_yticks(
-            range(1, len(ATTENTION_BINS) + 1), [f"{b}  n={len(g)}" for b, g in zip(ATTENTION_BINS, groups, strict=True)]
-        )
+        labels = [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)]
+        axes.set_yticks(range(1, len(labels) + 1), labels)
         axes.set_xlim(0, 1)
     panels[0].set_ylabel("largest attention weight")
     return figure

@@ -81,7 +81,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
             Illustration(
                 "E2/permutation_by_max_attention",
                 "E2  Permuting attention",
-                "Median change of the prediction over random permutations of the attention, by the largest attention weight of "
+                "Median change of the prediction over random permutations of the attention, by the largest weight of "
                 "the text and by predicted class (Jain & Wallace 2019, Fig. 3). Mass near 0 where the largest weight is high "
                 "means: attention was concentrated, and where it lay did not matter.",
                 permutation_violins(rows, class_names),
@@ -92,8 +92,8 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
             Illustration(
                 "E1/tau_gradient_inputs",
                 "E1  Attention and gradients",
-                "Kendall's τ-b of attention and gradient × input over the test texts, by predicted class (Jain & Wallace 2019, "
-                "Fig. 2). Dashed: the mean.",
+                "Kendall's τ-b of attention and gradient × input over the test texts, by predicted class (Jain & Wallace "
+                "2019, Fig. 2). Dashed: the mean.",
                 tau_histograms(rows, "tau_gradient_inputs", class_names),
             )
         )

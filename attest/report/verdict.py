@@ -38,11 +38,11 @@ EVIDENCE = {
     ),
     "E1/significant_gradient_inputs": (
         "E1  share of significant τ-b",
-        "Share of texts whose τ-b with gradient × input has p < 0.05. Long texts reach it with a small τ-b, short ones with none.",
+        "Share of texts whose τ-b with gradient × input has p < 0.05. Long texts reach it with a small τ-b.",
     ),
     "E1/ceiling_gradient_inputs": (
         "E1  ceiling of τ-b",
-        "The largest |τ-b| that ties allow: sparse attention has many, so raw τ-b of sparse and dense attention do not compare.",
+        "The largest |τ-b| that ties allow: sparse attention has many, so raw τ-b of sparse and dense do not compare.",
     ),
     "E2/tvd_median": (
         "E2  Δŷ under permuted attention",
