@@ -33,7 +33,10 @@ def config_file(choice: str, value: str) -> Path:
     """
     folder = configs_folder() / choice.lower()
     if not folder.is_dir():
-        raise unknown_choice("The choice", f"{choice}={value}", (*ORDER, *SETTINGS), "make train {}=…")
+        raise AttestError(
+            f"{choice}={value} is no choice; expected one of: {', '.join((*ORDER, *SETTINGS))}. "
+            "Type for example: make train DATA=sst"
+        )
     file = folder / f"{value}.yaml"
     if not file.is_file():
         known = [path.stem for path in folder.glob("*.yaml")]

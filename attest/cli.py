@@ -6,7 +6,6 @@ as shorthand for shipped configuration files.
 """
 
 import logging
-import os
 import secrets
 import sys
 import time
@@ -14,20 +13,19 @@ import warnings
 from typing import Any
 
 import torch
-import wandb
 import yaml
 from jsonargparse import Namespace
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import LightningDataModule, LightningModule, Trainer
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
-from pytorch_lightning.loggers import WandbLogger
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import choice_files, expand
 from attest.errors import AttestError
-from attest.naming import RunSettings, run_path
-from attest.readable import readable_parser_error
-from attest.report import illustrations, summarise_run, write_report
+from attest.loggers import log_report, point_loggers
+from attest.naming import RunSettings, differing_keys, run_path, without_machine_keys
+from attest.readable import readable_parser_error, unmarked
+from attest.report import summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
 from attest.versions import environment
 from callbacks import Evidence
@@ -89,10 +87,21 @@ class AttestCLI(LightningCLI):
         torch.set_num_threads(self.run.threads)
         self.folder = RunFolder(run_path(self.settings, self._reference()))
         self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
+        if not self.run.force:
+            self._require_same_configuration()
         self.nothing_to_do = self.subcommand == "fit" and not self.run.force and self.folder.complete(self.identities)
-        if self.subcommand == "fit" and not self.nothing_to_do:
-            self._open_folder()
-        self._configure_logger()
+        self.wandb_id = self._wandb_id()
+        if self.subcommand == "fit":
+            name = str(self.folder.path.relative_to(self.run.root))
+            point_loggers(self.config.fit.trainer.logger, self.folder, name, self.wandb_id)
+        else:
+            self.config[self.subcommand].trainer.logger = False
+
+    def _wandb_id(self) -> str:
+        """The id of the run that is taken up, or a new one."""
+        if self.folder.timing.is_file() and not self.run.force:
+            return read_json(self.folder.timing)["wandb_id"]
+        return secrets.token_hex(4)
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
         """The configuration as plain values, without what the subcommand alone takes."""
@@ -108,36 +117,29 @@ class AttestCLI(LightningCLI):
             return None
         return self.resolved(self.parser.parse_args([str(self.subcommand), *(f"--config={file}" for file in files)]))
 
+    def _require_same_configuration(self) -> None:
+        """A folder of this name may stem from other versions of our configs."""
+        if not self.folder.config.is_file():
+            return
+        theirs = yaml.safe_load(self.folder.config.read_text(encoding="utf-8"))
+        if different := differing_keys(without_machine_keys(self.settings), without_machine_keys(theirs)):
+            raise AttestError(
+                f"{self.folder.path} holds a run of another configuration (it differs in {', '.join(different[:5])}); "
+                "expected the same one. Add FORCE=1 to begin afresh, or keep both by giving this one another place: "
+                "--run.root=<folder>"
+            )
+
+    def after_instantiate_classes(self) -> None:
+        """Open the folder: everything that can be wrong with configuration and data has been seen by now."""
+        if self.subcommand == "fit" and not self.nothing_to_do:
+            self._open_folder()
+
     @rank_zero_only
     def _open_folder(self) -> None:
         if self.run.force:
             self.folder.remove()
         write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
-        known = read_json(self.folder.timing) if self.folder.timing.is_file() else {}
-        self.folder.note(environment=environment(), wandb_id=known.get("wandb_id") or secrets.token_hex(4))
-
-    def _configure_logger(self) -> None:
-        logger = self.config[self.subcommand].trainer.logger
-        if not isinstance(logger, Namespace):
-            return
-        options = logger.init_args
-        if self.subcommand != "fit":
-            self.config[self.subcommand].trainer.logger = False
-        elif logger.class_path.endswith("WandbLogger"):
-            self._configure_wandb(options)
-        elif options.save_dir == ".":
-            options.save_dir = str(self.folder.path)
-
-    def _configure_wandb(self, options: Namespace) -> None:
-        for name, value in list(vars(options).items()):
-            if value is None:  # a null would override what WandbLogger sets itself, resuming above all
-                del options[name]
-        if options.save_dir == ".":
-            options.save_dir = str(self.folder.path)
-        options.name = options.get("name") or str(self.folder.path.relative_to(self.run.root))
-        options.id = read_json(self.folder.timing)["wandb_id"] if self.folder.timing.is_file() else None
-        if not options.offline and "WANDB_MODE" not in os.environ and not _logged_in_to_wandb():
-            options.offline, options.mode = True, "offline"
+        self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def instantiate_classes(self) -> None:
         if not self.nothing_to_do:
@@ -166,13 +168,13 @@ class AttestCLI(LightningCLI):
 
     def fit(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
         """Train unless that is done, gather what evidence is missing, sum up, report."""
-        if not self.folder.trained:
+        if self.run.force or not self.folder.trained:
             self._train(model, ckpt_path)
         self._gather_evidence(model)
         self._report()
 
     def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
-        resumed = self.folder.last.is_file()
+        resumed = self.folder.last.is_file() and not self.run.force
         _say(f"{'Taking up' if resumed else 'Training'} {self.folder.path}")
         for logger in self.trainer.loggers:
             logger.log_hyperparams(self.settings)
@@ -185,7 +187,7 @@ class AttestCLI(LightningCLI):
             write_json(self.folder.curves, self.curves.epochs)
 
     def _gather_evidence(self, model: LightningModule) -> None:
-        missing = self.folder.missing_evidence(self.identities)
+        missing = self.identities if self.run.force else self.folder.missing_evidence(self.identities)
         if not missing and self.folder.summary.is_file():
             return
         for identity, evidence in self.analyses.items():
@@ -199,10 +201,7 @@ class AttestCLI(LightningCLI):
     @rank_zero_only
     def _report(self) -> None:
         write_report(self.folder)
-        for logger in self.trainer.loggers:
-            if isinstance(logger, WandbLogger):
-                figures = {figure.key: wandb.Image(figure.drawing) for figure in illustrations(self.folder)}
-                logger.experiment.log(figures | {"report": wandb.Html(str(self.folder.report), inject=False)})
+        log_report(self.trainer.loggers, self.folder)
         _name_results(self.folder)
 
     def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
@@ -218,15 +217,6 @@ class AttestCLI(LightningCLI):
     def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
         (scores,) = self.trainer.test(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
         return dict(scores)
-
-
-def _logged_in_to_wandb() -> bool:
-    try:
-        return wandb.login(prompt=False)
-    except wandb.errors.Error as error:
-        reason = str(error).splitlines()[0]
-        _say(f"W&B is out of reach ({reason}); this run is logged offline, `wandb sync` brings it up later.")
-        return False
 
 
 @rank_zero_only
@@ -247,8 +237,8 @@ def _name_results(folder: RunFolder) -> None:
 
 def _quieten() -> None:
     """Silence what a user can do nothing about; errors and our own sentences remain."""
-    logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
-    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
+    for library in ("pytorch_lightning", "lightning.pytorch", "lightning_fabric"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     for message in (
         ".*does not have many workers.*",
         ".*sync_dist=True.*",
@@ -272,7 +262,7 @@ def main(arguments: list[str] | None = None) -> int:
         command, *rest = arguments or ["--help"]
         AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
     except AttestError as error:
-        print(f"attest: {error}", file=sys.stderr)
+        print(f"attest: {unmarked(str(error))}", file=sys.stderr)
         return 2
     except SIGTERMException:
         print("attest: stopped by SIGTERM; the same command takes the run up where it stopped.", file=sys.stderr)

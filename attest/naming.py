@@ -72,6 +72,18 @@ def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
+def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "") -> list[str]:
+    """Dotted names of the settings in which two configurations differ."""
+    keys = []
+    for name in sorted({*ours, *theirs}):
+        mine, other = ours.get(name), theirs.get(name)
+        if isinstance(mine, dict) and isinstance(other, dict):
+            keys += differing_keys(mine, other, f"{prefix}{name}.")
+        elif mine != other:
+            keys.append(f"{prefix}{name}")
+    return keys
+
+
 def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path:
     """``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<hash>]/seed<n>``.
 

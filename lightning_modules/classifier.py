@@ -8,7 +8,7 @@ from pytorch_lightning import LightningModule
 from pytorch_lightning.cli import OptimizerCallable
 from torch import Tensor, nn
 from torch.nn import functional
-from torchmetrics import MeanMetric, MetricCollection
+from torchmetrics import CatMetric, MetricCollection
 
 from attest.evidence import Observation, observe
 from attest.measures import probabilities
@@ -51,7 +51,7 @@ class Classifier(LightningModule):
         self.metrics = nn.ModuleDict(
             {f"{stage}_scores": classification_metrics(num_classes, stage) for stage in ("validation", "test")}
         )
-        self.losses = nn.ModuleDict({f"{stage}_loss": MeanMetric() for stage in ("validation", "test")})
+        self.losses = nn.ModuleDict({f"{stage}_loss": CatMetric() for stage in ("validation", "test")})
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
@@ -100,13 +100,15 @@ class Classifier(LightningModule):
 
     def _log_scores(self, stage: str) -> None:
         scores, loss = self._stage_metrics(stage)
-        self.log_dict(scores.compute() | {f"{stage}/loss": loss.compute()}, prog_bar=stage == "validation")
+        # Sorted first, so that the mean does not depend on which rank saw which batch.
+        self.log_dict(scores.compute() | {f"{stage}/loss": loss.compute().sort().values.mean()})
         scores.reset()
         loss.reset()
 
-    def _stage_metrics(self, stage: str) -> tuple[MetricCollection, MeanMetric]:
+    def _stage_metrics(self, stage: str) -> tuple[MetricCollection, CatMetric]:
         scores, loss = self.metrics[f"{stage}_scores"], self.losses[f"{stage}_loss"]
-        assert isinstance(scores, MetricCollection) and isinstance(loss, MeanMetric)
+        assert isinstance(scores, MetricCollection)
+        assert isinstance(loss, CatMetric)
         return scores, loss
 
     def configure_optimizers(self) -> torch.optim.Optimizer:

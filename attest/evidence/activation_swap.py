@@ -9,9 +9,7 @@ from attest.evidence.observation import Observation
 from attest.measures import jensen_shannon, total_variation
 
 
-def activation_swap(
-    observation: Observation, projections: Mapping[str, Projection], labels: Tensor
-) -> dict[str, Tensor]:
+def activation_swap(observation: Observation, projections: Mapping[str, Projection], labels: Tensor) -> dict[str, Tensor]:
     """Evaluate under each projection, all parameters and hidden states untouched.
 
     Args:

@@ -1,0 +1,60 @@
+"""Loggers pointed at the run folder, whichever the configuration names: W&B, CSV, TensorBoard, or several."""
+
+import os
+from collections.abc import Iterable
+
+import wandb
+from jsonargparse import Namespace
+from pytorch_lightning.loggers import Logger, WandbLogger
+
+from attest.report import illustrations
+from attest.run_folder import RunFolder
+
+UNSET = "."
+"""The ``save_dir`` of a logger that was not told where to write."""
+
+
+def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: str) -> None:
+    """Fill in, in place, where loggers write and what W&B calls the run; what the user has set stays.
+
+    Args:
+        configured: ``trainer.logger`` as parsed: a logger, a list of them, or a truth value.
+        folder: of the run.
+        name: readable name of the run.
+        wandb_id: of the run, the same after every resume.
+    """
+    for logger in configured if isinstance(configured, list) else [configured]:
+        if not isinstance(logger, Namespace):
+            continue
+        options = logger.init_args
+        if options.save_dir == UNSET:
+            options.save_dir = str(folder.path)
+        if logger.class_path.endswith("WandbLogger"):
+            _name_wandb_run(options, name, wandb_id)
+
+
+def _name_wandb_run(options: Namespace, name: str, wandb_id: str) -> None:
+    for option, value in list(vars(options).items()):
+        if value is None:  # a null would override what WandbLogger sets itself, resuming above all
+            del options[option]
+    options.name = options.get("name") or name
+    options.id = wandb_id
+    if not options.offline and "WANDB_MODE" not in os.environ and not _logged_in():
+        options.offline, options.mode = True, "offline"
+
+
+def _logged_in() -> bool:
+    try:
+        return wandb.login(prompt=False)
+    except wandb.errors.Error as error:
+        reason = str(error).splitlines()[0]
+        print(f"W&B is out of reach ({reason}); this run is logged offline, `wandb sync` brings it up later.", flush=True)
+        return False
+
+
+def log_report(loggers: Iterable[Logger], folder: RunFolder) -> None:
+    """Send the report and its figures to W&B."""
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            figures = {figure.key: wandb.Image(figure.drawing) for figure in illustrations(folder)}
+            logger.experiment.log(figures | {"report": wandb.Html(str(folder.report), inject=False)})
