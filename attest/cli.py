@@ -13,6 +13,7 @@ import warnings
 from typing import Any
 
 import torch
+import wandb
 import yaml
 from jsonargparse import Namespace
 from lightning_utilities.core.rank_zero import rank_zero_only
@@ -267,6 +268,8 @@ def main(arguments: list[str] | None = None) -> int:
     except SIGTERMException:
         print("attest: stopped by SIGTERM; the same command takes the run up where it stopped.", file=sys.stderr)
         return STOPPED_BY_SIGTERM
+    finally:
+        wandb.finish()  # a second run in this process must not write into the first one's file
     return 0
 
 

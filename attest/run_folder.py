@@ -17,6 +17,9 @@ import pandas as pd
 
 from attest.errors import AttestError
 
+INSTANCES = "instances"
+"""The table of the texts themselves, which every table of evidence can be joined to by ``id``."""
+
 
 class RunFolder:
     """The folder of one run: ``runs/<data>/<readable name>/seed<n>/``.

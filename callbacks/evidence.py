@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attest.evidence import Observation
 from attest.measures import summarise
-from attest.run_folder import RunFolder, write_table
+from attest.run_folder import INSTANCES, RunFolder, write_table
 from datamodules import TextDataModule
 
 Batch = dict[str, Any]
@@ -96,6 +96,8 @@ class Evidence(Callback):
         return batch_idx * trainer.world_size + trainer.global_rank in chosen
 
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
+        if not len(batch["id"]):  # this rank has no texts
+            return
         started = time.perf_counter()
         observation: Observation = cast(Any, pl_module).observe(batch)
         with torch.inference_mode(False):
@@ -139,6 +141,6 @@ def _column(values: np.ndarray, lengths: list[int]) -> Any:
 def _log_table(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:
     for logger in trainer.loggers:
         if isinstance(logger, WandbLogger):
-            scalars = rows.select_dtypes(["number", "bool"])
-            logger.log_metrics({f"{identity}/{key}": value for key, value in summarise(rows).items()})
-            logger.log_table(f"{identity}/instances", dataframe=scalars)
+            if identity != INSTANCES:
+                logger.log_metrics({f"{identity}/{key}": value for key, value in summarise(rows).items()})
+            logger.log_table(f"{identity}/table", dataframe=rows.select_dtypes(["number", "bool"]))

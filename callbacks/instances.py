@@ -7,6 +7,7 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence import Observation
+from attest.run_folder import INSTANCES
 from callbacks.evidence import Evidence, data_of
 
 
@@ -17,7 +18,7 @@ class Instances(Evidence):
     where the corpus knows it. Runs on the test split only.
     """
 
-    id = "instances"
+    id = INSTANCES
 
     def __init__(self) -> None:
         super().__init__(every_n_epochs=0)

@@ -23,8 +23,6 @@ class TextDataModule(LightningDataModule):
         num_workers: processes that assemble batches; 0 does it in the training process.
     """
 
-    allow_zero_length_dataloader_with_multiple_devices = True  # fewer batches than ranks is no error in evaluation
-
     def __init__(self, batch_size: int = 32, seed: int = 0, num_workers: int = 0) -> None:
         super().__init__()
         self.batch_size = batch_size

@@ -40,9 +40,9 @@ class EncodedDocuments(Dataset):
 
     def __getitems__(self, rows: list[int]) -> Batch:
         """One padded batch; see ``TextDataModule`` for its keys."""
-        index = torch.tensor(rows)
+        index = torch.tensor(rows, dtype=torch.int64)
         lengths = torch.from_numpy(self.lengths[rows])
-        position = torch.arange(int(lengths.max()))
+        position = torch.arange(int(lengths.max()) if rows else 0)
         mask = position < lengths.unsqueeze(-1)
         source = (self._starts[index].unsqueeze(-1) + position).where(mask, 0)
         batch = {
@@ -80,7 +80,9 @@ def shuffled_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int
 
 
 def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> list[list[int]]:
-    """The batches of one rank: every ``ranks``-th, whole.
+    """The batches of one rank: every ``ranks``-th, whole; a rank for which none is left gets one empty batch.
+
+    A rank without any batch would leave evaluation early, and the others would wait for it.
 
     Args:
         equally: training needs as many steps on every rank, so the first batches of the epoch are dealt a second time until
@@ -88,7 +90,7 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
     """
     if equally and len(batches) % ranks:
         batches = batches + batches[: ranks - len(batches) % ranks]
-    return batches[rank::ranks]
+    return batches[rank::ranks] or [[]]
 
 
 class BatchLoader(DataLoader):

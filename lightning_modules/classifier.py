@@ -8,11 +8,11 @@ from pytorch_lightning import LightningModule
 from pytorch_lightning.cli import OptimizerCallable
 from torch import Tensor, nn
 from torch.nn import functional
-from torchmetrics import CatMetric, MetricCollection
 
 from attest.evidence import Observation, observe
 from attest.measures import probabilities
-from lightning_modules.metrics import classification_metrics
+from lightning_modules.metrics import classification_scores
+from lightning_modules.predictions import Predictions
 
 Batch = dict[str, Tensor]
 
@@ -43,15 +43,13 @@ class Classifier(LightningModule):
         positive_weight: float = 1.0,
     ) -> None:
         super().__init__()
-        self.network = network(vocab_size, 1 if num_classes == 2 else num_classes)
+        self.outputs = 1 if num_classes == 2 else num_classes
+        self.network = network(vocab_size, self.outputs)
         self.make_optimizer = optimizer
         self.loss_reduction = loss_reduction
         self.num_classes = num_classes
         self.positive_weight = positive_weight
-        self.metrics = nn.ModuleDict(
-            {f"{stage}_scores": classification_metrics(num_classes, stage) for stage in ("validation", "test")}
-        )
-        self.losses = nn.ModuleDict({f"{stage}_loss": CatMetric() for stage in ("validation", "test")})
+        self.predictions = nn.ModuleDict({f"{stage}_split": Predictions() for stage in ("validation", "test")})
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
@@ -77,18 +75,18 @@ class Classifier(LightningModule):
         return losses.sum() if self.loss_reduction == "sum" else losses.mean()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Score one batch."""
-        self._score("validation", self(batch["token_ids"], batch["mask"]), batch["label"])
+        """Predict one batch."""
+        self._predict("validation", batch, lambda: self(batch["token_ids"], batch["mask"]))
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """Score one batch on the forward pass that the evidence is gathered from."""
-        self._score("test", self.observe(batch).logits.detach(), batch["label"])
+        """Predict one batch, on the forward pass that the evidence is gathered from."""
+        self._predict("test", batch, lambda: self.observe(batch).logits.detach())
 
-    def _score(self, stage: str, logits: Tensor, labels: Tensor) -> None:
-        predicted = probabilities(logits)
-        scores, loss = self._stage_metrics(stage)
-        scores.update(predicted[:, 1] if self.num_classes == 2 else predicted, labels)
-        loss.update(self.instance_losses(logits, labels))
+    def _predict(self, stage: str, batch: Batch, logits_of: Callable[[], Tensor]) -> None:
+        """Collect predictions; a rank without texts gets an empty batch, which is not shown to the network."""
+        labels = batch["label"]
+        logits = logits_of() if len(labels) else torch.zeros(0, self.outputs, device=self.device)
+        self._collected(stage).update(batch["id"], labels, probabilities(logits), self.instance_losses(logits, labels))
 
     def on_validation_epoch_end(self) -> None:
         """Log the validation scores."""
@@ -99,17 +97,15 @@ class Classifier(LightningModule):
         self._log_scores("test")
 
     def _log_scores(self, stage: str) -> None:
-        scores, loss = self._stage_metrics(stage)
-        # Sorted first, so that the mean does not depend on which rank saw which batch.
-        self.log_dict(scores.compute() | {f"{stage}/loss": loss.compute().sort().values.mean()})
-        scores.reset()
-        loss.reset()
+        collected = self._collected(stage)
+        scores = classification_scores(collected.compute())
+        self.log_dict({f"{stage}/{name}": score for name, score in scores.items()})
+        collected.reset()
 
-    def _stage_metrics(self, stage: str) -> tuple[MetricCollection, CatMetric]:
-        scores, loss = self.metrics[f"{stage}_scores"], self.losses[f"{stage}_loss"]
-        assert isinstance(scores, MetricCollection)
-        assert isinstance(loss, CatMetric)
-        return scores, loss
+    def _collected(self, stage: str) -> Predictions:
+        predictions = self.predictions[f"{stage}_split"]
+        assert isinstance(predictions, Predictions)
+        return predictions
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """One optimiser over two groups: attention parameters, never decayed, and all others."""

@@ -1,6 +1,6 @@
 """The test scores that the papers report, by torchmetrics."""
 
-from torchmetrics import MetricCollection
+from torch import Tensor
 from torchmetrics.classification import (
     BinaryAccuracy,
     BinaryAUROC,
@@ -10,18 +10,27 @@ from torchmetrics.classification import (
     MulticlassF1Score,
 )
 
+from lightning_modules.predictions import Predicted
 
-def classification_metrics(num_classes: int, prefix: str) -> MetricCollection:
-    """Accuracy, F1 and ROC-AUC, to be updated with class probabilities and gold labels.
 
-    Two classes: F1 of the positive class, update with its probability ``(B,)``. More: macro averages, update with ``(B, K)``.
+def classification_scores(predicted: Predicted) -> dict[str, Tensor]:
+    """Accuracy, F1 and ROC-AUC, and the mean loss.
+
+    Two classes: F1 of the positive class. More: macro averages of F1 and ROC-AUC.
+
+    Returns:
+        ``accuracy``, ``f1``, ``roc_auc`` in [0, 1] and ``loss``.
     """
-    if num_classes == 2:
+    classes = predicted.probabilities.shape[-1]
+    if classes == 2:
         metrics = {"accuracy": BinaryAccuracy(), "f1": BinaryF1Score(), "roc_auc": BinaryAUROC()}
+        outputs = predicted.probabilities[:, 1]
     else:
         metrics = {
-            "accuracy": MulticlassAccuracy(num_classes, average="micro"),
-            "f1": MulticlassF1Score(num_classes, average="macro"),
-            "roc_auc": MulticlassAUROC(num_classes, average="macro"),
+            "accuracy": MulticlassAccuracy(classes, average="micro"),
+            "f1": MulticlassF1Score(classes, average="macro"),
+            "roc_auc": MulticlassAUROC(classes, average="macro"),
         }
-    return MetricCollection(metrics, prefix=f"{prefix}/")
+        outputs = predicted.probabilities
+    scores = {name: metric.to(outputs.device)(outputs, predicted.labels) for name, metric in metrics.items()}
+    return scores | {"loss": predicted.losses.mean().float()}

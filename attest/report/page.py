@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from attest import __version__
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
 from attest.report.verdict import verdict
-from attest.run_folder import RunFolder, read_json, write_text
+from attest.run_folder import INSTANCES, RunFolder, read_json, write_text
 
 TEXTS_SHOWN = 40
 
@@ -21,7 +21,7 @@ def write_report(folder: RunFolder) -> None:
     """Write the report of one run from the files in its folder."""
     settings = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
     summary = read_json(folder.summary)
-    instances = _table(folder, "instances")
+    instances = _table(folder, INSTANCES)
     class_names = _class_names(instances)
     page = _template().render(
         name=f"{settings['run']['data']} / {folder.path.parent.name} / {folder.path.name}",
@@ -67,7 +67,7 @@ class Illustration:
 
 def illustrations(folder: RunFolder) -> list[Illustration]:
     """Every figure that the files in a run folder allow, in the order of the report."""
-    class_names = _class_names(_table(folder, "instances"))
+    class_names = _class_names(_table(folder, INSTANCES))
     figures = [
         Illustration(
             "curves/learning",

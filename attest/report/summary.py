@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from attest.measures import summarise
-from attest.run_folder import RunFolder, read_json
+from attest.run_folder import INSTANCES, RunFolder, read_json
 
 VERSION = 1
 
@@ -28,7 +28,7 @@ def summarise_run(
     best = (max if mode == "max" else min)(epochs, key=lambda epoch: epoch[monitor])
     summary: dict[str, Any] = {"version": VERSION, "best/epoch": best["epoch"]} | scores
     summary |= {f"best/{name}": value for name, value in best.items() if name.startswith("validation/")}
-    for identity in identities:
+    for identity in sorted({*identities} - {INSTANCES}):
         rows = pd.read_parquet(folder.evidence(identity))
         summary |= {f"{identity}/{key}": value for key, value in summarise(rows).items()}
     return summary

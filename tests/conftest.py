@@ -1,0 +1,56 @@
+"""What all tests share: no network, no W&B cloud, one thread, and a small finished run to look at."""
+
+import os
+
+os.environ.update(HF_HUB_OFFLINE="1", WANDB_MODE="offline", WANDB_SILENT="true")
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from attest.cli import main
+from attest.run_folder import RunFolder
+
+SMALL_RUN = (
+    "DATA=planted",
+    "--data.init_args.rule=token",
+    "--data.init_args.train_texts=320",
+    "--data.init_args.validation_texts=100",
+    "--data.init_args.test_texts=77",
+    "--model.init_args.network.init_args.encoder.init_args.embedding_size=16",
+    "--model.init_args.network.init_args.encoder.init_args.hidden_size=8",
+    "--trainer.max_epochs=2",
+    "--trainer.enable_progress_bar=false",
+)
+"""A real run in a few seconds: 10 batches an epoch, two epochs, 77 test texts in three batches."""
+
+
+def pytest_collection_modifyitems(items):
+    """Tests on the real corpora need the folder that holds them."""
+    if not os.environ.get("ATTEST_DATA"):
+        for item in items:
+            if "corpora" in item.keywords:
+                item.add_marker(
+                    pytest.mark.skip(reason="reads the real corpora: set ATTEST_DATA to the folder that holds them")
+                )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Results are bit-identical for equal numbers of threads; tests use one."""
+    torch.set_num_threads(1)
+
+
+def only_folder(root: Path) -> RunFolder:
+    """The one run below a root."""
+    (config,) = root.glob("*/*/seed*/config.yaml")
+    return RunFolder(config.parent)
+
+
+@pytest.fixture(scope="session")
+def small_run(tmp_path_factory) -> RunFolder:
+    """A finished small run; read it, do not change it."""
+    root = tmp_path_factory.mktemp("runs")
+    assert main(["fit", *SMALL_RUN, f"--run.root={root}"]) == 0
+    return only_folder(root)

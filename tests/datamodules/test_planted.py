@@ -1,0 +1,70 @@
+"""The planted corpus: what decides is known, and words alone do not."""
+
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from datamodules.planted import BLAME, PRAISE, PlantedDataModule
+
+
+@pytest.fixture(params=["token", "negation", "order"], scope="module")
+def data(request):
+    return PlantedDataModule(rule=request.param)
+
+
+def bag_of_words_accuracy(data) -> float:
+    vectorizer = CountVectorizer(analyzer=list)
+    train, test = data.corpus.train, data.corpus.test
+    model = LogisticRegression(max_iter=1000).fit(vectorizer.fit_transform(train.tokens), train.labels)
+    return model.score(vectorizer.transform(test.tokens), test.labels)
+
+
+def test_a_bag_of_words_solves_the_single_token_and_nothing_else(data):
+    accuracy = bag_of_words_accuracy(data)
+    if data.rule == "token":
+        assert accuracy == 1.0
+    else:
+        assert accuracy < 0.6, "distractors should leave a bag of words near chance"
+
+
+def decide(rule: str, deciding: list[str]) -> int:
+    """The label by the rule's own words, from the tokens under the mask alone."""
+    opinions = [word in PRAISE for word in deciding if word in PRAISE + BLAME]
+    return int(opinions[-1]) if rule == "order" else int(opinions[0] != ("not" in deciding))
+
+
+def test_the_masked_tokens_decide_the_label(data):
+    for split in (data.corpus.train, data.corpus.validation, data.corpus.test):
+        for tokens, label, rationale in zip(split.tokens, split.labels, split.rationales, strict=True):
+            assert decide(data.rule, [word for word, bit in zip(tokens, rationale, strict=True) if bit]) == label
+
+
+def test_every_text_of_the_negation_rule_holds_one_not():
+    corpus = PlantedDataModule(rule="negation").corpus
+    assert all(tokens.count("not") == 1 for tokens in corpus.train.tokens)
+
+
+def test_sizes_lengths_balance_and_no_text_twice(data):
+    splits = (data.corpus.train, data.corpus.validation, data.corpus.test)
+    assert [len(split) for split in splits] == [3000, 500, 1000]
+    lengths = [len(tokens) for split in splits for tokens in split.tokens]
+    assert min(lengths) in range(8, 12)
+    assert max(lengths) == 60
+    assert all(abs(sum(split.labels) - len(split) / 2) <= 1 for split in splits)
+    texts = [tuple(tokens) for split in splits for tokens in split.tokens]
+    assert len(set(texts)) == len(texts)
+
+
+def test_equal_seeds_give_equal_corpora_and_others_do_not():
+    again, other = PlantedDataModule(rule="order", seed=0), PlantedDataModule(rule="order", seed=1)
+    reference = PlantedDataModule(rule="order", seed=0)
+    assert again.corpus.train.tokens == reference.corpus.train.tokens
+    assert other.corpus.train.tokens != reference.corpus.train.tokens
+
+
+def test_the_mask_travels_in_the_batch(data):
+    batch = data.test.__getitems__([3, 5])
+    for row, index in enumerate((3, 5)):
+        expected = data.corpus.test.rationales[index]
+        assert batch["rationale"][row, : len(expected)].tolist() == expected
+        assert not batch["rationale"][row, len(expected) :].any()

@@ -1,0 +1,59 @@
+"""DATA=…, MODEL=… and the files they stand for."""
+
+import pytest
+import yaml
+
+from attest.choices import ORDER, choice_files, config_file, configs_folder, expand
+from attest.errors import AttestError
+
+
+def stems(arguments):
+    return [argument.rsplit("/", 1)[-1].removesuffix(".yaml") for argument in arguments if argument.startswith("--config=")]
+
+
+def test_choices_become_files_and_defaults_fill_the_rest():
+    assert stems(expand(["PROJECTION=sparsemax"])) == [
+        "default", "wandb", "planted", "bilstm", "additive", "sparsemax", "jw", "pooled",
+    ]  # fmt: skip
+
+
+def test_what_is_typed_as_an_option_comes_last_and_wins():
+    assert expand(["--trainer.max_epochs=3", "SEED=4", "FORCE=1"])[-3:] == [
+        "--seed_everything=4", "--run.force=true", "--trainer.max_epochs=3",
+    ]  # fmt: skip
+
+
+def test_an_empty_choice_is_not_typed():
+    assert expand(["DATA="]) == expand([])
+
+
+def test_a_config_without_choices_stands_alone():
+    assert expand(["--config=mine.yaml", "--seed_everything=1"]) == ["--config=mine.yaml", "--seed_everything=1"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("DATA=sts", r"DATA=sts is not known; expected one of: .*planted.*sst.* Type for example: make train DATA=sst"),
+        ("PROJECTION=sparsmax", r"PROJECTION=sparsmax is not known.* PROJECTION=sparsemax$"),
+        ("COLOUR=blue", r"COLOUR=blue is no choice; expected one of: TRAINER, LOGGER, DATA"),
+        ("SEED=one", r"SEED=one is not a seed; expected a whole number from 0"),
+    ],
+)
+def test_a_mistyped_choice_says_what_was_expected(typed, sentence):
+    with pytest.raises(AttestError, match=sentence):
+        expand([typed])
+
+
+def test_every_shipped_choice_is_a_mapping_with_a_comment_on_top():
+    files = [file for name in ORDER for file in (configs_folder() / name.lower()).glob("*.yaml")]
+    assert len(files) >= len(ORDER)
+    for file in files:
+        text = file.read_text()
+        assert text.startswith("#"), f"{file.name} does not introduce itself"
+        assert isinstance(yaml.safe_load(text), dict)
+
+
+def test_the_defaults_exist():
+    assert all(file.is_file() for file in choice_files({}))
+    assert config_file("DATA", "planted").name == "planted.yaml"

@@ -1,0 +1,54 @@
+"""What tells two runs apart, and what does not."""
+
+from pathlib import Path
+
+from attest.naming import differing_keys, run_path, without_machine_keys
+
+
+def settings(**changes):
+    made = {
+        "seed_everything": 3,
+        "trainer": {"devices": 1, "max_epochs": 8, "strategy": "auto"},
+        "data": {"init_args": {"batch_size": 32, "num_workers": 0}},
+        "run": {
+            "root": "runs",
+            "data": "sst",
+            "recipe": "jw",
+            "model": "bilstm",
+            "scoring": "additive",
+            "projection": "softmax",
+        },
+    }
+    for key, value in changes.items():
+        *path, last = key.split("__")
+        section = made
+        for name in path:
+            section = section[name]
+        section[last] = value
+    return made
+
+
+def test_the_readable_name_is_enough_where_nothing_else_differs():
+    assert run_path(settings(), settings()) == Path("runs/sst/jw-bilstm-additive-softmax/seed3")
+
+
+def test_machine_keys_do_not_tell_runs_apart():
+    elsewhere = settings(trainer__devices=2, trainer__strategy="ddp", data__init_args__num_workers=4, seed_everything=3)
+    assert run_path(elsewhere, settings()) == run_path(settings(), settings())
+    assert "devices" not in without_machine_keys(elsewhere)["trainer"]
+    assert elsewhere["trainer"]["devices"] == 2, "the settings themselves are left as they were"
+
+
+def test_any_other_difference_adds_a_hash_of_its_own():
+    three, four = (run_path(settings(trainer__max_epochs=n), settings()) for n in (3, 4))
+    assert three.parent.name.startswith("jw-bilstm-additive-softmax-")
+    assert len(three.parent.name.rsplit("-", 1)[1]) == 8
+    assert three != four
+
+
+def test_configs_that_are_not_ours_always_get_a_hash():
+    assert run_path(settings(), None).parent.name != "jw-bilstm-additive-softmax"
+
+
+def test_differing_keys_are_named():
+    assert differing_keys(settings(), settings(trainer__max_epochs=3, run__model="cnn")) == ["run.model", "trainer.max_epochs"]

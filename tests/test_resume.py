@@ -1,0 +1,58 @@
+"""A run that is stopped in mid-epoch and taken up by the same command ends as if it had never stopped, bit for bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from attest.cli import STOPPED_BY_SIGTERM
+from attest.run_folder import RunFolder, read_json
+from tests.conftest import SMALL_RUN, only_folder
+
+LONGER = ("--trainer.max_epochs=30", "--run.checkpoint_every_n_batches=3")
+
+
+def command(root) -> list[str]:
+    return [sys.executable, "-m", "attest.cli", "fit", *SMALL_RUN, *LONGER, f"--run.root={root}"]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> RunFolder:
+    root = tmp_path_factory.mktemp("undisturbed")
+    subprocess.run(command(root), check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    return only_folder(root)
+
+
+def stop_in_mid_epoch(root, how: signal.Signals) -> int:
+    """Start the run, stop it once it has gone some way, and return its exit code."""
+    process = subprocess.Popen(command(root), env=os.environ | {"OMP_NUM_THREADS": "1"})
+    while not list(root.glob("*/*/seed*/checkpoints/best.ckpt")):
+        assert process.poll() is None, "ended before it could be stopped"
+        time.sleep(0.01)
+    process.send_signal(how)
+    return process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, STOPPED_BY_SIGTERM), (signal.SIGKILL, -signal.SIGKILL)])
+def test_a_stopped_run_ends_as_if_undisturbed(undisturbed, tmp_path, how, code):
+    assert stop_in_mid_epoch(tmp_path, how) == code
+    stopped = only_folder(tmp_path)
+    assert not stopped.trained, "stopped in the middle of training"
+    wandb_id = read_json(stopped.timing)["wandb_id"]
+
+    subprocess.run(command(tmp_path), check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+    for checkpoint in ("best", "last"):
+        ours, theirs = (torch.load(getattr(f, checkpoint), weights_only=True)["state_dict"] for f in (stopped, undisturbed))
+        assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    for file in ("summary", "curves"):
+        assert getattr(stopped, file).read_bytes() == getattr(undisturbed, file).read_bytes()
+    for identity in ("instances", "E1", "E2", "E8"):
+        assert stopped.evidence(identity).read_bytes() == undisturbed.evidence(identity).read_bytes()
+    assert read_json(stopped.timing)["wandb_id"] == wandb_id
+    assert len(list((stopped.path / "wandb").glob(f"offline-run-*-{wandb_id}"))) == 2, "both sittings log to one W&B run"

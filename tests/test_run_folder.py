@@ -1,0 +1,61 @@
+"""Files are written whole or not at all, and completeness is judged file by file."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from attest.errors import AttestError
+from attest.run_folder import RunFolder, read_json, write_atomically, write_json, write_table
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
+    target = tmp_path / "file.json"
+    write_json(target, {"a": 1})
+
+    def half(path):
+        path.write_text('{"a":')
+        raise RuntimeError("stopped in the middle")
+
+    with pytest.raises(RuntimeError):
+        write_atomically(target, half)
+    assert read_json(target) == {"a": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_undefined_numbers_become_null(tmp_path):
+    write_json(tmp_path / "x.json", {"mean": math.nan, "list": [1.0, math.inf]})
+    assert json.loads((tmp_path / "x.json").read_text()) == {"mean": None, "list": [1.0, None]}
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(AttestError, match=r"file/x\.json cannot be written: (Not a directory|File exists).*--run\.root="):
+        write_json(tmp_path / "file" / "x.json", {})
+
+
+def test_a_full_disk_is_named(tmp_path):
+    def full(path):
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(AttestError, match="No space left on device; expected a writable folder with room"):
+        write_atomically(tmp_path / "x", full)
+
+
+def test_notes_accumulate(tmp_path):
+    folder = RunFolder(tmp_path)
+    folder.note(seconds={"train": 1.0}, wandb_id="a")
+    folder.note(seconds={"evidence/E1": 2.0})
+    assert read_json(folder.timing) == {"seconds": {"train": 1.0, "evidence/E1": 2.0}, "wandb_id": "a"}
+
+
+def test_completeness_is_judged_file_by_file(tmp_path):
+    folder = RunFolder(tmp_path)
+    for file in (folder.config, folder.best, folder.last, folder.curves, folder.summary, folder.report):
+        assert not folder.complete(["E1"])
+        write_json(file, {})
+    assert folder.missing_evidence(["E1", "E2"]) == ["E1", "E2"]
+    write_table(folder.evidence("E1"), pd.DataFrame({"id": [1]}))
+    assert folder.complete(["E1"])
+    assert folder.missing_evidence(["E1", "E2"]) == ["E2"]
