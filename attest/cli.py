@@ -6,6 +6,7 @@ as shorthand for shipped configuration files.
 """
 
 import logging
+import os
 import secrets
 import sys
 import time
@@ -35,7 +36,8 @@ from callbacks.curves import Curves
 
 LINKS = ("vocab_size", "num_classes", "positive_weight")
 """What the model learns from the data."""
-STOPPED_BY_SIGTERM = 143
+STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
+"""Exit codes: 128 and the number of the signal, as shells have it."""
 
 
 class Parser(LightningArgumentParser):
@@ -180,9 +182,13 @@ class AttestCLI(LightningCLI):
         for logger in self.trainer.loggers:
             logger.log_hyperparams(self.settings)
         started = time.perf_counter()
-        self.trainer.fit(
-            model, datamodule=self.datamodule, ckpt_path=str(self.folder.last) if resumed else ckpt_path, weights_only=True
-        )
+        checkpoint = str(self.folder.last) if resumed else ckpt_path
+        try:
+            self.trainer.fit(model, datamodule=self.datamodule, ckpt_path=checkpoint, weights_only=True)
+        except SystemExit as stop:
+            if self.trainer.interrupted and not isinstance(stop, SIGTERMException):
+                raise KeyboardInterrupt from stop  # what Lightning has turned into an exit
+            raise
         if self.trainer.is_global_zero:
             self.folder.note(seconds={"train": time.perf_counter() - started})
             write_json(self.folder.curves, self.curves.epochs)
@@ -234,10 +240,15 @@ def _print_scores(scores: Any) -> None:
 @rank_zero_only
 def _name_results(folder: RunFolder) -> None:
     print(f"Run folder: {folder.path}\nReport:     {folder.report}", flush=True)
+    if wandb.run is not None and wandb.run.url:
+        print(f"W&B:        {wandb.run.url}", flush=True)
+    elif (folder.path / "wandb").is_dir():
+        print(f"W&B:        wandb sync {folder.path}/wandb/offline-run-*", flush=True)
 
 
 def _quieten() -> None:
     """Silence what a user can do nothing about; errors and our own sentences remain."""
+    os.environ.setdefault("WANDB_SILENT", "true")
     for library in ("pytorch_lightning", "lightning.pytorch", "lightning_fabric"):
         logging.getLogger(library).setLevel(logging.WARNING)
     for message in (
@@ -265,9 +276,9 @@ def main(arguments: list[str] | None = None) -> int:
     except AttestError as error:
         print(f"attest: {unmarked(str(error))}", file=sys.stderr)
         return 2
-    except SIGTERMException:
-        print("attest: stopped by SIGTERM; the same command takes the run up where it stopped.", file=sys.stderr)
-        return STOPPED_BY_SIGTERM
+    except (SIGTERMException, KeyboardInterrupt) as stop:
+        print("attest: stopped; the same command takes the run up where it stopped.", file=sys.stderr)
+        return STOPPED_BY_SIGTERM if isinstance(stop, SIGTERMException) else STOPPED_BY_SIGINT
     finally:
         wandb.finish()  # a second run in this process must not write into the first one's file
     return 0
