@@ -54,3 +54,38 @@ def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Ten
     keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 1)
     last_BT = torch.where(mask, 0, torch.iinfo(torch.int64).max - mask.shape[-1] + position_T)
     return torch.where(mask.unsqueeze(1), keys_BDT, last_BT.unsqueeze(1)).argsort(dim=-1)
+
+
+def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.dtype) -> Tensor:
+    """Standard normal numbers for each instance, draw and position (Box & Muller 1958).
+
+    Args:
+        seed: the run's seed.
+        ids: int64 ``(B,)``, identities of the instances.
+        draws, size: D and T.
+        dtype: of the result; computed in float64.
+    Returns:
+        float ``(B, D, T)``; what one instance gets at a position depends on no other.
+    """
+    draw_D11 = torch.arange(draws, device=ids.device)[:, None, None]
+    position_T1 = torch.arange(size, device=ids.device).unsqueeze(-1)
+    two = torch.arange(2, device=ids.device)
+    bits_BDT2 = random_bits(seed, ids[:, None, None, None], draw_D11, position_T1, two)
+    uniform_BDT2 = (_shift_right(bits_BDT2, 11).double() + 0.5) * 2.0**-53  # in (0, 1): the logarithm is finite
+    radius, turn = uniform_BDT2.unbind(dim=-1)
+    return ((-2 * radius.log()).sqrt() * (2 * torch.pi * turn).cos()).to(dtype)
+
+
+def random_order(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
+    """Random keys: sorting by them shuffles; the largest allowed one is a uniformly random choice.
+
+    Args:
+        seed, ids, draws: as above.
+        mask: bool ``(B, T)``, True where a position may be chosen.
+    Returns:
+        int64 ``(B, D, T)``, at least 0 where it may be chosen and -1 where it may not.
+    """
+    draw_D1 = torch.arange(draws, device=ids.device).unsqueeze(-1)
+    position_T = torch.arange(mask.shape[-1], device=ids.device)
+    keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 1)
+    return keys_BDT.masked_fill(~mask.unsqueeze(1), -1)

@@ -5,8 +5,17 @@ Every experiment is the same model with its attention tampered with, so each mee
 """
 
 from attest.evidence.activation_swap import activation_swap
+from attest.evidence.adversarial_attention import adversarial_attention
 from attest.evidence.feature_importance import feature_importance
 from attest.evidence.observation import Network, Observation, observe
 from attest.evidence.permutation import attention_permutation
 
-__all__ = ["Network", "Observation", "activation_swap", "attention_permutation", "feature_importance", "observe"]
+__all__ = [
+    "Network",
+    "Observation",
+    "activation_swap",
+    "adversarial_attention",
+    "attention_permutation",
+    "feature_importance",
+    "observe",
+]
