@@ -6,9 +6,11 @@ Every experiment is the same model with its attention tampered with, so each mee
 
 from attest.evidence.activation_swap import activation_swap
 from attest.evidence.adversarial_attention import adversarial_attention
+from attest.evidence.erasure_until_flip import erasure_until_flip
 from attest.evidence.feature_importance import feature_importance
 from attest.evidence.observation import Network, Observation, observe
 from attest.evidence.permutation import attention_permutation
+from attest.evidence.single_erasure import single_erasure
 
 __all__ = [
     "Network",
@@ -16,6 +18,8 @@ __all__ = [
     "activation_swap",
     "adversarial_attention",
     "attention_permutation",
+    "erasure_until_flip",
     "feature_importance",
     "observe",
+    "single_erasure",
 ]
