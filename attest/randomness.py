@@ -4,6 +4,7 @@ A generator that is advanced draw by draw makes evidence depend on who asked fir
 (seed, instance, draw, position), computed for a whole batch at once, so that any sharding gives the same numbers.
 """
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -49,11 +50,20 @@ def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Ten
     Returns:
         int64 ``(B, D, T)``: indices to gather with.
     """
-    draw_D1 = torch.arange(draws, device=ids.device).unsqueeze(-1)
+    places = mask.shape[-1].bit_length()
     position_T = torch.arange(mask.shape[-1], device=ids.device)
-    keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 1)
-    last_BT = torch.where(mask, 0, torch.iinfo(torch.int64).max - mask.shape[-1] + position_T)
-    return torch.where(mask.unsqueeze(1), keys_BDT, last_BT.unsqueeze(1)).argsort(dim=-1)
+    draw_D1 = torch.arange(draws, device=ids.device).unsqueeze(-1)
+    keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 2)
+    keys_BDT = keys_BDT.masked_fill_(~mask.unsqueeze(1), 1 << 62)  # beyond all others
+    keys_BDT = (keys_BDT >> places << places) | position_T  # the position rides in the low bits
+    return sort_integers(keys_BDT) & ((1 << places) - 1)
+
+
+def sort_integers(keys: Tensor) -> Tensor:
+    """Integers sorted along the last dimension; on a CPU by numpy, ten times faster than torch, which sorts indices along."""
+    if keys.device.type == "cpu":
+        return torch.from_numpy(np.sort(keys.numpy(), axis=-1))
+    return keys.sort(dim=-1).values
 
 
 def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.dtype) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from attest.measures.inversions import dense_ranks, inversions
+from attest.randomness import sort_integers
 
 
 class KendallTau(NamedTuple):
@@ -92,7 +93,7 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
     """Knight's method (1966): order by x, ties by y, and count the inversions that remain in y."""
     size = mask.shape[-1]
     ranks_x, ranks_y = (_ranks(scores, mask) for scores in (x, y))
-    joint = (ranks_x * size + ranks_y).sort(dim=-1).values
+    joint = sort_integers(ranks_x * size + ranks_y)
     n = mask.sum(dim=-1)
     first_n = torch.arange(size, device=mask.device) < n.unsqueeze(-1)
     ties_x, ties_y, ties_both = _others(ranks_x, mask), _others(ranks_y, mask), _others(dense_ranks(joint), first_n)
