@@ -23,6 +23,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 from attest.choices import choice_files, expand
 from attest.errors import AttestError
 from attest.loggers import log_report, point_loggers
+from attest.memory import set_memory_budget
 from attest.naming import RunSettings, differing_keys, run_path, without_machine_keys
 from attest.readable import readable_parser_error, unmarked
 from attest.report import summarise_run, write_report
@@ -85,6 +86,7 @@ class AttestCLI(LightningCLI):
         self.settings = self.resolved(self.config)
         self.run = self.config[self.subcommand].run
         torch.set_num_threads(self.run.threads)
+        set_memory_budget(self.run.memory_gib)
         self.folder = RunFolder(run_path(self.settings, self._reference()))
         self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
         if not self.run.force:

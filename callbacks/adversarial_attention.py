@@ -6,7 +6,7 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence import Observation, adversarial_attention
-from callbacks.evidence import Evidence
+from callbacks.evidence import Evidence, data_of
 
 
 class AdversarialAttention(Evidence):
@@ -36,6 +36,6 @@ class AdversarialAttention(Evidence):
         self.restarts, self.steps = restarts, steps
 
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        search = {"restarts": self.restarts, "steps": self.steps, "seed": trainer.datamodule.seed}
+        search = {"restarts": self.restarts, "steps": self.steps, "seed": data_of(trainer).seed}
         wanted = trainer.testing and self.restarts > 0
         return adversarial_attention(observation, self.epsilon, self.filter_epsilon, search if wanted else None)

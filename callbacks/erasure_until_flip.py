@@ -6,7 +6,7 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence import Observation, erasure_until_flip
-from callbacks.evidence import Evidence
+from callbacks.evidence import Evidence, data_of
 
 
 class ErasureUntilFlip(Evidence):
@@ -24,4 +24,4 @@ class ErasureUntilFlip(Evidence):
         self.draws = draws
 
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return erasure_until_flip(observation, trainer.datamodule.seed, self.draws)
+        return erasure_until_flip(observation, data_of(trainer).seed, self.draws)

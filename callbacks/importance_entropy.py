@@ -7,7 +7,7 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence import Observation, importance_entropy, sample_of_ids
-from callbacks.evidence import Evidence
+from callbacks.evidence import Evidence, data_of
 
 
 class ImportanceEntropy(Evidence):
@@ -31,7 +31,7 @@ class ImportanceEntropy(Evidence):
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
         if not trainer.testing:
             return importance_entropy(observation, leave_one_out=False)
-        seed = trainer.datamodule.seed
-        everyone = torch.tensor(trainer.datamodule.test.documents.ids, device=batch["id"].device)
+        seed = data_of(trainer).seed
+        everyone = torch.tensor(data_of(trainer).test.documents.ids, device=batch["id"].device)
         sampled = torch.isin(batch["id"], sample_of_ids(seed, everyone, self.texts))
         return importance_entropy(observation, True, sampled, self.positions, seed)

@@ -6,7 +6,7 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence import Observation, single_erasure
-from callbacks.evidence import Evidence
+from callbacks.evidence import Evidence, data_of
 
 
 class SingleErasure(Evidence):
@@ -15,4 +15,4 @@ class SingleErasure(Evidence):
     id = "E11"
 
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return single_erasure(observation, trainer.datamodule.seed)
+        return single_erasure(observation, data_of(trainer).seed)

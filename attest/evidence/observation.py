@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -171,7 +171,7 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
 
 
 @contextmanager
-def _embedded_inputs(network: nn.Module, tokens: Tensor) -> Iterator[list[Tensor]]:
+def _embedded_inputs(network: Network, tokens: Tensor) -> Iterator[list[Tensor]]:
     """Make the output of every token lookup a leaf that requires grad, and collect these leaves."""
     leaves: list[Tensor] = []
 
@@ -181,7 +181,9 @@ def _embedded_inputs(network: nn.Module, tokens: Tensor) -> Iterator[list[Tensor
         leaves.append(output.detach().requires_grad_())
         return leaves[-1]
 
-    hooks = [module.register_forward_hook(cut) for module in network.modules() if isinstance(module, nn.Embedding)]
+    hooks = [
+        module.register_forward_hook(cut) for module in cast(nn.Module, network).modules() if isinstance(module, nn.Embedding)
+    ]
     try:
         yield leaves
     finally:
