@@ -262,6 +262,11 @@ def main(arguments: list[str] | None = None) -> int:
     _quieten()
     try:
         command, *rest = arguments or ["--help"]
+        if command == "evidence":
+            from attest.evidence_command import evidence  # which builds on this file
+
+            evidence(rest)
+            return 0
         AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
     except AttestError as error:
         print(f"attest: {unmarked(str(error))}", file=sys.stderr)
