@@ -20,6 +20,7 @@ class RunSettings:
         force: begin afresh, deleting what is there.
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
         checkpoint_every_n_batches: what a killed run loses at most.
+        memory_gib: working memory that evidence may take above the loaded model and batch, in GiB.
     """
 
     root: str = "runs"
@@ -33,6 +34,7 @@ class RunSettings:
     force: bool = False
     threads: int = 1
     checkpoint_every_n_batches: int = 100
+    memory_gib: float = 1.0
 
 
 MACHINE_KEYS = (
@@ -40,6 +42,7 @@ MACHINE_KEYS = (
     "run.force",
     "run.threads",
     "run.checkpoint_every_n_batches",
+    "run.memory_gib",
     "trainer.accelerator",
     "trainer.devices",
     "trainer.num_nodes",

@@ -4,6 +4,7 @@ A generator that is advanced draw by draw makes evidence depend on who asked fir
 (seed, instance, draw, position), computed for a whole batch at once, so that any sharding gives the same numbers.
 """
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -49,8 +50,52 @@ def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Ten
     Returns:
         int64 ``(B, D, T)``: indices to gather with.
     """
+    places = mask.shape[-1].bit_length()
+    position_T = torch.arange(mask.shape[-1], device=ids.device)
+    draw_D1 = torch.arange(draws, device=ids.device).unsqueeze(-1)
+    keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 2)
+    keys_BDT = keys_BDT.masked_fill_(~mask.unsqueeze(1), 1 << 62)  # beyond all others
+    keys_BDT = (keys_BDT >> places << places) | position_T  # the position rides in the low bits
+    return sort_integers(keys_BDT) & ((1 << places) - 1)
+
+
+def sort_integers(keys: Tensor) -> Tensor:
+    """Integers sorted along the last dimension; on a CPU by numpy, ten times faster than torch, which sorts indices along."""
+    if keys.device.type == "cpu":
+        return torch.from_numpy(np.sort(keys.numpy(), axis=-1))
+    return keys.sort(dim=-1).values
+
+
+def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.dtype) -> Tensor:
+    """Standard normal numbers for each instance, draw and position (Box & Muller 1958).
+
+    Args:
+        seed: the run's seed.
+        ids: int64 ``(B,)``, identities of the instances.
+        draws, size: D and T.
+        dtype: of the result; computed in float64.
+    Returns:
+        float ``(B, D, T)``; what one instance gets at a position depends on no other.
+    """
+    draw_D11 = torch.arange(draws, device=ids.device)[:, None, None]
+    position_T1 = torch.arange(size, device=ids.device).unsqueeze(-1)
+    two = torch.arange(2, device=ids.device)
+    bits_BDT2 = random_bits(seed, ids[:, None, None, None], draw_D11, position_T1, two)
+    uniform_BDT2 = (_shift_right(bits_BDT2, 11).double() + 0.5) * 2.0**-53  # in (0, 1): the logarithm is finite
+    radius, turn = uniform_BDT2.unbind(dim=-1)
+    return ((-2 * radius.log()).sqrt() * (2 * torch.pi * turn).cos()).to(dtype)
+
+
+def random_order(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
+    """Random keys: sorting by them shuffles; the largest allowed one is a uniformly random choice.
+
+    Args:
+        seed, ids, draws: as above.
+        mask: bool ``(B, T)``, True where a position may be chosen.
+    Returns:
+        int64 ``(B, D, T)``, at least 0 where it may be chosen and -1 where it may not.
+    """
     draw_D1 = torch.arange(draws, device=ids.device).unsqueeze(-1)
     position_T = torch.arange(mask.shape[-1], device=ids.device)
     keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 1)
-    last_BT = torch.where(mask, 0, torch.iinfo(torch.int64).max - mask.shape[-1] + position_T)
-    return torch.where(mask.unsqueeze(1), keys_BDT, last_BT.unsqueeze(1)).argsort(dim=-1)
+    return keys_BDT.masked_fill(~mask.unsqueeze(1), -1)

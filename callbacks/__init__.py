@@ -6,9 +6,23 @@ how training went. Start at ``evidence.py``.
 """
 
 from callbacks.activation_swap import ActivationSwap
+from callbacks.adversarial_attention import AdversarialAttention
+from callbacks.erasure_until_flip import ErasureUntilFlip
 from callbacks.evidence import Evidence
 from callbacks.feature_importance import FeatureImportance
+from callbacks.importance_entropy import ImportanceEntropy
 from callbacks.instances import Instances
 from callbacks.permutation import AttentionPermutation
+from callbacks.single_erasure import SingleErasure
 
-__all__ = ["ActivationSwap", "AttentionPermutation", "Evidence", "FeatureImportance", "Instances"]
+__all__ = [
+    "ActivationSwap",
+    "AdversarialAttention",
+    "AttentionPermutation",
+    "ErasureUntilFlip",
+    "Evidence",
+    "FeatureImportance",
+    "ImportanceEntropy",
+    "Instances",
+    "SingleErasure",
+]

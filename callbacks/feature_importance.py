@@ -10,9 +10,12 @@ from callbacks.evidence import Evidence
 
 
 class FeatureImportance(Evidence):
-    """E1: rank correlation of attention with gradients; columns as in ``attest.evidence.feature_importance``."""
+    """E1: rank correlation of attention with importance; columns as in ``attest.evidence.feature_importance``.
+
+    Leave-one-out, which reads a text once a token, waits for the test split; at validation end gradients speak alone.
+    """
 
     id = "E1"
 
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return feature_importance(observation)
+        return feature_importance(observation, leave_one_out=bool(trainer.testing))

@@ -5,8 +5,24 @@ Every experiment is the same model with its attention tampered with, so each mee
 """
 
 from attest.evidence.activation_swap import activation_swap
+from attest.evidence.adversarial_attention import adversarial_attention
+from attest.evidence.erasure_until_flip import erasure_until_flip
 from attest.evidence.feature_importance import feature_importance
+from attest.evidence.importance_entropy import importance_entropy, sample_of_ids
 from attest.evidence.observation import Network, Observation, observe
 from attest.evidence.permutation import attention_permutation
+from attest.evidence.single_erasure import single_erasure
 
-__all__ = ["Network", "Observation", "activation_swap", "attention_permutation", "feature_importance", "observe"]
+__all__ = [
+    "Network",
+    "Observation",
+    "activation_swap",
+    "adversarial_attention",
+    "attention_permutation",
+    "erasure_until_flip",
+    "feature_importance",
+    "importance_entropy",
+    "observe",
+    "sample_of_ids",
+    "single_erasure",
+]

@@ -1,56 +1,65 @@
-"""E1: does attention rank the tokens as feature importance ranks them? (Jain & Wallace 2019, Algorithm 1.)"""
+"""E1: does attention rank the tokens as feature importance ranks them? (Jain & Wallace 2019; Meister et al. 2021)"""
 
 import torch
 from torch import Tensor
 
+from attest.evidence.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
+from attest.evidence.leave_one_out import leave_one_out_hidden, leave_one_out_hidden_renormalised, leave_one_out_inputs
 from attest.evidence.observation import Observation
-from attest.measures import kendall_tau_b, probabilities
+from attest.measures import kendall_tau_b, kendall_top_k
+
+GRADIENTS = {
+    "gradient_inputs": gradient_times_input,
+    "gradient_norm_inputs": gradient_norm_inputs,
+    "gradient_norm_hidden": gradient_norm_hidden,
+}
+LEAVE_ONE_OUT = {
+    "leave_one_out_inputs": leave_one_out_inputs,
+    "leave_one_out_hidden": leave_one_out_hidden,
+    "leave_one_out_hidden_renormalised": leave_one_out_hidden_renormalised,
+}
 
 
-def feature_importance(observation: Observation) -> dict[str, Tensor]:
-    """Correlate attention with gradients of the predicted probability with respect to the embedded input.
+def feature_importance(observation: Observation, leave_one_out: bool = True) -> dict[str, Tensor]:
+    """Correlate attention with every importance.
 
+    Args:
+        observation: the batch.
+        leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
     Returns:
-        Per token ``(B, T)``: ``gradient_inputs``, ``gradient_norm_inputs``. Per instance ``(B,)``, float64, NaN where
-        undefined: for each of the two, ``tau_<importance>`` in [-1, 1], ``significant_…`` (p < 0.05), its
-        ``ceiling_…`` (the largest |tau| that ties allow) and ``ratio_…`` = tau / ceiling.
+        Per token ``(B, T)``, at least 0: ``gradient_inputs``, ``gradient_norm_inputs``, ``gradient_norm_hidden``,
+        ``leave_one_out_inputs``, ``leave_one_out_hidden``, ``leave_one_out_hidden_renormalised``.
+        Per instance ``(B,)`` float64, NaN where undefined, for each importance: ``tau_<importance>``, tau-b in [-1, 1];
+        ``significant_…``, 1 where its p < 0.05; ``ceiling_…``, the largest |tau| that ties allow; ``ratio_…``, tau over
+        ceiling; ``tau_support_…``, tau-b among the tokens that get attention; ``tau_top_k_…``, agreement of the top-k lists
+        at k = size of the support. Also ``tau_gradient_and_leave_one_out``, how far the two importances of Jain & Wallace
+        (of inputs) agree with one another.
     """
-    importances = {
-        "gradient_inputs": gradient_times_input(observation),
-        "gradient_norm_inputs": gradient_norm(observation),
-    }
-    columns: dict[str, Tensor] = dict(importances)
-    for name, importance in importances.items():
-        correlation = kendall_tau_b(observation.attention, importance, observation.mask)
-        columns[f"tau_{name}"] = correlation.tau
-        columns[f"significant_{name}"] = correlation.significant
-        columns[f"ceiling_{name}"] = correlation.ceiling
-        columns[f"ratio_{name}"] = correlation.tau / correlation.ceiling
+    kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
+    importances = {name: importance(observation) for name, importance in kinds.items()}
+    columns = importances | _correlations(observation, importances)
+    if leave_one_out:
+        pair = importances["gradient_inputs"], importances["leave_one_out_inputs"]
+        columns["tau_gradient_and_leave_one_out"] = kendall_tau_b(*pair, observation.mask).tau
     return columns
 
 
-def gradient_times_input(observation: Observation) -> Tensor:
-    r"""Jain & Wallace's :math:`g_t = |\langle \partial \hat y / \partial e_t, e_t \rangle|`, attention held constant, ``(B, T)``.
-
-    The probability is the predicted class's; for one sigmoid output both classes have the same absolute gradient.
-    """
-    logits = observation.network.decode(observation.hidden, observation.attention)
-    gradient = _gradient_of_prediction(observation, logits)
-    return (gradient * observation.embedded.detach()).sum(dim=-1).abs()
-
-
-def gradient_norm(observation: Observation) -> Tensor:
-    r"""Meister et al.'s (eq. 4) :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, normalised over tokens, ``(B, T)``.
-
-    It flows through the attention too. A text on which every gradient vanishes gives zeros.
-    """
-    norms = _gradient_of_prediction(observation, observation.logits).norm(dim=-1).masked_fill(~observation.mask, 0)
-    total = norms.sum(dim=-1, keepdim=True)
-    return norms / torch.where(total > 0, total, 1.0)
-
-
-def _gradient_of_prediction(observation: Observation, logits: Tensor) -> Tensor:
-    with torch.backends.cudnn.flags(enabled=False):
-        predicted = probabilities(logits).gather(-1, observation.predicted.unsqueeze(-1))
-        (gradient,) = torch.autograd.grad(predicted.sum(), observation.embedded, retain_graph=True)
-    return gradient
+def _correlations(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
+    """All taus at once: the importances stand below one another as rows of one batch."""
+    count = len(importances)
+    attention, mask = (rows.repeat(count, 1) for rows in (observation.attention, observation.mask))
+    stacked, support = torch.cat(list(importances.values())), mask & (attention > 0)
+    tau = kendall_tau_b(attention, stacked, mask)
+    measured = {
+        "tau": tau.tau,
+        "significant": tau.significant,
+        "ceiling": tau.ceiling,
+        "ratio": tau.tau / tau.ceiling,
+        "tau_support": kendall_tau_b(attention, stacked, support).tau,
+        "tau_top_k": kendall_top_k(attention, stacked, support.sum(dim=-1), mask),
+    }
+    return {
+        f"{statistic}_{name}": column
+        for statistic, rows in measured.items()
+        for name, column in zip(importances, rows.chunk(count), strict=True)
+    }

@@ -3,23 +3,30 @@
 Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
+from typing import Any, Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
 
-from attest.measures import probabilities
+from attest.measures import class_logits, probabilities
+from attest.memory import by_rows
+
+Result = TypeVar("Result")
 
 
 class Network(Protocol):
     """The seam: whatever offers these four steps can be put on trial.
 
-    A network may also offer ``token_logits(hidden) -> (B, T, C)`` if ``decode`` is linear in the weights; counterfactuals
-    then cost O(T C) instead of O(T H).
+    A network may also offer, and is then asked for:
+
+    * ``token_logits(hidden) -> (B, T, C)``, if ``decode`` is linear in weights that sum to 1: counterfactual weights then
+      cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible;
+    * ``encode_without_each(tokens, mask, removed) -> (V, B, T - 1, H)``: hidden states of every text without its token
+      ``removed[v]``, for a range of positions; else each shortened text is encoded from its beginning.
     """
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -59,6 +66,8 @@ class Observation:
     """float ``(B, T)``, in the graph: the attention on trial."""
     logits: Tensor
     """float ``(B, C)``, in the graph."""
+    remembered: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+    """What ``once`` has measured already."""
 
     @cached_property
     def attention(self) -> Tensor:
@@ -69,6 +78,11 @@ class Observation:
     def probabilities(self) -> Tensor:
         """Predicted class probabilities without the graph, ``(B, K)``."""
         return probabilities(self.logits.detach())
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """Real tokens of each text, int64 ``(B,)``."""
+        return self.mask.sum(dim=-1)
 
     @cached_property
     def predicted(self) -> Tensor:
@@ -84,18 +98,52 @@ class Observation:
         Returns:
             ``(B, K)`` or ``(B, D, K)``.
         """
-        if self._token_logits is not None:
-            logits = weights @ self._token_logits if weights.ndim == 3 else (weights.unsqueeze(1) @ self._token_logits)[:, 0]
-        elif weights.ndim == 3:
-            logits = torch.stack([self.network.decode(self.hidden, draw) for draw in weights.unbind(dim=1)], dim=1)
-        else:
-            logits = self.network.decode(self.hidden, weights)
-        return probabilities(logits)
+        if self.class_logits is not None:
+            logits = weights.to(self.class_logits) @ self.class_logits if weights.ndim == 3 else self._pool(weights)
+            return logits.softmax(dim=-1).to(weights)
+        if weights.ndim == 2:
+            return probabilities(self.network.decode(self.hidden, weights))
+        return by_rows(self._decode_draws, weights.shape[1] * self.hidden[0].nbytes, self.hidden.detach(), weights)
+
+    def _pool(self, weights: Tensor) -> Tensor:
+        assert self.class_logits is not None
+        return (weights.to(self.class_logits).unsqueeze(1) @ self.class_logits).squeeze(1)
+
+    def _decode_draws(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        draws = weights.shape[1]
+        logits = self.network.decode(hidden.repeat_interleave(draws, dim=0), weights.flatten(0, 1))
+        return probabilities(logits).unflatten(0, (-1, draws))
 
     @cached_property
-    def _token_logits(self) -> Tensor | None:
+    def class_logits(self) -> Tensor | None:
+        """What each token alone would decide, ``(B, T, K)``, if the network's decoder is linear; without the graph.
+
+        ``weights @ class_logits`` are the logits of K classes under any weights that sum to 1.
+        """
         token_logits = getattr(self.network, "token_logits", None)
-        return None if token_logits is None else token_logits(self.hidden.detach())
+        return None if token_logits is None else class_logits(token_logits(self.hidden).detach())
+
+    @cached_property
+    def margins(self) -> Tensor | None:
+        """By how much each token alone favours class 1 of two, float64 ``(B, T)``; None unless two classes, linear decoder.
+
+        The prediction is ``sigmoid(weights @ margins)``.
+        """
+        if self.class_logits is None or self.class_logits.shape[-1] != 2:
+            return None
+        return self.class_logits[..., 1].double() - self.class_logits[..., 0].double()
+
+
+def once(measurement: Callable[[Observation], Result]) -> Callable[[Observation], Result]:
+    """Let a measurement be made once an observation and be shared by all experiments that ask for it."""
+
+    @wraps(measurement)
+    def remembering(observation: Observation) -> Result:
+        if measurement not in observation.remembered:
+            observation.remembered[measurement] = measurement(observation)
+        return observation.remembered[measurement]
+
+    return remembering
 
 
 def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Observation:
@@ -113,8 +161,8 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
             hidden = network.encode(tokens, mask)
         if len(embedded) != 1:
             raise ValueError(
-                f"{type(network).__name__}.encode looked its tokens up in {len(embedded)} nn.Embedding layers, expected exactly "
-                "one: gradients with respect to the input need one embedded input."
+                f"{type(network).__name__}.encode looked its tokens up in {len(embedded)} nn.Embedding layers, expected "
+                "exactly one: gradients with respect to the input need one embedded input."
             )
         scores = network.score(hidden, mask)
         weights = network.project(scores, mask)
@@ -123,7 +171,7 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
 
 
 @contextmanager
-def _embedded_inputs(network: nn.Module, tokens: Tensor) -> Iterator[list[Tensor]]:
+def _embedded_inputs(network: Network, tokens: Tensor) -> Iterator[list[Tensor]]:
     """Make the output of every token lookup a leaf that requires grad, and collect these leaves."""
     leaves: list[Tensor] = []
 
@@ -133,7 +181,9 @@ def _embedded_inputs(network: nn.Module, tokens: Tensor) -> Iterator[list[Tensor
         leaves.append(output.detach().requires_grad_())
         return leaves[-1]
 
-    hooks = [module.register_forward_hook(cut) for module in network.modules() if isinstance(module, nn.Embedding)]
+    hooks = [
+        module.register_forward_hook(cut) for module in cast(nn.Module, network).modules() if isinstance(module, nn.Embedding)
+    ]
     try:
         yield leaves
     finally:

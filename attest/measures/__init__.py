@@ -4,8 +4,19 @@ In: batches of distributions or scores. Out: one number per instance. Batched, m
 measure is defined where its input is, and NaN where it is not.
 """
 
-from attest.measures.divergences import jensen_shannon, probabilities, total_variation
-from attest.measures.rank_correlation import KendallTau, kendall_tau_b
+from attest.measures.divergences import class_logits, jensen_shannon, probabilities, total_variation
+from attest.measures.entropy import normalised_entropy
+from attest.measures.rank_correlation import KendallTau, kendall_tau_b, kendall_top_k
 from attest.measures.summary import summarise
 
-__all__ = ["KendallTau", "jensen_shannon", "kendall_tau_b", "probabilities", "summarise", "total_variation"]
+__all__ = [
+    "KendallTau",
+    "class_logits",
+    "jensen_shannon",
+    "kendall_tau_b",
+    "kendall_top_k",
+    "normalised_entropy",
+    "probabilities",
+    "summarise",
+    "total_variation",
+]

@@ -4,6 +4,13 @@ import torch
 from torch import Tensor
 
 
+def class_logits(logits: Tensor) -> Tensor:
+    """One logit a class: ``(..., C) -> (..., K)``; a single logit, of the positive class, is set beside a 0."""
+    if logits.shape[-1] == 1:
+        return torch.cat([torch.zeros_like(logits), logits], dim=-1)
+    return logits
+
+
 def probabilities(logits: Tensor) -> Tensor:
     """Predicted class probabilities.
 
@@ -12,9 +19,7 @@ def probabilities(logits: Tensor) -> Tensor:
     Returns:
         float ``(..., K)``, K = 2 for one sigmoid output and C otherwise; rows sum to 1.
     """
-    if logits.shape[-1] == 1:
-        return torch.cat([torch.sigmoid(-logits), torch.sigmoid(logits)], dim=-1)
-    return logits.softmax(dim=-1)
+    return class_logits(logits).softmax(dim=-1)
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Kendall's tau-b for ragged batches, with the p-value and the ceiling that ties impose.
+"""Kendall's tau for ragged batches: tau-b with its p-value and the ceiling that ties impose, and top-k tau.
 
 Legend: B batch, T tokens.
 """
@@ -8,9 +8,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attest.measures.inversions import dense_ranks, inversions
+from attest.randomness import sort_integers
+
 
 class KendallTau(NamedTuple):
-    """Each ``(B,)`` float64; NaN where tau is undefined: fewer than two tokens, or a constant input."""
+    """Each ``(B,)`` float64; NaN where tau is undefined: fewer than two tokens, a constant or an undefined input."""
 
     tau: Tensor
     """tau-b in [-1, 1]."""
@@ -25,7 +28,7 @@ class KendallTau(NamedTuple):
         return torch.where(self.p_value.isnan(), torch.nan, (self.p_value < 0.05).double())
 
 
-def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor, pairs_at_once: int = 1 << 23) -> KendallTau:
+def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
     r"""Kendall's tau-b of two scores over the real tokens of each text (Kendall 1945).
 
     With :math:`n_0` pairs, :math:`n_1, n_2` of them tied in x and y,
@@ -33,51 +36,93 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor, pairs_at_once: int = 1 << 
     :math:`|\tau_b| \le \sqrt{(n_0 - \max(n_1, n_2)) / (n_0 - \min(n_1, n_2))}`.
 
     Args:
-        x, y: float ``(B, T)``, finite at real tokens.
-        mask: bool ``(B, T)``, True at real tokens.
-        pairs_at_once: bound on the pairs compared at a time, which bounds working memory.
+        x, y: float ``(B, T)``, finite at real tokens; NaN at one of them makes the text's tau NaN.
+        mask: bool ``(B, T)``, True at the tokens to rank.
     """
-    chunk = max(1, pairs_at_once // x.shape[-1] ** 2)
-    parts = [_tau_of_chunk(*rows) for rows in zip(x.split(chunk), y.split(chunk), mask.split(chunk), strict=True)]
-    return KendallTau(*(torch.cat(column) for column in zip(*parts, strict=True)))
+    pairs = _compare(x, y, mask)
+    untied_x, untied_y = pairs.all - pairs.tied_x, pairs.all - pairs.tied_y
+    undefined = (untied_x <= 0) | (untied_y <= 0) | ((x.isnan() | y.isnan()) & mask).any(dim=-1)
+    columns = (
+        (pairs.balance / (untied_x * untied_y).sqrt()).clamp(-1, 1),
+        torch.special.erfc(pairs.balance.abs() / pairs.null_variance.sqrt() / 2**0.5),
+        (torch.minimum(untied_x, untied_y) / torch.maximum(untied_x, untied_y)).sqrt(),
+    )
+    return KendallTau(*(column.masked_fill(undefined, torch.nan) for column in columns))
 
 
-def _tau_of_chunk(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
-    n = mask.sum(dim=-1).double()
-    order_x, ties_x = _comparisons(x, mask)
-    order_y, ties_y = _comparisons(y, mask)
-    # Ordered pairs count each pair twice. Products are -1, 0, 1: float32 sums them exactly up to 4,096 tokens.
-    exact = torch.float32 if x.shape[-1] <= 4096 else torch.float64
-    balance = torch.linalg.vecdot(order_x.flatten(1).to(exact), order_y.flatten(1).to(exact)).double() / 2
-    pairs = n * (n - 1) / 2
-    tied_x, tied_y = _tied(ties_x, mask, lambda t: t / 2), _tied(ties_y, mask, lambda t: t / 2)
-    fewer, more = torch.minimum(tied_x, tied_y), torch.maximum(tied_x, tied_y)
-    tau = balance / ((pairs - tied_x) * (pairs - tied_y)).sqrt()
-    ceiling = ((pairs - more) / (pairs - fewer)).sqrt()
-    undefined = (pairs - tied_x <= 0) | (pairs - tied_y <= 0)
-    deviation = _null_variance(n, ties_x, ties_y, mask).sqrt()
-    p_value = torch.special.erfc(balance.abs() / deviation / 2**0.5)
-    return KendallTau(*(column.masked_fill(undefined, torch.nan) for column in (tau.clamp(-1, 1), p_value, ceiling)))
+def kendall_top_k(x: Tensor, y: Tensor, k: Tensor, mask: Tensor) -> Tensor:
+    r"""Agreement of the two top-k lists: :math:`1 - 2 K^{(1/2)} / n_0` over the tokens in either (Fagin et al. 2003).
+
+    Each score ranks its k largest and ties the rest below them; a pair tied in one list neither agrees nor disagrees. 1: the
+    same list; over equal sets it is tau-a; two disjoint lists of k reach :math:`-k / (2k - 1)`.
+
+    Args:
+        x, y: float ``(B, T)``, finite at real tokens.
+        k: int64 ``(B,)``, at least 1; a tie at the k-th place lets in all it joins.
+        mask: bool ``(B, T)``, True at the tokens to rank.
+    Returns:
+        float64 ``(B,)`` in [-1, 1]; NaN where fewer than two tokens are in either list, or an input is undefined.
+    """
+    top_x, top_y = (_truncate(scores, k, mask) for scores in (x, y))
+    either = ((top_x > -torch.inf) | (top_y > -torch.inf)) & mask
+    pairs = _compare(top_x, top_y, either)
+    undefined = (pairs.all <= 0) | ((x.isnan() | y.isnan()) & mask).any(dim=-1)
+    return (pairs.balance / pairs.all).masked_fill(undefined, torch.nan)
 
 
-def _comparisons(values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Sign of every pairwise difference, int8 ``(B, T, T)``, and the other tokens tied with each, float64 ``(B, T)``."""
-    values = values.masked_fill(~mask, torch.nan)  # comparisons with NaN are False: padding drops out by itself
-    greater = values.unsqueeze(2) > values.unsqueeze(1)
-    others = (values.unsqueeze(2) == values.unsqueeze(1)).sum(dim=-1).double() - 1
-    return greater.to(torch.int8) - greater.transpose(1, 2).to(torch.int8), others
+def _truncate(scores: Tensor, k: Tensor, mask: Tensor) -> Tensor:
+    """Minus infinity wherever a score is below the k-th largest of its row."""
+    scores = scores.masked_fill(~mask, -torch.inf)
+    last_B1 = scores.sort(dim=-1, descending=True).values.gather(-1, k.unsqueeze(-1) - 1)
+    return scores.masked_fill(scores < last_B1, -torch.inf)
 
 
-def _tied(others: Tensor, mask: Tensor, term) -> Tensor:
-    """Sum over groups of ties, written as a sum over tokens: a group of t tokens has t members with t - 1 others each."""
-    return (term(others) * mask).sum(dim=-1)
+class _Pairs(NamedTuple):
+    """Counts of token pairs, float64 ``(B,)``."""
+
+    all: Tensor
+    tied_x: Tensor
+    tied_y: Tensor
+    balance: Tensor
+    """Concordant minus discordant."""
+    null_variance: Tensor
+    """Of the balance if x and y are independent."""
 
 
-def _null_variance(n: Tensor, ties_x: Tensor, ties_y: Tensor, mask: Tensor) -> Tensor:
+def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
+    """Knight's method (1966): order by x, ties by y, and count the inversions that remain in y."""
+    size = mask.shape[-1]
+    ranks_x, ranks_y = (_ranks(scores, mask) for scores in (x, y))
+    joint = sort_integers(ranks_x * size + ranks_y)
+    n = mask.sum(dim=-1)
+    first_n = torch.arange(size, device=mask.device) < n.unsqueeze(-1)
+    ties_x, ties_y, ties_both = _others(ranks_x, mask), _others(ranks_y, mask), _others(dense_ranks(joint), first_n)
+    discordant = inversions(joint % size).double()
+    pairs, tied_x, tied_y, tied_both = n * (n - 1) / 2, *(ties.sum(dim=-1) / 2 for ties in (ties_x, ties_y, ties_both))
+    balance = pairs - tied_x - tied_y + tied_both - 2 * discordant
+    return _Pairs(pairs.double(), tied_x, tied_y, balance, _null_variance(n.double(), ties_x, ties_y))
+
+
+def _ranks(scores: Tensor, mask: Tensor) -> Tensor:
+    """Dense ranks of the tokens to rank; all others come last, so they take no part in any inversion."""
+    ranks = dense_ranks(scores.masked_fill(~mask, torch.inf))
+    return torch.where(mask, ranks, mask.shape[-1] - 1)
+
+
+def _others(ranks: Tensor, mask: Tensor) -> Tensor:
+    """How many others share each token's rank, float64 ``(B, T)``; 0 outside the mask.
+
+    A group of t ties has t members with t - 1 others each, so sums over groups become sums over tokens.
+    """
+    sizes = torch.zeros_like(ranks).scatter_add(-1, ranks, torch.ones_like(ranks)).gather(-1, ranks)
+    return (sizes.double() - 1) * mask
+
+
+def _null_variance(n: Tensor, ties_x: Tensor, ties_y: Tensor) -> Tensor:
     """Variance of n_c - n_d if x and y are independent, corrected for ties (Kendall 1970; scipy's ``asymptotic``)."""
     ordered = n * (n - 1)
-    pairs_x, pairs_y = (_tied(t, mask, lambda t: t / 2) for t in (ties_x, ties_y))
-    triples_x, triples_y = (_tied(t, mask, lambda t: t * (t - 1)) for t in (ties_x, ties_y))
-    spread_x, spread_y = (_tied(t, mask, lambda t: t * (2 * t + 7)) for t in (ties_x, ties_y))
+    pairs_x, pairs_y = (t.sum(dim=-1) / 2 for t in (ties_x, ties_y))
+    triples_x, triples_y = ((t * (t - 1)).sum(dim=-1) for t in (ties_x, ties_y))
+    spread_x, spread_y = ((t * (2 * t + 7)).sum(dim=-1) for t in (ties_x, ties_y))
     third_order = torch.where(n > 2, triples_x * triples_y / (9 * ordered * (n - 2)), 0.0)
     return (ordered * (2 * n + 5) - spread_x - spread_y) / 18 + 2 * pairs_x * pairs_y / ordered + third_order

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from attest.networks.bilstm_leave_one_out import encode_without_each
 from attest.networks.embedding import token_embedding
 
 
@@ -41,6 +42,10 @@ class BiLSTM(nn.Module):
         backward_BSH, _ = self.backward_lstm(reversed_BSE)
         backward_BSH = backward_BSH.gather(1, reverse_BS1.expand_as(backward_BSH))
         return torch.cat([onward_BSH, backward_BSH], dim=-1)[:, 1:-1]
+
+    def encode_without_each(self, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
+        """Hidden states without each token of a range, far faster than reading every shortened text anew."""
+        return encode_without_each(self, tokens, mask, removed)
 
     def _with_boundaries(self, embedded_BTE: Tensor, lengths_B: Tensor) -> Tensor:
         batch, _, size = embedded_BTE.shape

@@ -64,6 +64,14 @@ class PoolingClassifier(nn.Module):
         """
         return self.decoder(hidden)
 
+    @property
+    def encode_without_each(self) -> Callable[[Tensor, Tensor, range], Tensor]:
+        """The encoder's fast way to read a text without each of its tokens, where it has one (else AttributeError).
+
+        Token ids, mask ``(B, T)`` and V positions -> hidden states ``(V, B, T - 1, H)``.
+        """
+        return self.encoder.encode_without_each
+
     def attention_parameters(self) -> Iterable[nn.Parameter]:
         """The parameters that make attention: scoring and projection."""
         yield from self.scoring.parameters()

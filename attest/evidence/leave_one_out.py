@@ -1,0 +1,138 @@
+"""Importance by leaving one token out: how far does the prediction move?
+
+Of inputs, the token is really removed and the shortened text read anew. Of hidden states, everything is read as it was and
+the attention alone must do without one of them.
+
+Legend: B batch, T tokens, V removed tokens (one variant of the text each), H hidden, K classes.
+"""
+
+import torch
+from torch import Tensor
+
+from attest.evidence.observation import Network, Observation, once
+from attest.measures import probabilities, total_variation
+from attest.memory import by_rows, rows_at_once
+
+ACTIVATIONS = 8
+"""Tensors as large as the hidden states that an encoder may hold at once on the generic path."""
+
+
+@once
+def leave_one_out_inputs(observation: Observation) -> Tensor:
+    """TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
+
+    NaN for a text of one token; 0 at padding.
+    """
+    return _movements(observation, predictions_without_each(observation))
+
+
+def leave_one_out_hidden(observation: Observation) -> Tensor:
+    """TVD of the prediction when attention is projected anew without a hidden state, ``(B, T)`` in [0, 1], NaN as above."""
+    return _movements(observation, _outcomes(observation, _reprojected_without_each(observation)))
+
+
+def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
+    """The same where the remaining attention keeps its proportions: divided by 1 - alpha_i instead of projected anew.
+
+    For softmax the two are equal, for sparse projections not. NaN also for a token that has all the attention.
+    """
+    return _movements(observation, _outcomes(observation, _renormalised_without_each(observation)))
+
+
+def predictions_without_each(observation: Observation) -> Tensor:
+    """Class probabilities of every text with each of its tokens removed, ``(B, T, K)``; arbitrary where there is no token."""
+    size = observation.mask.shape[-1]
+    if size == 1:
+        return observation.probabilities.unsqueeze(1)
+    per_variant = _bytes_per_variant(observation)
+    positions = rows_at_once(per_variant)  # a row of a very long text may not fit whole
+
+    def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
+        starts = range(0, size, positions)
+        ranges = [range(start, min(start + positions, size)) for start in starts]
+        return torch.cat([_predictions_of_variants(observation.network, tokens, mask, each) for each in ranges], dim=1)
+
+    return by_rows(of_rows, per_variant * min(size, positions), observation.tokens, observation.mask)
+
+
+@torch.no_grad()
+def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
+    hidden_VBTH = _encode_without_each(network, tokens, mask, removed)
+    hidden, kept = hidden_VBTH.flatten(0, 1), _masks_without_each(mask, removed).flatten(0, 1)
+    weights = network.project(network.score(hidden, kept), kept)
+    return probabilities(network.decode(hidden, weights)).unflatten(0, (len(removed), -1)).transpose(0, 1)
+
+
+def _encode_without_each(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
+    fast = getattr(network, "encode_without_each", None)
+    if fast is not None:
+        return fast(tokens, mask, removed)
+    return encode_without_each(network, tokens, mask, removed)
+
+
+def encode_without_each(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
+    """The generic way, for any network: read every shortened text from its beginning.
+
+    Args:
+        network: offers ``encode``.
+        tokens, mask: int64 and bool ``(B, T)``, T at least 2.
+        removed: V positions, each the one that a variant lacks.
+    Returns:
+        Hidden states ``(V, B, T - 1, H)``; a variant that lacks padding is the text itself, a text of one token keeps it.
+    """
+    kept = _masks_without_each(mask, removed).flatten(0, 1)
+    shortened = tokens[:, _indices_without_each(tokens.shape[-1], removed, tokens.device)].transpose(0, 1).flatten(0, 1)
+    return network.encode(shortened, kept).unflatten(0, (len(removed), -1))
+
+
+def _indices_without_each(size: int, removed: range, device: torch.device) -> Tensor:
+    """For each variant the positions that it keeps, int64 ``(V, T - 1)``."""
+    position = torch.arange(size - 1, device=device)
+    return position + (position >= torch.tensor(removed, device=device).unsqueeze(-1))
+
+
+def _masks_without_each(mask: Tensor, removed: range) -> Tensor:
+    """Real tokens of each variant, bool ``(V, B, T - 1)``; one stands in where none is left."""
+    masks = mask[:, _indices_without_each(mask.shape[-1], removed, mask.device)].transpose(0, 1).clone()
+    masks[..., 0] = True
+    return masks
+
+
+def _bytes_per_variant(observation: Observation) -> int:
+    hidden, embedded = observation.hidden[0], observation.embedded[0]
+    if hasattr(observation.network, "encode_without_each"):
+        return 3 * hidden.nbytes  # the states, and what scoring makes of them
+    attention_maps = 4 * hidden.shape[0] ** 2 * hidden.element_size()
+    return embedded.nbytes + ACTIVATIONS * hidden.nbytes + attention_maps
+
+
+@torch.no_grad()
+def _reprojected_without_each(observation: Observation) -> Tensor:
+    size = observation.mask.shape[-1]
+    others = ~torch.eye(size, dtype=torch.bool, device=observation.mask.device)
+
+    def project(scores: Tensor, mask: Tensor) -> Tensor:
+        kept = mask.unsqueeze(1) & others
+        kept[..., 0] |= ~kept.any(dim=-1)
+        scores = scores.unsqueeze(1).expand(kept.shape)
+        return observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).unflatten(0, (-1, size))
+
+    return by_rows(project, 8 * size**2 * observation.scores.element_size(), observation.scores.detach(), observation.mask)
+
+
+def _renormalised_without_each(observation: Observation) -> Tensor:
+    size = observation.mask.shape[-1]
+    others = ~torch.eye(size, dtype=torch.bool, device=observation.mask.device)
+    rest = observation.attention.unsqueeze(1) * others
+    return rest / rest.sum(dim=-1, keepdim=True)
+
+
+def _outcomes(observation: Observation, weights: Tensor) -> Tensor:
+    return observation.probabilities_under(weights)
+
+
+def _movements(observation: Observation, outcomes: Tensor) -> Tensor:
+    """TVD ``(B, T)`` between outcomes ``(B, T, K)`` and the prediction; NaN for texts of one token, 0 at padding."""
+    moved = total_variation(outcomes, observation.probabilities.unsqueeze(1))
+    moved = moved.masked_fill((observation.lengths == 1).unsqueeze(-1), torch.nan)
+    return moved.masked_fill(~observation.mask, 0)

@@ -1,0 +1,50 @@
+"""One budget for working memory: whatever multiplies a batch is computed a few rows at a time within it.
+
+Results do not depend on the budget beyond rounding: rows never meet.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from attest.errors import AttestError
+
+_GIBIBYTE = 1 << 30
+_budget = _GIBIBYTE
+
+
+def memory_budget() -> int:
+    """Bytes that one step of evidence may take above the loaded model and the observed batch; 1 GiB unless set."""
+    return _budget
+
+
+def set_memory_budget(gibibytes: float) -> None:
+    """Set the budget of this process.
+
+    Raises:
+        AttestError: it is not positive.
+    """
+    global _budget
+    if not gibibytes > 0:
+        raise AttestError(f"run.memory_gib is {gibibytes}; expected a positive number of GiB, 1 for example.")
+    _budget = int(gibibytes * _GIBIBYTE)
+
+
+def rows_at_once(bytes_per_row: int) -> int:
+    """How many rows fit the budget; at least one, so that a row too large for it is still computed."""
+    return max(1, _budget // max(1, bytes_per_row))
+
+
+def by_rows(function: Callable[..., Tensor], bytes_per_row: int, *rows: Tensor) -> Tensor:
+    """Apply a function to a few rows at a time and join what it returns.
+
+    Args:
+        function: takes the tensors cut to some of their rows, returns one tensor with as many rows.
+        bytes_per_row: what the function needs for one row at its peak.
+        rows: tensors of equal first dimension.
+    """
+    chunk = rows_at_once(bytes_per_row)
+    if len(rows[0]) <= chunk:
+        return function(*rows)
+    return torch.cat([function(*parts) for parts in zip(*(tensor.split(chunk) for tensor in rows), strict=True)])

@@ -1,0 +1,41 @@
+"""E3 at validation end and on the test split."""
+
+from typing import Any
+
+from pytorch_lightning import Trainer
+from torch import Tensor
+
+from attest.evidence import Observation, adversarial_attention
+from callbacks.evidence import Evidence, data_of
+
+
+class AdversarialAttention(Evidence):
+    """E3: the most different attention with the same prediction; columns as in ``attest.evidence.adversarial_attention``.
+
+    The search waits for the test split; at validation end the exact answer, which is nearly free, speaks alone.
+
+    Args:
+        epsilon, filter_epsilon: as in ``attest.evidence.adversarial_attention``.
+        restarts, steps: of the published search; 0 restarts leave it out.
+        every_n_epochs, validation_instances: as in ``Evidence``.
+    """
+
+    id = "E3"
+
+    def __init__(
+        self,
+        epsilon: float = 0.01,
+        filter_epsilon: float = 0.05,
+        restarts: int = 5,
+        steps: int = 500,
+        every_n_epochs: int = 1,
+        validation_instances: int = 256,
+    ) -> None:
+        super().__init__(every_n_epochs, validation_instances)
+        self.epsilon, self.filter_epsilon = epsilon, filter_epsilon
+        self.restarts, self.steps = restarts, steps
+
+    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
+        search = {"restarts": self.restarts, "steps": self.steps, "seed": data_of(trainer).seed}
+        wanted = trainer.testing and self.restarts > 0
+        return adversarial_attention(observation, self.epsilon, self.filter_epsilon, search if wanted else None)

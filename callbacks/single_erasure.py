@@ -1,0 +1,18 @@
+"""E11 at validation end and on the test split."""
+
+from typing import Any
+
+from pytorch_lightning import Trainer
+from torch import Tensor
+
+from attest.evidence import Observation, single_erasure
+from callbacks.evidence import Evidence, data_of
+
+
+class SingleErasure(Evidence):
+    """E11: the most attended token erased, or another; columns as in ``attest.evidence.single_erasure``."""
+
+    id = "E11"
+
+    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
+        return single_erasure(observation, data_of(trainer).seed)

@@ -1,0 +1,71 @@
+"""``attest evidence`` on a small run: what is missing is computed, what is there stays, mistakes are named."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from attest.cli import main
+
+SMALL = [
+    "DATA=planted",
+    "LOGGER=csv",
+    "--data.init_args.train_texts=64",
+    "--data.init_args.validation_texts=32",
+    "--data.init_args.test_texts=32",
+    "--trainer.max_epochs=1",
+    "--trainer.enable_progress_bar=false",
+]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run trained on 64 texts, with one experiment."""
+    root = tmp_path_factory.mktemp("runs")
+    experiments = {name: None for name in ("E1", "E2", "E3", "E8", "E10")}
+    nothing = [f"--analyses={json.dumps(experiments | {'instances': {'class_path': 'callbacks.Instances'}})}"]
+    assert main(["fit", *SMALL, *nothing, f"--run.root={root}"]) == 0
+    (config,) = root.rglob("config.yaml")
+    return config.parent
+
+
+@pytest.mark.slow
+def test_missing_evidence_of_a_run_is_computed_and_reported(run, capsys):
+    assert main(["evidence", "--run", str(run), "E11", "--trainer.enable_progress_bar=false"]) == 0
+    assert "computed" in capsys.readouterr().out
+    table = run / "evidence" / "E11.parquet"
+    rows, written = pd.read_parquet(table), table.stat().st_mtime_ns
+    assert len(rows) == 32
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["E11/delta_js/mean"] == pytest.approx(rows["delta_js"].mean())
+    assert main(["evidence", "--run", str(run), "E11"]) == 0
+    assert "there already" in capsys.readouterr().out
+    assert table.stat().st_mtime_ns == written
+
+
+@pytest.mark.slow
+def test_a_checkpoint_is_put_on_trial_beside_itself(run):
+    checkpoint = run / "checkpoints" / "last.ckpt"
+    assert main(["evidence", "--ckpt", str(checkpoint), "E2", "--trainer.enable_progress_bar=false"]) == 0
+    folder = checkpoint.with_name("last-evidence")
+    assert len(pd.read_parquet(folder / "evidence" / "E2.parquet")) == 32
+    assert "E2/tvd_median/mean" in json.loads((folder / "summary.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["E1"], "told of nothing trained"),
+        (["--run", "nowhere"], "nowhere/checkpoints/best.ckpt does not exist"),
+        (["--ckpt", "nowhere.ckpt"], "nowhere.ckpt does not exist"),
+    ],
+)
+def test_mistakes_are_named(arguments, said, capsys):
+    assert main(["evidence", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_experiment_that_is_not_known_is_named(run, capsys):
+    assert main(["evidence", "--run", str(run), "E99"]) == 2
+    assert "E99" in capsys.readouterr().err
