@@ -6,6 +6,7 @@ and, where the deciding tokens are known, their rationales. Start at ``base.py``
 
 from datamodules.base import TextDataModule
 from datamodules.conll2000 import Conll2000DataModule
+from datamodules.files import FilesDataModule
 from datamodules.imdb import ImdbDataModule
 from datamodules.newsgroups import NewsgroupsDataModule
 from datamodules.planted import PlantedDataModule
@@ -13,6 +14,7 @@ from datamodules.sst import SstDataModule
 
 __all__ = [
     "Conll2000DataModule",
+    "FilesDataModule",
     "ImdbDataModule",
     "NewsgroupsDataModule",
     "PlantedDataModule",

@@ -48,13 +48,14 @@ class Conll2000DataModule(StoredDataModule):
         super().__init__(**options)
         self.protocol = protocol
         self.split_seed = split_seed
-        if self.sentences:
-            raise AttestError("conll2000 holds single sentences, so sentences: true has nothing to split; leave it out.")
 
     def settings(self) -> dict[str, Any]:
         return super().settings() | {"split_seed": self.split_seed}
 
     def tables(self) -> Tables:
+        if self.sentences:
+            raise AttestError("conll2000 holds single sentences, so sentences: true has nothing to split; leave it out.")
+
         def public(split: str) -> pa.Table:
             return load_hub_split(self.hub, split, PARQUET, names=True)
 
