@@ -84,6 +84,7 @@ def _write(path: Path, table: pa.Table) -> None:
                 writer.write_table(table)
             sink.flush()
             os.fsync(sink.fileno())
+        Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
     finally:
         Path(temporary).unlink(missing_ok=True)

@@ -28,7 +28,7 @@ class EncodedDocuments(Dataset):
         self._per_text = {"id": torch.tensor(documents.ids)}
         if documents.labels is not None:
             self._per_text["label"] = torch.tensor(documents.labels)
-        self._per_token = {"token_ids": (torch.from_numpy(vocabulary.encode_all(documents.flat("tokens"))), PADDING)}
+        self._per_token = {"token_ids": (torch.tensor(vocabulary.encode_all(documents.flat("tokens"))), PADDING)}
         for column, padding in (("tags", NO_TAG), ("rationale", False)):
             if documents.has(column):
                 values = documents.flat(column).to_numpy(zero_copy_only=False)

@@ -84,9 +84,7 @@ class FilesDataModule(StoredDataModule):
     def _require_sources(self) -> None:
         missing = [split for split in ("train", "test") if split not in self.sources]
         if missing:
-            raise AttestError(
-                f"DATA=files has no {missing[0]} file; expected one to train and one to test on. Type: {COMMAND}"
-            )
+            raise AttestError(f"DATA=files has no {missing[0]} file; expected one to train and one to test. Type: {COMMAND}")
         if not 0 < self.validation_share < 1:
             raise AttestError(f"validation_share is {self.validation_share}; expected a share between 0 and 1, such as 0.1.")
 
