@@ -11,7 +11,6 @@ import secrets
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -34,6 +33,7 @@ from attest.versions import environment
 from callbacks import Evidence
 from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from callbacks.curves import Curves
+from datamodules.check import main as check_corpora
 
 LINKS = ("vocab_size", "num_classes", "positive_weight")
 """What the model learns from the data."""
@@ -269,6 +269,8 @@ def main(arguments: list[str] | None = None) -> int:
     _quieten()
     try:
         command, *rest = arguments or ["--help"]
+        if command == "data":
+            return check_corpora(rest)
         AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
     except AttestError as error:
         print(f"attest: {error}", file=sys.stderr)
