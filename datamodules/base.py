@@ -25,8 +25,8 @@ class TextDataModule(LightningDataModule):
              With ``sentences``, (B, S, T) stands wherever (B, T) does above, and ``sentence_mask`` bool (B, S) is True at
              real sentences, each of which has at least one real token.
     Units:   T is the longest text of the batch in tokens; with ``sentences``, S is the most sentences that a text of the
-             batch has and T the longest of its sentences in tokens.
-    Order:   training batches are reshuffled every epoch by (seed, epoch); evaluation batches are sorted by length.
+             batch has and T the longest of its sentences in tokens, at most 50: longer sentences are cut.
+    Order:   training batches are reshuffled every epoch by (seed, epoch); evaluation batches are sorted by length, with ``sentences`` by number of sentences.
 
     Args:
         batch_size: largest B; a batch is smaller where full ones would hold too much padding, and at the end.
@@ -142,7 +142,7 @@ class TextDataModule(LightningDataModule):
 
         def batches() -> list[list[int]]:
             epoch = self._running.current_epoch
-            return self._deal(shuffled_batches(self.train.lengths, self.batch_size, self.seed, epoch), equally=True)
+            return self._deal(shuffled_batches(self.train.sizes, self.batch_size, self.seed, epoch), equally=True)
 
         return BatchLoader(self.train, batches, self.num_workers)
 
@@ -157,10 +157,10 @@ class TextDataModule(LightningDataModule):
     @property
     def validation_batches(self) -> int:
         """Validation batches over all ranks; more than full ones would be where texts differ much in length."""
-        return len(batch_sizes(self.validation.lengths, self.batch_size))
+        return len(batch_sizes(self.validation.sizes, self.batch_size))
 
     def _evaluation_loader(self, dataset: EncodedDocuments) -> BatchLoader:
-        batches = self._deal(batches_by_length(dataset.lengths, self.batch_size), equally=False)
+        batches = self._deal(batches_by_length(dataset.sizes, self.batch_size), equally=False)
         return BatchLoader(dataset, lambda: batches, self.num_workers)
 
     def _deal(self, batches: list[list[int]], *, equally: bool) -> list[list[int]]:

@@ -1,9 +1,10 @@
 """``attest data --check``: the published counts of every corpus beside ours, equal or why not."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from attest.errors import AttestError, unknown_choice
+from datamodules.base import TextDataModule
 from datamodules.conll2000 import Conll2000DataModule
 from datamodules.corpus import Corpus
 from datamodules.imdb import ImdbDataModule
@@ -11,7 +12,9 @@ from datamodules.newsgroups import NewsgroupsDataModule
 from datamodules.published import CLAIMS, UNEXPLAINED, Claim
 from datamodules.sst import SstDataModule
 
-MODULES = {module.folder: module for module in (SstDataModule, ImdbDataModule, NewsgroupsDataModule, Conll2000DataModule)}
+MODULES: dict[str, Callable[..., TextDataModule]] = {
+    module.folder: module for module in (SstDataModule, ImdbDataModule, NewsgroupsDataModule, Conll2000DataModule)
+}
 HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")
 OUT_OF_REACH = "not checked"
 

@@ -25,6 +25,8 @@ class EncodedDocuments(Dataset):
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         self.documents = documents
         self.lengths = documents.lengths
+        self.sizes = self.lengths
+        """What batches are formed by, int64 ``(N,)``."""
         self._per_text = {"id": torch.tensor(documents.ids)}
         if documents.labels is not None:
             self._per_text["label"] = torch.tensor(documents.labels)
@@ -64,6 +66,7 @@ class EncodedSentences(EncodedDocuments):
         super().__init__(documents, vocabulary)
         self.sentences = pc.list_value_length(documents.table["sentences"]).to_numpy().astype(np.int64)
         """Sentences in each text, int64 ``(N,)``."""
+        self.sizes = self.sentences
         self._sentence_lengths = torch.tensor(documents.flat("sentences").to_numpy())
         self._sentence_starts = _starts(self._sentence_lengths.numpy())
         self._first_sentence = _starts(self.sentences)
