@@ -66,10 +66,11 @@ class EncodedSentences(EncodedDocuments):
         super().__init__(documents, vocabulary)
         self.sentences = pc.list_value_length(documents.table["sentences"]).to_numpy().astype(np.int64)
         """Sentences in each text, int64 ``(N,)``."""
-        self.sizes = self.sentences
         self._sentence_lengths = torch.tensor(documents.flat("sentences").to_numpy())
         self._sentence_starts = _starts(self._sentence_lengths.numpy())
         self._first_sentence = _starts(self.sentences)
+        longest = np.maximum.reduceat(self._sentence_lengths.numpy(), self._first_sentence.numpy())
+        self.sizes = self.sentences * longest
 
     def __getitems__(self, rows: list[int]) -> Batch:
         """One batch, padded in sentences and in tokens; see ``TextDataModule`` for its keys."""
