@@ -27,7 +27,7 @@ class TextDataModule(LightningDataModule):
     Units:   T is the longest text of the batch in tokens; with ``sentences``, S is the most sentences that a text of the
              batch has and T the longest of its sentences in tokens, at most 50: longer sentences are cut.
     Order:   training batches are reshuffled every epoch by (seed, epoch); evaluation batches are sorted by length, with
-             ``sentences`` by S * T of each text.
+             ``sentences`` by number of sentences and then by the longest of them.
 
     Args:
         batch_size: largest B; a batch is smaller where full ones would hold too much padding, and at the end.

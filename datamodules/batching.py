@@ -51,8 +51,8 @@ def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
 
 def padding_share(lengths: np.ndarray, batches: list[list[int]]) -> float:
     """Share of padding among all tokens of these batches, in [0, 1)."""
-    padded = sum(int(lengths[rows].max()) * len(rows) for rows in batches)
-    return 1 - sum(int(lengths[rows].sum()) for rows in batches) / padded if padded else 0.0
+    padded = sum(lengths[rows].max() * len(rows) for rows in batches)
+    return float(1 - sum(lengths[rows].sum() for rows in batches) / padded) if padded else 0.0
 
 
 def batches_by_length(lengths: np.ndarray, batch_size: int) -> list[list[int]]:

@@ -26,7 +26,7 @@ class EncodedDocuments(Dataset):
         self.documents = documents
         self.lengths = documents.lengths
         self.sizes = self.lengths
-        """What batches are formed by, int64 ``(N,)``."""
+        """What batches are formed by, numbers ``(N,)``."""
         self._per_text = {"id": torch.tensor(documents.ids)}
         if documents.labels is not None:
             self._per_text["label"] = torch.tensor(documents.labels)
@@ -70,7 +70,7 @@ class EncodedSentences(EncodedDocuments):
         self._sentence_starts = _starts(self._sentence_lengths.numpy())
         self._first_sentence = _starts(self.sentences)
         longest = np.maximum.reduceat(self._sentence_lengths.numpy(), self._first_sentence.numpy())
-        self.sizes = self.sentences * longest
+        self.sizes = self.sentences + longest / (longest.max() + 1)
 
     def __getitems__(self, rows: list[int]) -> Batch:
         """One batch, padded in sentences and in tokens; see ``TextDataModule`` for its keys."""
