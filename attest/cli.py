@@ -34,6 +34,7 @@ from attest.versions import environment
 from callbacks import Evidence
 from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from callbacks.curves import Curves
+from datamodules.check import main as check_corpora
 
 LINKS = ("vocab_size", "num_classes", "positive_weight")
 """What the model learns from the data."""
@@ -279,6 +280,8 @@ def main(arguments: list[str] | None = None) -> int:
 
             evidence(rest)
             return 0
+        if command == "data":
+            return check_corpora(rest)
         AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
     except AttestError as error:
         print(f"attest: {unmarked(str(error))}", file=sys.stderr)

@@ -90,9 +90,8 @@ class Evidence(Callback):
 
     def _in_validation_part(self, trainer: Trainer, batch_idx: int) -> bool:
         data = data_of(trainer)
-        batches = math.ceil(len(data.validation) / data.batch_size)
-        wanted = min(batches, math.ceil(self.validation_instances / data.batch_size))
-        chosen = np.linspace(0, batches - 1, wanted).round().astype(int)
+        wanted = min(data.validation_batches, math.ceil(self.validation_instances / data.batch_size))
+        chosen = np.linspace(0, data.validation_batches - 1, wanted).round().astype(int)
         return batch_idx * trainer.world_size + trainer.global_rank in chosen
 
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:

@@ -5,7 +5,19 @@ and, where the deciding tokens are known, their rationales. Start at ``base.py``
 """
 
 from datamodules.base import TextDataModule
+from datamodules.conll2000 import Conll2000DataModule
+from datamodules.files import FilesDataModule
+from datamodules.imdb import ImdbDataModule
+from datamodules.newsgroups import NewsgroupsDataModule
 from datamodules.planted import PlantedDataModule
 from datamodules.sst import SstDataModule
 
-__all__ = ["PlantedDataModule", "SstDataModule", "TextDataModule"]
+__all__ = [
+    "Conll2000DataModule",
+    "FilesDataModule",
+    "ImdbDataModule",
+    "NewsgroupsDataModule",
+    "PlantedDataModule",
+    "SstDataModule",
+    "TextDataModule",
+]

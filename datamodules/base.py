@@ -1,42 +1,102 @@
 """What all DataModules share: the batch, the splits, the dealing to ranks."""
 
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from pytorch_lightning import LightningDataModule
+from pytorch_lightning import LightningDataModule, Trainer
+from torch import Tensor
 
-from datamodules.batching import BatchLoader, EncodedDocuments, batches_by_length, deal, shuffled_batches
-from datamodules.corpus import Corpus
+from datamodules.batching import BatchLoader, batch_sizes, batches_by_length, deal, shuffled_batches
+from datamodules.corpus import SPLITS, Corpus
+from datamodules.embeddings import read_vectors
+from datamodules.encoded import EncodedDocuments, EncodedSentences
+from datamodules.notice import say
+from datamodules.vocabulary import Vocabulary
 
 
 class TextDataModule(LightningDataModule):
-    """Texts with one label each; subclasses say in ``read`` where they come from.
+    """Texts with one label each, or one tag a token; subclasses say in ``read`` where they come from.
 
     Batch:   ``id`` int64 (B,), row of the text in its source; ``token_ids`` int64 (B, T) in [0, vocab_size), 0 is padding;
-             ``mask`` bool (B, T), True at real tokens; ``label`` int64 (B,) in [0, num_classes); where the corpus knows
-             them, ``rationale`` bool (B, T), True at the tokens that decide the label.
-    Units:   T is the longest text of the batch in tokens.
-    Order:   training batches are reshuffled every epoch by (seed, epoch); evaluation batches are sorted by length.
+             ``mask`` bool (B, T), True at real tokens; ``label`` int64 (B,) in [0, num_classes), in classification; in
+             tagging instead ``tags`` int64 (B, T) in [0, num_classes), -100 at padding; where the corpus knows them,
+             ``rationale`` bool (B, T), True at the tokens that decide the label.
+             With ``sentences``, (B, S, T) stands wherever (B, T) does above, and ``sentence_mask`` bool (B, S) is True at
+             real sentences, each of which has at least one real token.
+    Units:   T is the longest text of the batch in tokens; with ``sentences``, S is the most sentences that a text of the
+             batch has and T the longest of its sentences in tokens, at most 50: longer sentences are cut.
+    Order:   training batches are reshuffled every epoch by (seed, epoch); evaluation batches are sorted by length, with
+             ``sentences`` by number of sentences and then by the longest of them.
 
     Args:
-        batch_size: B; the last batch of an epoch may be smaller.
-        seed: fixes the order of training batches, and the corpus where it is generated or split.
+        batch_size: largest B; a batch is smaller where full ones would hold too much padding, and at the end.
+        seed: fixes the order of training batches, and the corpus where it is generated.
         num_workers: processes that assemble batches; 0 does it in the training process.
+        sentences: documents as sentences, split by rule, for hierarchical networks.
+        min_df: least number of training texts with a word that the vocabulary keeps; None for what the corpus calls for.
+        max_words: most words that the vocabulary keeps, those of most texts; None for all.
+        max_tokens: longer texts are left out, and counted; None for none.
+        embeddings: file of pretrained vectors (fastText, GloVe or word2vec as text); None for none.
     """
 
-    def __init__(self, batch_size: int = 32, seed: int = 0, num_workers: int = 0) -> None:
+    def __init__(
+        self,
+        batch_size: int = 32,
+        seed: int = 0,
+        num_workers: int = 0,
+        sentences: bool = False,
+        min_df: int | None = None,
+        max_words: int | None = None,
+        max_tokens: int | None = None,
+        embeddings: str | None = None,
+    ) -> None:
         super().__init__()
         self.batch_size = batch_size
         self.seed = seed
         self.num_workers = num_workers
+        self.sentences = sentences
+        self.min_df = min_df
+        self.max_words = max_words
+        self.max_tokens = max_tokens
+        self.embeddings = embeddings
 
     def read(self) -> Corpus:
         """Read, tokenise and split the corpus."""
         raise NotImplementedError(f"{type(self).__name__} must say where its texts come from: define read.")
 
+    def fit_vocabulary(self, texts: Any, min_df: int = 1) -> Vocabulary:
+        """The vocabulary of tokenised texts; ``min_df`` is what the corpus calls for, and the user's choice overrides it."""
+        return Vocabulary.fit(texts, self.min_df or min_df, self.max_words)
+
     @cached_property
     def corpus(self) -> Corpus:
         """The corpus, read when first asked for."""
-        return self.read().require_texts(type(self).__name__)
+        corpus = self.read()
+        if self.max_tokens is not None:
+            corpus = self._within_max_tokens(corpus, self.max_tokens)
+        return corpus.require_texts(type(self).__name__)
+
+    def _within_max_tokens(self, corpus: Corpus, longest: int) -> Corpus:
+        kept = corpus.where_length(longest)
+        left_out = {split: len(getattr(corpus, split)) - len(getattr(kept, split)) for split in SPLITS}
+        counts = ", ".join(f"{count} of {len(getattr(corpus, split))} {split}" for split, count in left_out.items())
+        say(f"max_tokens={longest} leaves out {counts} texts.")
+        return kept
+
+    @cached_property
+    def pretrained_embeddings(self) -> Tensor | None:
+        """The vectors of ``embeddings`` by token id, float32 ``(vocab_size, E)``, zeros where the file has none; or None."""
+        if self.embeddings is None:
+            return None
+        vectors = read_vectors(Path(self.embeddings).expanduser(), self.corpus.vocabulary)
+        say(vectors.coverage)
+        return vectors.weights
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the classes, or of the tags, by number."""
+        return self.corpus.label_names
 
     @property
     def vocab_size(self) -> int:
@@ -45,36 +105,43 @@ class TextDataModule(LightningDataModule):
 
     @property
     def num_classes(self) -> int:
-        """K, number of classes."""
+        """K, number of classes, or of different tags."""
         return len(self.corpus.label_names)
 
     @property
     def positive_weight(self) -> float:
-        """Negative over positive training texts: what balances the two classes of a binary task; 1 for more classes."""
+        """Negative over positive training texts: what balances the two classes of a binary task; 1 for any other task."""
         labels = self.corpus.train.labels
-        return (len(labels) - sum(labels)) / sum(labels) if self.num_classes == 2 else 1.0
+        if labels is None or self.num_classes != 2:
+            return 1.0
+        return float((len(labels) - labels.sum()) / labels.sum())
 
     @cached_property
     def train(self) -> EncodedDocuments:
         """The encoded training split."""
-        return EncodedDocuments(self.corpus.train, self.corpus.vocabulary)
+        return self._encoded("train")
 
     @cached_property
     def validation(self) -> EncodedDocuments:
         """The encoded validation split."""
-        return EncodedDocuments(self.corpus.validation, self.corpus.vocabulary)
+        return self._encoded("validation")
 
     @cached_property
     def test(self) -> EncodedDocuments:
         """The encoded test split."""
-        return EncodedDocuments(self.corpus.test, self.corpus.vocabulary)
+        return self._encoded("test")
+
+    def _encoded(self, split: str) -> EncodedDocuments:
+        documents = getattr(self.corpus, split)
+        encode = EncodedSentences if self.sentences else EncodedDocuments
+        return encode(documents, self.corpus.vocabulary)
 
     def train_dataloader(self) -> BatchLoader:
         """Batches of the running epoch for this rank; as many on every rank."""
 
         def batches() -> list[list[int]]:
-            epoch = self.trainer.current_epoch
-            return self._deal(shuffled_batches(self.train.lengths, self.batch_size, self.seed, epoch), equally=True)
+            epoch = self._running.current_epoch
+            return self._deal(shuffled_batches(self.train.sizes, self.batch_size, self.seed, epoch), equally=True)
 
         return BatchLoader(self.train, batches, self.num_workers)
 
@@ -86,9 +153,19 @@ class TextDataModule(LightningDataModule):
         """Test batches for this rank, each instance on exactly one rank."""
         return self._evaluation_loader(self.test)
 
+    @property
+    def validation_batches(self) -> int:
+        """Validation batches over all ranks; more than full ones would be where texts differ much in length."""
+        return len(batch_sizes(self.validation.sizes, self.batch_size))
+
     def _evaluation_loader(self, dataset: EncodedDocuments) -> BatchLoader:
-        batches = self._deal(batches_by_length(dataset.lengths, self.batch_size), equally=False)
+        batches = self._deal(batches_by_length(dataset.sizes, self.batch_size), equally=False)
         return BatchLoader(dataset, lambda: batches, self.num_workers)
 
     def _deal(self, batches: list[list[int]], *, equally: bool) -> list[list[int]]:
-        return deal(batches, self.trainer.global_rank, self.trainer.world_size, equally=equally)
+        return deal(batches, self._running.global_rank, self._running.world_size, equally=equally)
+
+    @property
+    def _running(self) -> Trainer:
+        assert self.trainer is not None, "batches are dealt to the ranks of a Trainer, so they exist only within one"
+        return self.trainer

@@ -1,37 +1,92 @@
 """A corpus as text: what every source is turned into before it is encoded."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from attest.errors import AttestError
 from datamodules.vocabulary import Vocabulary
 
+SPLITS = ("train", "validation", "test")
+TOKENS = pa.list_(pa.string())
+NO_TOKENS_SHOWN = 5
+
 
 @dataclass(frozen=True)
 class Documents:
-    """Tokenised, labelled texts of one split; equal positions belong together."""
+    """Tokenised texts of one split: an Arrow table with one row a text, so that millions of tokens cost no Python objects.
 
-    ids: list[int]
-    """Row of each text in its source, so that a result can be joined back to it after filtering."""
-    tokens: list[list[str]]
-    labels: list[int]
-    """Class, from 0."""
-    rationales: list[list[bool]] | None = None
-    """True at the tokens that decide the label, where the corpus knows them."""
+    Columns: ``id`` int64, row of the text in its source, by which a result is joined back to it after filtering;
+             ``tokens`` list of strings;
+             ``label`` int64, class from 0, in classification; ``tags`` list of int64, one a token, in tagging;
+             ``rationale`` list of bool, True at the tokens that decide the label, where the corpus knows them;
+             ``sentences`` list of int64, tokens in each sentence, where documents are read as sentences.
+    """
+
+    table: pa.Table
+
+    @classmethod
+    def of(cls, ids: Any, tokens: Any, **columns: Any) -> "Documents":
+        """Documents from Arrow arrays, NumPy arrays or nested lists.
+
+        Args:
+            ids, tokens: as in the class; equal positions belong together.
+            columns: ``label``, ``tags``, ``rationale`` and ``sentences``; those that are None are left out.
+        """
+        given = {name: values for name, values in columns.items() if values is not None}
+        return cls(pa.table({"id": pa.array(ids, pa.int64()), "tokens": as_tokens(tokens), **given}))
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return self.table.num_rows
 
-    def where(self, keep: Callable[[list[str]], bool]) -> "Documents":
-        """The texts whose tokens satisfy ``keep``, ids unchanged."""
-        rows = [row for row, tokens in enumerate(self.tokens) if keep(tokens)]
-        return replace(
-            self,
-            ids=[self.ids[row] for row in rows],
-            tokens=[self.tokens[row] for row in rows],
-            labels=[self.labels[row] for row in rows],
-            rationales=None if self.rationales is None else [self.rationales[row] for row in rows],
-        )
+    @property
+    def ids(self) -> np.ndarray:
+        """int64 ``(N,)``."""
+        return self.table["id"].to_numpy()
+
+    @property
+    def tokens(self) -> list[list[str]]:
+        """The words of every text; for tests and small corpora, since it builds every one of them."""
+        return self.table["tokens"].to_pylist()
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens in each text, int64 ``(N,)``."""
+        return pc.list_value_length(self.table["tokens"]).to_numpy().astype(np.int64)
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """Classes, int64 ``(N,)``; None in tagging."""
+        return self.table["label"].to_numpy() if self.has("label") else None
+
+    @property
+    def rationales(self) -> list[list[bool]] | None:
+        """True at the tokens that decide each label, where the corpus knows them."""
+        return self.table["rationale"].to_pylist() if self.has("rationale") else None
+
+    def words_of(self, row: int) -> list[str]:
+        """The words of one text."""
+        return self.table["tokens"][row].as_py()
+
+    def has(self, column: str) -> bool:
+        """Whether there is this column."""
+        return column in self.table.column_names
+
+    def flat(self, column: str) -> pa.Array:
+        """All values of a list column, one text after another."""
+        return pc.list_flatten(self.table[column].combine_chunks())
+
+    def take(self, rows: Sequence[int] | np.ndarray) -> "Documents":
+        """These rows in this order."""
+        return Documents(self.table.take(pa.array(rows, pa.int64())))
+
+    def where(self, keep: np.ndarray) -> "Documents":
+        """The texts at which ``keep``, bool ``(N,)``, is True; ids unchanged."""
+        return Documents(self.table.filter(pa.array(keep)))
 
 
 @dataclass(frozen=True)
@@ -43,17 +98,27 @@ class Corpus:
     test: Documents
     vocabulary: Vocabulary
     label_names: tuple[str, ...]
+    """Names of the classes, or of the tags, by number."""
+
+    def where_length(self, longest: int) -> "Corpus":
+        """The texts of at most ``longest`` tokens; the vocabulary stays that of all."""
+        splits = {split: getattr(self, split) for split in SPLITS}
+        return replace(self, **{name: split.where(split.lengths <= longest) for name, split in splits.items()})
 
     def require_texts(self, name: str) -> "Corpus":
         """Refuse texts without tokens: there is nothing to attend to."""
-        for split in ("train", "validation", "test"):
+        for split in SPLITS:
             documents: Documents = getattr(self, split)
-            empty = [identity for identity, tokens in zip(documents.ids, documents.tokens, strict=True) if not tokens]
+            empty = documents.ids[documents.lengths == 0].tolist()
             if empty or not len(documents):
-                found = f"{len(empty)} texts empty after tokenising (rows {empty[:5]})" if empty else "no texts"
+                found = f"{len(empty)} texts empty after tokenising (rows {empty[:NO_TOKENS_SHOWN]})" if empty else "no texts"
                 raise AttestError(
                     f"{name}: the {split} split has {found}, expected at least one token in each text; "
                     "remove these rows from the source or filter by length."
                 )
         return self
 
+
+def as_tokens(texts: Any) -> pa.Array | pa.ChunkedArray:
+    """Tokenised texts as an Arrow list array; Arrow arrays pass unchanged."""
+    return texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, TOKENS)

@@ -6,11 +6,11 @@ explanations can be scored against the tokens that really decide (E15).
 
 import random
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from datamodules.base import TextDataModule
 from datamodules.corpus import Corpus, Documents
-from datamodules.vocabulary import Vocabulary
+from datamodules.sentences import sentence_lengths
 
 Rule = Literal["token", "negation", "order"]
 Clause = list[tuple[str, bool]]
@@ -19,7 +19,20 @@ Clause = list[tuple[str, bool]]
 PRAISE = ("wonderful", "superb", "delightful", "brilliant", "moving", "charming", "graceful", "witty")
 BLAME = ("dreadful", "awful", "tedious", "clumsy", "shallow", "lifeless", "grating", "dull")
 NEUTRAL = ("long", "short", "recent", "foreign", "quiet", "loud", "dark", "familiar", "colourful", "modern")
-PARTS = ("plot", "cast", "score", "dialogue", "camera", "pacing", "ending", "opening", "script", "editing", "lighting", "sound")
+PARTS = (
+    "plot",
+    "cast",
+    "score",
+    "dialogue",
+    "camera",
+    "pacing",
+    "ending",
+    "opening",
+    "script",
+    "editing",
+    "lighting",
+    "sound",
+)
 PEOPLE = ("the director", "my sister", "a critic", "our neighbour", "the audience", "an old friend", "the author", "somebody")
 VERBS = ("mentioned", "followed", "noticed", "described", "remembered", "watched", "discussed", "recorded", "compared")
 TIMES = ("yesterday", "last week", "in the evening", "on the train", "after dinner", "at home", "twice", "again")
@@ -39,7 +52,7 @@ class PlantedDataModule(TextDataModule):
     Args:
         rule: what decides.
         train_texts, validation_texts, test_texts: number of texts.
-        batch_size, seed, num_workers: as in ``TextDataModule``.
+        options: as in ``TextDataModule``.
     """
 
     def __init__(
@@ -48,11 +61,9 @@ class PlantedDataModule(TextDataModule):
         train_texts: int = 3000,
         validation_texts: int = 500,
         test_texts: int = 1000,
-        batch_size: int = 32,
-        seed: int = 0,
-        num_workers: int = 0,
+        **options: Any,
     ) -> None:
-        super().__init__(batch_size, seed, num_workers)
+        super().__init__(**options)
         self.rule = rule
         self.sizes = {"train": train_texts, "validation": validation_texts, "test": test_texts}
 
@@ -60,7 +71,7 @@ class PlantedDataModule(TextDataModule):
         """Generate all three splits from one stream of texts."""
         texts = planted_texts(self.rule, self.seed)
         splits = {split: _documents([next(texts) for _ in range(size)]) for split, size in self.sizes.items()}
-        vocabulary = Vocabulary.fit(splits["train"].tokens)
+        vocabulary = self.fit_vocabulary(splits["train"].table["tokens"])
         return Corpus(**splits, vocabulary=vocabulary, label_names=("blame", "praise"))
 
 
@@ -134,9 +145,11 @@ RULES: dict[str, Callable[[random.Random, int], list[Clause]]] = {"token": _toke
 
 
 def _documents(texts: list[tuple[Clause, int]]) -> Documents:
-    return Documents(
-        ids=list(range(len(texts))),
-        tokens=[[word for word, _ in text] for text, _ in texts],
-        labels=[label for _, label in texts],
-        rationales=[[decides for _, decides in text] for text, _ in texts],
+    tokens = [[word for word, _ in text] for text, _ in texts]
+    return Documents.of(
+        ids=range(len(texts)),
+        tokens=tokens,
+        label=[label for _, label in texts],
+        rationale=[[decides for _, decides in text] for text, _ in texts],
+        sentences=[list(sentence_lengths(text)) for text in tokens],
     )

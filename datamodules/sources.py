@@ -1,50 +1,90 @@
-"""Where the real corpora come from: the folder named by ATTEST_DATA, or the Hugging Face Hub in the same columns."""
+"""Where the real corpora come from: the folder named by ATTEST_DATA, else the public source of the same instances."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
-import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from attest.errors import AttestError
+from datamodules.fingerprint import Fingerprint
+from datamodules.notice import say
 
 DATA_VARIABLE = "ATTEST_DATA"
 
 
-def load_split(name: str, split: str, hub: str) -> datasets.Dataset:
+def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable[[str], pa.Table]) -> pa.Table:
     """Load one split of a corpus, from the local folder if there is one.
 
     Args:
         name: folder of the corpus below ``ATTEST_DATA``, holding ``<split>.parquet``.
         split: ``train``, ``validation`` or ``test``.
-        hub: Hub dataset with the same columns; only its data files are read, never code.
+        columns: what to return, in this order.
+        public: loads the same columns of a split from the public source.
     Raises:
-        AttestError: the folder lacks the file, or the Hub is out of reach.
+        AttestError: the folder lacks the file, the file lacks a column, or the public source is out of reach.
     """
     folder = os.environ.get(DATA_VARIABLE)
-    if folder:
-        return _from_folder(Path(folder).expanduser() / name / f"{split}.parquet")
-    return _from_hub(hub, split)
+    if not folder:
+        return _require_columns(public(split), columns, f"the public source of {name}")
+    path = Path(folder).expanduser() / name / f"{split}.parquet"
+    return _require_columns(_from_folder(path), columns, str(path))
 
 
-def _from_folder(path: Path) -> datasets.Dataset:
+def _from_folder(path: Path) -> pa.Table:
     if not path.is_file():
         raise AttestError(
             f"{DATA_VARIABLE} names a folder without {path.parent.name}/{path.name} (looked for {path}); expected the corpus "
             f"as parquet there. Point {DATA_VARIABLE} at the folder that holds {path.parent.name}/, or unset it to load from "
-            "the Hugging Face Hub."
+            "the public source."
         )
-    try:
-        return datasets.load_dataset("parquet", data_files={"train": str(path)}, split="train")
-    except (datasets.exceptions.DatasetGenerationError, ValueError, OSError) as error:
-        raise AttestError(f"{path} cannot be read as parquet ({error}); expected a whole file. Copy it anew.") from error
+    return read_parquet(path)
 
 
-def _from_hub(hub: str, split: str) -> datasets.Dataset:
+def read_parquet(path: Path) -> pa.Table:
+    """A parquet file.
+
+    Raises:
+        AttestError: it is none, or broken.
+    """
     try:
-        return datasets.load_dataset(hub, split=split)
-    except (ConnectionError, OSError) as error:
+        return pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise AttestError(f"{path} cannot be read as parquet ({reason}); expected a whole file. Copy it anew.") from error
+
+
+def _require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa.Table:
+    missing = [column for column in columns if column not in table.column_names]
+    if missing:
         raise AttestError(
-            f"{hub} is not on this machine and the Hugging Face Hub is out of reach; expected a network or a local copy. "
-            f"Put the corpus as parquet in a folder and type: export {DATA_VARIABLE}=<that folder>; "
-            "or train without any download: make train DATA=planted"
-        ) from error
+            f"{where} has the columns {', '.join(table.column_names)}; expected also {', '.join(missing)}. "
+            f"Give a file with the columns {', '.join(columns)}."
+        )
+    return table.select(columns).replace_schema_metadata(None)
+
+
+def compare(name: str, split: str, found: Fingerprint, known: Fingerprint | None) -> None:
+    """Say in a sentence how a split differs from the one whose counts are published; silent where it does not."""
+    difference = found.difference(known) if known else None
+    if difference:
+        source = f"the folder in {DATA_VARIABLE}" if os.environ.get(DATA_VARIABLE) else "the public source"
+        say(
+            f"{name}: the {split} split of {source} holds {difference}; "
+            "the counts and scores of this run need not be those that are published."
+        )
+
+
+def out_of_reach(what: str, where: str) -> AttestError:
+    """The error for a corpus that is neither on this machine nor within reach of the network.
+
+    Args:
+        what: the corpus.
+        where: its public source.
+    """
+    return AttestError(
+        f"{what} is not on this machine and {where} is out of reach; expected a network or a local copy. "
+        f"Put the corpus as parquet in a folder and type: export {DATA_VARIABLE}=<that folder>; "
+        "or train without any download: make train DATA=planted"
+    )

@@ -1,75 +1,77 @@
 """The Stanford Sentiment Treebank as Jain & Wallace 2019 use it: whole sentences, two classes."""
 
-import re
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
-import spacy
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from datamodules.base import TextDataModule
-from datamodules.corpus import Corpus, Documents
+from datamodules.corpus import SPLITS, Corpus, Documents
+from datamodules.fingerprint import Fingerprint
+from datamodules.hub import PARQUET, load_hub_split
 from datamodules.sources import load_split
-from datamodules.vocabulary import Vocabulary
+from datamodules.stored import StoredDataModule, Tables, between
+from datamodules.tokenisers import spacy_tokens, treebank_tokens
 
 NEUTRAL = 2
 
 
-class SstDataModule(TextDataModule):
+class SstDataModule(StoredDataModule):
     """Binary sentiment on sentences of the Stanford Sentiment Treebank (Socher et al., 2013).
 
     Classes: 0 negative (very negative, negative), 1 positive (positive, very positive); neutral sentences are dropped.
-    Splits:  the treebank's own. Under ``jw-current`` 6355 train (3034 / 3321), 821 validation (397 / 424) and
-             1725 test (863 / 862) sentences remain of 6920 / 872 / 1821; |V| = 13826 counts <SOS> and <EOS>.
-    Recipe:  ``jw-current`` is that of the released code since April 2019: brackets and all non-word characters become
-             blanks, spaCy's blank English tokenizer, then lower case; vocabulary from the training split before
-             filtering; sentences kept that are longer than 5 tokens and shorter than the longest of their split.
+    Splits:  the treebank's own, 6920 / 872 / 1821 sentences.
+    Recipes: ``jw-current`` (the released code since April 2019): brackets and all non-word characters become blanks, spaCy's
+             blank English tokenizer, then lower case; vocabulary of the training split before filtering; sentences kept that
+             are longer than 5 tokens and shorter than the longest of their split.
+             ``jw-paper`` (before): the same with the vocabulary of all three splits.
+             ``plain``: spaCy's blank English tokenizer and lower case, bracket codes and punctuation kept, nothing filtered;
+             vocabulary of the training split.
+    Counts:  under both ``jw`` recipes 6355 train (3034 / 3321), 821 validation (397 / 424) and 1725 test (863 / 862)
+             sentences, mean length 18.70 in train; |V| = 13826 (current) and 16175 (paper), counting <SOS> and <EOS>. All as
+             published (the mean as 19).
     Source:  the treebank's sentences with its five classes, ``sst/{train,validation,test}.parquet`` in the folder named by
-             ``ATTEST_DATA``, else ``SetFit/sst5`` on the Hub.
+             ``ATTEST_DATA``, else ``SetFit/sst5`` on the Hub, which may differ in order, case and escapes.
+    Batch:   as in ``TextDataModule``; ``id`` counts the rows of the split's file, neutral ones too.
     Raises:  AttestError: neither is there; the message says what to do.
 
     Args:
         protocol: which recipe.
-        batch_size, seed, num_workers: as in ``TextDataModule``.
+        options: as in ``TextDataModule``.
     """
 
-    def __init__(
-        self,
-        protocol: Literal["jw-current"] = "jw-current",
-        batch_size: int = 32,
-        seed: int = 0,
-        num_workers: int = 0,
-    ) -> None:
-        super().__init__(batch_size, seed, num_workers)
+    folder = "sst"
+    hub = "SetFit/sst5"
+    known: ClassVar[dict[str, Fingerprint]] = {
+        "train": Fingerprint(8544, "f927aea0a939632f", "1c2f780d984f1136"),
+        "validation": Fingerprint(1101, "b964d93a5095e3dc", "f2da76001e90a53f"),
+        "test": Fingerprint(2210, "c9f911e998d3ed85", "7d566c0378371103"),
+    }
+
+    def __init__(self, protocol: Literal["jw-paper", "jw-current", "plain"] = "jw-current", **options: Any) -> None:
+        super().__init__(**options)
         self.protocol = protocol
 
-    def read(self) -> Corpus:
-        """Read the treebank and apply the protocol."""
-        splits = {split: _read_split(split) for split in ("train", "validation", "test")}
-        vocabulary = Vocabulary.fit(splits["train"].tokens)
-        return Corpus(
-            **{split: _within_length(documents) for split, documents in splits.items()},
-            vocabulary=vocabulary,
-            label_names=("negative", "positive"),
-        )
+    def settings(self) -> dict[str, Any]:
+        return super().settings() | {"protocol": self.protocol}
 
+    def tables(self) -> Tables:
+        return {
+            split: load_split(self.folder, split, ("text", "label"), lambda split: load_hub_split(self.hub, split, PARQUET))
+            for split in SPLITS
+        }
 
-def _read_split(split: str) -> Documents:
-    tokenizer = spacy.blank("en").tokenizer
-    rows = load_split("sst", split, hub="SetFit/sst5")
-    decided = [(row, text, label) for row, (text, label) in enumerate(zip(rows["text"], rows["label"])) if label != NEUTRAL]
-    texts = [words_only(text) for _, text, _ in decided]
-    return Documents(
-        ids=[row for row, _, _ in decided],
-        tokens=[[token.text.lower() for token in document] for document in tokenizer.pipe(texts)],
-        labels=[int(label > NEUTRAL) for _, _, label in decided],
-    )
+    def prepare(self, tables: Tables) -> Corpus:
+        splits = {split: self._decided(table) for split, table in tables.items()}
+        known = SPLITS if self.protocol == "jw-paper" else ("train",)
+        vocabulary = self.fit_vocabulary(pa.chunked_array([splits[split].table["tokens"].combine_chunks() for split in known]))
+        if self.protocol != "plain":
+            splits = {split: between(documents, 5) for split, documents in splits.items()}
+        return Corpus(**splits, vocabulary=vocabulary, label_names=("negative", "positive"))
 
-
-def words_only(text: str) -> str:
-    """Brackets and every run of characters that are no letters, digits or underscores become one blank."""
-    text = text.replace("-LRB-", "").replace("-RRB-", " ")
-    return re.sub(r"\W+", " ", text).strip()
-
-
-def _within_length(documents: Documents) -> Documents:
-    longest = max(len(tokens) for tokens in documents.tokens)
-    return documents.where(lambda tokens: 5 < len(tokens) < longest)
+    def _decided(self, table: pa.Table) -> Documents:
+        """The sentences that are not neutral."""
+        table = table.append_column("id", pa.array(range(len(table)), pa.int64()))
+        table = table.filter(pc.not_equal(table["label"], NEUTRAL)).combine_chunks()
+        labels = pc.greater(table["label"], NEUTRAL).cast(pa.int64())
+        tokeniser = spacy_tokens if self.protocol == "plain" else treebank_tokens
+        return self.documents(table["id"], table["text"].combine_chunks(), tokeniser, labels)

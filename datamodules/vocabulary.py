@@ -1,8 +1,11 @@
 """The words a model knows, and the one symbol for those it does not."""
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 PADDING = 0
 UNKNOWN = 1
@@ -23,10 +26,20 @@ class Vocabulary:
         self._ids = {word: index for index, word in enumerate(self.words, start=len(SPECIALS))}
 
     @classmethod
-    def fit(cls, texts: Iterable[Sequence[str]], min_df: int = 1) -> "Vocabulary":
-        """Keep the words that occur in at least ``min_df`` texts, in alphabetical order."""
-        documents = Counter(chain.from_iterable(set(tokens) for tokens in texts))
-        return cls(sorted(word for word, count in documents.items() if count >= min_df))
+    def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":
+        """Keep the words that occur in at least ``min_df`` texts, in alphabetical order.
+
+        Args:
+            texts: tokenised texts, an Arrow list array or lists of words.
+            min_df: least number of texts; how often a word occurs within one does not count.
+            max_words: keep no more than so many words, those that occur in most texts; alphabetical order breaks ties.
+        """
+        words, texts_with = document_frequencies(texts)
+        frequency = dict(zip(words, texts_with.tolist(), strict=True))
+        known = sorted(word for word, count in frequency.items() if count >= min_df)
+        if max_words is not None:
+            known = sorted(sorted(known, key=lambda word: -frequency[word])[:max_words])
+        return cls(known)
 
     def __len__(self) -> int:
         return len(self.words) + len(SPECIALS)
@@ -39,3 +52,18 @@ class Vocabulary:
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """Token ids, unseen words as ``UNKNOWN``."""
         return [self._ids.get(token, UNKNOWN) for token in tokens]
+
+    def encode_all(self, tokens: pa.Array) -> np.ndarray:
+        """Token ids of a whole split at once, int64 ``(N,)``, unseen words as ``UNKNOWN``."""
+        found = pc.index_in(tokens, value_set=pa.array(self.words, pa.string()))
+        return pc.fill_null(pc.add(found.cast(pa.int64()), len(SPECIALS)), UNKNOWN).to_numpy()
+
+
+def document_frequencies(texts: Any) -> tuple[list[str], np.ndarray]:
+    """The distinct words of tokenised texts and in how many texts each occurs, int64 ``(V,)``."""
+    texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+    texts = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.list_(pa.string()))
+    encoded = pc.list_flatten(texts).dictionary_encode()
+    words = encoded.dictionary.to_pylist()
+    occurrences = pc.list_parent_indices(texts).to_numpy() * len(words) + encoded.indices.to_numpy()
+    return words, np.bincount(np.unique(occurrences) % max(len(words), 1), minlength=len(words))

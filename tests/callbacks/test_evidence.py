@@ -10,7 +10,7 @@ from callbacks.evidence import Evidence, _rows
 
 def part_of(ranks: int, batches: int, instances: int) -> list[int]:
     """Global batches that all ranks together choose, in order."""
-    data = SimpleNamespace(validation=range(batches * 32), batch_size=32)
+    data = SimpleNamespace(validation_batches=batches, batch_size=32)
     chosen = []
     for rank in range(ranks):
         trainer = SimpleNamespace(datamodule=data, world_size=ranks, global_rank=rank)

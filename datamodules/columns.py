@@ -1,0 +1,87 @@
+"""Which columns of the user's own data hold the texts and the labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attest.errors import AttestError
+from datamodules.rows import Row
+
+TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment", "tweet", "description", "question", "title")
+LABELS = ("label_text", "label_name", "label", "class", "category", "sentiment", "target", "topic", "stars", "rating", "score")
+TOKENS = ("tokens", "words")
+TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
+NAME_THEM = "name the columns with --data.init_args.text_column=<column> --data.init_args.label_column=<column>"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where to look in each row."""
+
+    text: str
+    label: str
+    tagging: bool
+    """One label a token instead of one a text."""
+    words: bool
+    """Texts come as lists of words, or as words with blanks between, and are taken as they are."""
+    guessed: bool
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen, in words."""
+        what = "tokens and tags" if self.tagging else "texts and labels"
+        how = f" (guessed; {NAME_THEM})" if self.guessed else ""
+        return f"{what} from the columns {self.text} and {self.label}{how}."
+
+
+def choose_columns(rows: Sequence[Row], text: str | None, label: str | None, tagging: bool | None) -> Columns:
+    """The columns that the user names, else those that their names or, of two columns, their lengths give away.
+
+    Args:
+        rows: of the training file.
+        text, label: names given, or None to guess.
+        tagging: whether labels are tags, or None to guess.
+    Raises:
+        AttestError: a column that was named is not there, or none can be guessed.
+    """
+    names = list(next((row.cells for row in rows if row.problem is None), {}))
+    for given in (text, label):
+        if given is not None and given not in names:
+            raise AttestError(f"There is no column {given}; expected one of {_listed(names)}. To choose, {NAME_THEM}.")
+    tagging = _looks_tagged(names, rows, label) if tagging is None else tagging
+    guessed = text is None or label is None
+    label = label or _first_of(TAGS if tagging else LABELS, names, other_than=text)
+    text = text or _first_of((*TOKENS, *TEXTS) if tagging else (*TEXTS, *TOKENS), names, other_than=label)
+    if len(names) == 2 and not (text and label):
+        text, label = _by_length(names, rows, text, label)
+    if not text or not label:
+        raise AttestError(f"Neither texts nor labels can be told from the columns {_listed(names)}; {NAME_THEM}.")
+    words = tagging or isinstance(_first_cell(rows, text), list)
+    return Columns(text, label, tagging, words, guessed)
+
+
+def _looks_tagged(names: list[str], rows: Sequence[Row], label: str | None) -> bool:
+    """Whether the labels are lists, or there is no column of labels but one of tags."""
+    label = label or _first_of(LABELS, names) or _first_of(TAGS, names)
+    if label is None:
+        return False
+    return isinstance(_first_cell(rows, label), list) or (label.lower() in TAGS and _first_of(TOKENS, names) is not None)
+
+
+def _first_cell(rows: Sequence[Row], column: str) -> object:
+    return next((row.cells[column] for row in rows if row.cells.get(column) is not None), None)
+
+
+def _first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
+    by_small_name = {name.lower(): name for name in names if name != other_than}
+    return next((by_small_name[name] for name in known if name in by_small_name), None)
+
+
+def _by_length(names: list[str], rows: Sequence[Row], text: str | None, label: str | None) -> tuple[str, str]:
+    """Of two columns, the one with the longer cells holds the texts."""
+    length = {name: sum(len(str(row.cells.get(name))) for row in rows) for name in names}
+    text = text or max((name for name in names if name != label), key=length.__getitem__)
+    return text, label or next(name for name in names if name != text)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) or "none"

@@ -1,0 +1,99 @@
+"""Texts as token ids, fetched a padded batch at a time."""
+
+import numpy as np
+import pyarrow.compute as pc
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from datamodules.corpus import Documents
+from datamodules.vocabulary import PADDING, Vocabulary
+
+Batch = dict[str, Tensor]
+NO_TAG = -100
+"""Tag of padding: the class that ``torch.nn.functional.cross_entropy`` ignores by default."""
+
+
+class EncodedDocuments(Dataset):
+    """Texts as token ids, stored flat, fetched a batch at a time.
+
+    Args:
+        documents: tokenised texts.
+        vocabulary: gives the token ids.
+    """
+
+    def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
+        self.documents = documents
+        self.lengths = documents.lengths
+        self.sizes = self.lengths
+        """What batches are formed by, numbers ``(N,)``."""
+        self._per_text = {"id": torch.tensor(documents.ids)}
+        if documents.labels is not None:
+            self._per_text["label"] = torch.tensor(documents.labels)
+        self._per_token = {"token_ids": (torch.tensor(vocabulary.encode_all(documents.flat("tokens"))), PADDING)}
+        for column, padding in (("tags", NO_TAG), ("rationale", False)):
+            if documents.has(column):
+                values = documents.flat(column).to_numpy(zero_copy_only=False)
+                self._per_token[column] = (torch.tensor(values), padding)
+        self._starts = _starts(self.lengths)
+        self._row_of = {identity: row for row, identity in enumerate(documents.ids.tolist())}
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitems__(self, rows: list[int]) -> Batch:
+        """One padded batch; see ``TextDataModule`` for its keys."""
+        index = torch.tensor(rows, dtype=torch.int64)
+        return self._padded(index, self._starts[index], torch.from_numpy(self.lengths[rows]))
+
+    def _padded(self, index: Tensor, starts: Tensor, lengths: Tensor) -> Batch:
+        """Runs of tokens that begin at ``starts`` and are ``lengths`` long, both of one shape; padded at the end."""
+        position = torch.arange(_largest(lengths))
+        mask = position < lengths.unsqueeze(-1)
+        source = (starts.unsqueeze(-1) + position).where(mask, 0)
+        tokens = {key: values[source].where(mask, padding) for key, (values, padding) in self._per_token.items()}
+        return {key: values[index] for key, values in self._per_text.items()} | tokens | {"mask": mask}
+
+    def tokens_of(self, identity: int) -> list[str]:
+        """The words of the text with this id, as they stood before unseen ones became one symbol."""
+        return self.documents.words_of(self._row_of[identity])
+
+
+class EncodedSentences(EncodedDocuments):
+    """Documents as sentences: everything that is ``(B, T)`` becomes ``(B, S, T)``, and the batch holds both masks."""
+
+    def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
+        super().__init__(documents, vocabulary)
+        self.sentences = pc.list_value_length(documents.table["sentences"]).to_numpy().astype(np.int64)
+        """Sentences in each text, int64 ``(N,)``."""
+        self._sentence_lengths = torch.tensor(documents.flat("sentences").to_numpy())
+        self._sentence_starts = _starts(self._sentence_lengths.numpy())
+        self._first_sentence = _starts(self.sentences)
+        longest = np.maximum.reduceat(self._sentence_lengths.numpy(), self._first_sentence.numpy())
+        self.sizes = self.sentences + longest / (longest.max() + 1)
+
+    def __getitems__(self, rows: list[int]) -> Batch:
+        """One batch, padded in sentences and in tokens; see ``TextDataModule`` for its keys."""
+        index = torch.tensor(rows, dtype=torch.int64)
+        counts = torch.from_numpy(self.sentences[rows])
+        position = torch.arange(_largest(counts))
+        sentence_mask = position < counts.unsqueeze(-1)
+        source = (self._first_sentence[index].unsqueeze(-1) + position).where(sentence_mask, 0)
+        lengths = self._sentence_lengths[source].where(sentence_mask, 0)
+        return self._padded(index, self._sentence_starts[source], lengths) | {"sentence_mask": sentence_mask}
+
+    def sentences_of(self, identity: int) -> list[list[str]]:
+        """The words of the text with this id, sentence by sentence."""
+        row = self._row_of[identity]
+        words = iter(self.documents.words_of(row))
+        return [[next(words) for _ in range(length)] for length in self.documents.table["sentences"][row].as_py()]
+
+
+def _largest(lengths: Tensor) -> int:
+    """The longest; 0 of none, as in the empty batch of a rank without texts."""
+    return int(lengths.max()) if lengths.numel() else 0
+
+
+def _starts(lengths: np.ndarray) -> Tensor:
+    """Where each of consecutive runs begins, int64 ``(N,)``."""
+    return torch.from_numpy(lengths.cumsum() - lengths)

@@ -1,0 +1,110 @@
+"""The Hugging Face Hub, read as data files alone: no code of a dataset is ever run."""
+
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from attest.errors import AttestError
+from datamodules.sources import out_of_reach
+
+if TYPE_CHECKING:
+    import datasets
+
+PARQUET = "refs/convert/parquet"
+"""The branch on which the Hub keeps any dataset as parquet, also one that was once made by a script."""
+PATIENCE = 3.0
+"""Seconds to wait for a server's first word; the libraries retry for 23 s where there is no network."""
+
+
+def load_hub_split(repository: str, split: str, revision: str | None = None, *, names: bool = False) -> pa.Table:
+    """One split of a Hub dataset.
+
+    Args:
+        repository: ``owner/name``, or a local folder laid out like one.
+        split: ``train``, ``validation`` or ``test``.
+        revision: branch; None for the main one.
+        names: give classes by name instead of by number.
+    Raises:
+        AttestError: neither the Hub nor a copy from an earlier download is within reach, or there is no such split.
+    """
+    import datasets  # a second and a half that local files need not wait for
+
+    online = Path(repository).is_dir() or reachable(_endpoint())
+    try:
+        with _cached_copies(not online):
+            rows = datasets.load_dataset(repository, split=split, revision=revision)
+    except (ConnectionError, OSError) as error:
+        raise out_of_reach(repository, "the Hugging Face Hub") from error
+    except (ValueError, RuntimeError, datasets.exceptions.DatasetGenerationError) as error:
+        raise AttestError(
+            f"{repository} gives no {split} split ({_first_line(error)}); expected a dataset of plain data files with that "
+            "split. Look at its page on the Hub, or give local files instead."
+        ) from error
+    return _with_names(rows) if names else rows.with_format("arrow")[:]
+
+
+def reachable(url: str) -> bool:
+    """Whether a server answers, whatever it says, within ``PATIENCE``; looking its name up counts too."""
+    answers: list[bool] = []
+    asking = Thread(target=lambda: answers.append(_answers(url)), daemon=True)  # a name lookup knows no timeout
+    asking.start()
+    asking.join(PATIENCE + 0.5)
+    return any(answers)
+
+
+def _answers(url: str) -> bool:
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=PATIENCE).close()
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _endpoint() -> str:
+    from huggingface_hub import constants
+
+    return constants.ENDPOINT
+
+
+@contextmanager
+def _cached_copies(only: bool) -> Iterator[None]:
+    """Have the libraries look at earlier downloads alone, at once, instead of retrying."""
+    import datasets
+    from huggingface_hub import constants
+
+    before = datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE
+    datasets.config.HF_HUB_OFFLINE = before[0] or only
+    constants.HF_HUB_OFFLINE = before[1] or only
+    try:
+        yield
+    finally:
+        datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE = before
+
+
+def _with_names(rows: "datasets.Dataset") -> pa.Table:
+    """The rows, numbers of classes replaced by their names; the Hub's -1 for a class withheld becomes null."""
+    table = rows.with_format("arrow")[:]
+    for index, (column, feature) in enumerate(rows.features.items()):
+        names = getattr(getattr(feature, "feature", feature), "names", None)  # a class, or a list of classes
+        if names is not None:
+            values = [_named(value, names) for value in table[column].to_pylist()]
+            table = table.set_column(index, column, pa.array(values))
+    return table
+
+
+def _named(value: Any, names: list[str]) -> Any:
+    if isinstance(value, list):
+        return [_named(number, names) for number in value]
+    return None if value is None or value < 0 else names[value]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,118 @@
+"""IMDb reviews as Jain & Wallace 2019 use them: whole reviews, two classes."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datamodules.corpus import Corpus, Documents
+from datamodules.fingerprint import Fingerprint
+from datamodules.hub import load_hub_split
+from datamodules.notice import say
+from datamodules.sources import load_split
+from datamodules.stored import NO_VALIDATION, StoredDataModule, Tables, between, split_at_random
+from datamodules.tokenisers import Tokeniser, keep_tokens, review_tokens
+
+JW_SEED = 1378
+JW_LONGEST = 400
+PLAIN_VALIDATION = 0.1
+LABELS = ("negative", "positive")
+
+
+class ImdbDataModule(StoredDataModule):
+    """Binary sentiment on reviews of the Internet Movie Database (Maas et al., 2011).
+
+    Classes: 0 negative, 1 positive.
+    Words:   those of Keras' word index, from which Jain & Wallace start: ASCII punctuation except the apostrophe separates
+             words, so that ``<br />`` leaves the word ``br``; ASCII letters are lower-cased.
+    Recipes: ``jw-current`` (the released code): positives before negatives; words that train lacks are dropped from test;
+             reviews of 400 words and more are left out; a fifth of test, and a fifth of train as validation, are drawn by
+             ``train_test_split(random_state=1378)``; vocabulary of the remaining train, words of at least 10 reviews; then
+             reviews kept that are longer than 6 tokens and shorter than the longest of their split.
+             ``jw-paper`` (before April 2019): no validation set is drawn, the vocabulary is that of train and of the whole
+             of the short test reviews, words of at least 20. The best epoch can then be chosen on test only: validation *is*
+             test here, so report scores under ``jw-current`` or ``plain``.
+             ``plain``: 25,000 train and 25,000 test as published, nothing dropped; a tenth of train, stratified and drawn by
+             ``split_seed``, is validation; vocabulary of the rest of train, words of at least 10 reviews.
+    Counts:  ``jw-current``: train 8667 / 8533, validation 2187 / 2110, test 2184 / 2172, |V| = 12487 counting <SOS> and
+             <EOS>. ``jw-paper``: train 10854 / 10643, test 2184 / 2172, |V| = 13916, mean length 179.65. Published is all of
+             this except train, given as 12500 / 12500: that is the corpus before the length filter, not what the code
+             trains on.
+    Source:  ``imdb/{train,test}.parquet`` in the folder named by ``ATTEST_DATA``, else ``stanfordnlp/imdb`` on the Hub. The
+             random splits go by position: where the rows come in another order, other reviews are drawn.
+    Batch:   as in ``TextDataModule``; ``id`` counts the rows of the file that the review stands in.
+    Raises:  AttestError: neither is there; the message says what to do.
+
+    Args:
+        protocol: which recipe.
+        split_seed: draws the validation set of ``plain``; the seeds of the other recipes are the papers'.
+        options: as in ``TextDataModule``.
+    """
+
+    folder = "imdb"
+    hub = "stanfordnlp/imdb"
+    known: ClassVar[dict[str, Fingerprint]] = {
+        "train": Fingerprint(25000, "3ad3e348e0c682a2", "f80fe9b1c33540bd"),
+        "test": Fingerprint(25000, "7fe24172096abb28", "c349b702b3558638"),
+    }
+
+    def __init__(
+        self, protocol: Literal["jw-paper", "jw-current", "plain"] = "jw-current", split_seed: int = 0, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.protocol = protocol
+        self.split_seed = split_seed
+
+    def settings(self) -> dict[str, Any]:
+        return super().settings() | {"protocol": self.protocol, "split_seed": self.split_seed}
+
+    def tables(self) -> Tables:
+        return {
+            split: load_split(self.folder, split, ("text", "label"), lambda split: load_hub_split(self.hub, split))
+            for split in ("train", "test")
+        }
+
+    def read(self) -> Corpus:
+        if self.protocol == "jw-paper":
+            say(NO_VALIDATION.format(corpus=self.folder))
+        return super().read()
+
+    def prepare(self, tables: Tables) -> Corpus:
+        train = self._reviews(tables["train"], review_tokens)
+        if self.protocol == "plain":
+            return self._plain(train, self._reviews(tables["test"], review_tokens))
+        words = pc.unique(train.flat("tokens"))
+        test = self._reviews(tables["test"], lambda texts: _only(words, review_tokens(texts)))
+        return self._jain_wallace(_short(train), _short(test))
+
+    def _reviews(self, table: pa.Table, tokeniser: Tokeniser) -> Documents:
+        return self.documents(range(len(table)), table["text"].combine_chunks(), tokeniser, table["label"])
+
+    def _plain(self, train: Documents, test: Documents) -> Corpus:
+        rows = split_at_random(np.arange(len(train)), PLAIN_VALIDATION, self.split_seed, train.labels)
+        train, validation = (train.take(np.sort(part)) for part in rows)
+        return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"], 10), LABELS)
+
+    def _jain_wallace(self, train: Documents, short_test: Documents) -> Corpus:
+        chosen, _ = split_at_random(np.arange(len(short_test)), 0.8, JW_SEED)
+        test = between(short_test.take(chosen), 6)
+        if self.protocol == "jw-paper":
+            known = pa.chunked_array([*train.table["tokens"].chunks, *short_test.table["tokens"].chunks])
+            return Corpus(between(train, 6), test, test, self.fit_vocabulary(known, 20), LABELS)
+        rows = split_at_random(np.arange(len(train)), 0.2, JW_SEED)
+        train, validation = (train.take(part) for part in rows)
+        vocabulary = self.fit_vocabulary(train.table["tokens"], 10)
+        return Corpus(between(train, 6), between(validation, 6), test, vocabulary, LABELS)
+
+
+def _short(reviews: Documents) -> Documents:
+    """Positives before negatives, long reviews left out."""
+    positives_first = np.argsort(-reviews.table["label"].to_numpy(), kind="stable")
+    reviews = reviews.take(positives_first)
+    return reviews.where(reviews.lengths < JW_LONGEST)
+
+
+def _only(words: pa.Array, texts: pa.Array) -> pa.Array:
+    """Texts without the words that are not among ``words``."""
+    return keep_tokens(texts, pc.is_in(pc.list_flatten(texts), value_set=words))

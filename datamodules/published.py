@@ -1,0 +1,106 @@
+"""What the papers say of their corpora, and why our counts differ where they do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from datamodules.corpus import Corpus, Documents
+
+JW, ME, YA = "Jain & Wallace 2019", "Meister et al. 2021", "Yang 2020"
+CODE = "Jain & Wallace's code"
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A count of ours that differs from the published one, and why."""
+
+    count: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One published figure of one corpus."""
+
+    corpus: str
+    protocol: str
+    quantity: str
+    published: str
+    source: str
+    count: Callable[[Corpus], str]
+    """Our figure, written as the published one is."""
+    explained: Explained | None = None
+
+    def verdict(self, counted: str) -> str:
+        """``equal``, or why not."""
+        if counted == self.published:
+            return "equal"
+        if self.explained is not None and counted == self.explained.count:
+            return self.explained.reason
+        return UNEXPLAINED
+
+
+UNEXPLAINED = "differs, and we do not know why"
+
+
+def vocabulary(corpus: Corpus) -> str:
+    """|V|, counting padding, unknown, <SOS> and <EOS>."""
+    return str(corpus.vocabulary.published_size)
+
+
+def by_class(split: str) -> Callable[[Corpus], str]:
+    """Texts of a split in each class, ``3034 / 3321``."""
+
+    def count(corpus: Corpus) -> str:
+        documents: Documents = getattr(corpus, split)
+        assert documents.labels is not None, "tagging corpora have no classes of texts"
+        return " / ".join(map(str, np.bincount(documents.labels, minlength=len(corpus.label_names))))
+
+    return count
+
+
+def texts(split: str) -> Callable[[Corpus], str]:
+    """Texts of a split."""
+    return lambda corpus: str(len(getattr(corpus, split)))
+
+
+def rounded_length(corpus: Corpus) -> str:
+    """Mean tokens of a training text, to the nearest whole."""
+    return str(round(corpus.train.lengths.mean()))
+
+
+def whole_length(corpus: Corpus) -> str:
+    """Mean tokens of a training text, without what follows the point."""
+    return str(int(corpus.train.lengths.mean()))
+
+
+UNFILTERED = "published is the corpus before the length filter, not what the code trains on"
+MISPRINT = "looks like a misprint of 171: the other three counts agree"
+NEWER_SPACY = "one word is due to spaCy 3.8 (published with 2.1), one is unexplained"
+
+CLAIMS = (
+    Claim("sst", "jw-paper", "|V|", "16175", JW, vocabulary),
+    Claim("sst", "jw-paper", "train", "3034 / 3321", JW, by_class("train")),
+    Claim("sst", "jw-paper", "test", "863 / 862", JW, by_class("test")),
+    Claim("sst", "jw-paper", "mean length, rounded", "19", JW, rounded_length),
+    Claim("sst", "jw-paper", "train", "6355", ME, texts("train")),
+    Claim("sst", "jw-paper", "test", "1725", ME, texts("test")),
+    Claim("sst", "jw-current", "|V|", "13826", CODE, vocabulary),
+    Claim("imdb", "jw-paper", "|V|", "13916", JW, vocabulary),
+    Claim("imdb", "jw-paper", "train", "12500 / 12500", JW, by_class("train"), Explained("10854 / 10643", UNFILTERED)),
+    Claim("imdb", "jw-paper", "test", "2184 / 2172", JW, by_class("test")),
+    Claim("imdb", "jw-paper", "mean length, cut", "179", JW, whole_length),
+    Claim("imdb", "jw-paper", "train", "25000", ME, texts("train"), Explained("21497", UNFILTERED)),
+    Claim("imdb", "jw-paper", "test", "4356", ME, texts("test")),
+    Claim("imdb", "jw-current", "|V|", "12487", CODE, vocabulary),
+    Claim("20news", "jw-paper", "|V|", "8853", JW, vocabulary, Explained("8855", NEWER_SPACY)),
+    Claim("20news", "jw-paper", "train", "716 / 710", JW, by_class("train")),
+    Claim("20news", "jw-paper", "test", "151 / 183", JW, by_class("test"), Explained("171 / 183", MISPRINT)),
+    Claim("20news", "jw-paper", "mean length, cut", "115", JW, whole_length),
+    Claim("20news", "jw-paper", "train", "1426", ME, texts("train")),
+    Claim("20news", "jw-paper", "test", "334", ME, texts("test"), Explained("354", "the sum of a likely misprint, see above")),
+    Claim("20news", "jw-current", "|V|", "6515", CODE, vocabulary, Explained("6517", NEWER_SPACY)),
+    Claim("conll2000", "plain", "train", "8042", YA, texts("train")),
+    Claim("conll2000", "plain", "test", "2012", YA, texts("test")),
+)

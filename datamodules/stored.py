@@ -1,0 +1,97 @@
+"""What the corpora that lie in files share: columns in, content compared with what is known, words out, kept on disk."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from datamodules.base import TextDataModule
+from datamodules.cache import prepared
+from datamodules.corpus import Corpus, Documents
+from datamodules.fingerprint import Fingerprint
+from datamodules.sentences import tokenise_sentences
+from datamodules.sources import compare
+from datamodules.tokenisers import Tokeniser
+
+Tables = dict[str, pa.Table]
+
+NO_VALIDATION = (
+    "{corpus}: jw-paper has no validation set, so the best epoch is chosen on the test split; "
+    "for scores to report, type PROTOCOL=jw-current or PROTOCOL=plain."
+)
+
+
+class StoredDataModule(TextDataModule):
+    """A corpus read from files; a subclass says how (``tables``) and what is made of it (``prepare``).
+
+    Args:
+        options: as in ``TextDataModule``.
+    """
+
+    folder: ClassVar[str]
+    """Folder of the corpus below ``ATTEST_DATA``."""
+    known: ClassVar[dict[str, Fingerprint]] = {}
+    """Content of each split from which the published counts are reproduced."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+
+    @abstractmethod
+    def tables(self) -> Tables:
+        """The splits as their source has them, one row an instance."""
+
+    @abstractmethod
+    def prepare(self, tables: Tables) -> Corpus:
+        """Tokenise, split and filter; depends on ``tables`` and ``settings`` alone."""
+
+    def settings(self) -> dict[str, Any]:
+        """All that ``prepare`` depends on beside the content; what is kept on disk is found again by it."""
+        return {
+            "sentences": self.sentences,
+            "min_df": self.min_df,
+            "max_words": self.max_words,
+            "spacy": version("spacy"),
+        }
+
+    def read(self) -> Corpus:
+        """Read the source, say where it differs from the known one, and prepare it or find it prepared."""
+        tables = self.tables()
+        fingerprints = {split: Fingerprint.of(table) for split, table in tables.items()}
+        for split, fingerprint in fingerprints.items():
+            compare(self.folder, split, fingerprint, self.known.get(split))
+        content = {split: fingerprint.ordered for split, fingerprint in fingerprints.items()}
+        settings = self.settings() | {"class": type(self).__name__, "content": content}
+        return prepared(self.folder, settings, lambda: self.prepare(tables))
+
+    def documents(self, ids: Any, texts: pa.Array, tokeniser: Tokeniser, labels: Any) -> Documents:
+        """Tokenised texts, cut into sentences where that is asked for; the tokens are the same."""
+        if not self.sentences:
+            return Documents.of(ids, tokeniser(texts), label=labels)
+        tokens, sentences = tokenise_sentences(texts, tokeniser)
+        return Documents.of(ids, tokens, label=labels, sentences=sentences)
+
+
+def split_at_random(
+    rows: np.ndarray, share: float, seed: int, labels: Sequence[int] | np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Part rows in two by scikit-learn's ``train_test_split``, as the papers' code does.
+
+    Args:
+        rows: int64 ``(N,)``.
+        share: of the second part, rounded up to whole rows.
+        seed: ``random_state``.
+        labels: ``(N,)``, to keep the classes' shares in both parts; None for no stratification.
+    """
+    from sklearn.model_selection import train_test_split  # a second that corpora with splits of their own need not wait for
+
+    first, second = train_test_split(rows, test_size=share, random_state=seed, stratify=labels)
+    return first, second
+
+
+def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
+    """Texts longer than ``shortest`` and shorter than ``longest`` tokens, or than the longest of these documents."""
+    lengths = documents.lengths
+    return documents.where((lengths > shortest) & (lengths < (longest or lengths.max())))
