@@ -24,7 +24,7 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.loggers import WandbLogger
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
-from attest.choices import choice_files, expand
+from attest.choices import choice_arguments, expand
 from attest.errors import AttestError
 from attest.naming import RunSettings, run_path
 from attest.readable import readable_parser_error
@@ -104,10 +104,10 @@ class AttestCLI(LightningCLI):
         """What the configs of this run's readable name resolve to by themselves."""
         names = {name.upper(): getattr(self.run, name) for name in ("data", "model", "scoring", "projection", "recipe")}
         try:
-            files = choice_files(names)
+            arguments = choice_arguments(names)
         except AttestError:
             return None
-        return self.resolved(self.parser.parse_args([self.subcommand, *(f"--config={file}" for file in files)]))
+        return self.resolved(self.parser.parse_args([self.subcommand, *arguments]))
 
     @rank_zero_only
     def _open_folder(self) -> None:
