@@ -1,4 +1,6 @@
-"""The test scores that the papers report, by torchmetrics."""
+"""The test scores that the papers report, by torchmetrics and seqeval."""
+
+from collections.abc import Sequence
 
 from torchmetrics import MetricCollection
 from torchmetrics.classification import (
@@ -9,6 +11,8 @@ from torchmetrics.classification import (
     MulticlassAUROC,
     MulticlassF1Score,
 )
+
+from lightning_modules.chunks import ChunkF1, TokenF1
 
 
 def classification_metrics(num_classes: int, prefix: str) -> MetricCollection:
@@ -25,3 +29,10 @@ def classification_metrics(num_classes: int, prefix: str) -> MetricCollection:
             "roc_auc": MulticlassAUROC(num_classes, average="macro"),
         }
     return MetricCollection(metrics, prefix=f"{prefix}/")
+
+
+def tagging_metrics(label_names: Sequence[str], prefix: str) -> MetricCollection:
+    """Accuracy over tokens, F1 over tokens and over chunks, to be updated with predicted and gold tags ``(B, T)``."""
+    accuracy = MulticlassAccuracy(len(label_names), average="micro", ignore_index=-100)
+    metrics = {"accuracy": accuracy, "token_f1": TokenF1(label_names), "chunk_f1": ChunkF1(label_names)}
+    return MetricCollection(metrics, prefix=f"{prefix}/", compute_groups=False)
