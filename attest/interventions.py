@@ -18,9 +18,11 @@ Parameters and buffers are never touched, so it works in training and evaluation
 compiled by ``torch.compile``, which runs uncompiled within the block and neither recompiles nor slows down after it.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -68,7 +70,7 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
     try:
         for layer, change in changes:
             layer.replacements = (*layer.replacements, change)
-        with torch.compiler.set_stance("force_eager"):
+        with _uncompiled():
             yield
     finally:
         for layer, replacements in before:
@@ -93,6 +95,11 @@ def recorded(network: nn.Module, place: Place) -> Iterator[dict[str, Tensor]]:
 
     with intervene(network, *(Intervention(place, keep(name), layers=[name]) for name in attending(network))):
         yield values
+
+
+def _uncompiled() -> AbstractContextManager[Any]:
+    """Run compiled networks as they are written; importing the compiler to say so to nobody would cost seconds."""
+    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
 
 
 def _unwrapped(network: nn.Module) -> nn.Module:
