@@ -1,7 +1,8 @@
 """The words that everyone types (``DATA=sst MODEL=bilstm SEED=1``) and the configuration files they stand for.
 
 A choice named X with value y is the file ``configs/x/y.yaml``: adding a value, or a whole new kind of choice, needs a file
-and no code.
+and no code. A value may carry a parameter, ``PROJECTION=entmax:1.3``: the header of ``configs/projection/entmax.yaml`` names
+the option that it sets, with ``{}`` where the parameter goes.
 """
 
 import re
@@ -12,6 +13,7 @@ import yaml
 from attest.errors import AttestError, unknown_choice
 
 CHOICE = re.compile(r"([A-Z]+)=(.*)")
+DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
 ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "ANALYSES")
 """Later files override earlier ones; a recipe may so change what a model or corpus set."""
 SETTINGS = {"SEED": "--seed_everything={}", "PROTOCOL": "--data.init_args.protocol={}", "FORCE": "--run.force={}"}
@@ -57,18 +59,45 @@ def expand(arguments: list[str]) -> list[str]:
     rest = [argument for argument, match in matches if not match]
     settings = [SETTINGS[name].format(_as_yaml(name, typed.pop(name))) for name in list(typed) if name in SETTINGS]
     standalone = any(argument in ("-c", "--config") or argument.startswith("--config=") for argument in rest)
-    files = [] if standalone and not typed else choice_files(typed)
-    return [*(f"--config={file}" for file in files), *settings, *rest]
+    return [*([] if standalone and not typed else choice_arguments(typed)), *settings, *rest]
 
 
-def choice_files(typed: dict[str, str]) -> list[Path]:
-    """The files of a full set of choices, in the order in which they are to be merged."""
-    chosen = yaml.safe_load((configs_folder() / "defaults.yaml").read_text()) | typed
+def choice_arguments(typed: dict[str, str]) -> list[str]:
+    """The options that a full set of choices stands for: files in the order in which they are merged, then parameters.
+
+    Raises:
+        AttestError: a value that does not exist, lacks its parameter, or takes none.
+    """
+    chosen = _with_defaults(typed)
+    extra = sorted(set(chosen) - set(ORDER))
+    files, parameters = [], []
+    for choice in (*ORDER, *extra):
+        value, colon, parameter = chosen[choice].partition(":")
+        file = config_file(choice, value)
+        files.append(f"--config={file}")
+        parameters += _parameter_options(choice, value, file, parameter if colon else None)
+    return [*files, *parameters]
+
+
+def _parameter_options(choice: str, value: str, file: Path, parameter: str | None) -> list[str]:
+    declared = DECLARED_OPTION.search(file.read_text())
+    if (declared is None) == (parameter is None):
+        return [declared[1].format(parameter), f"--run.{choice.lower()}={value}:{parameter}"] if declared else []
+    found = value if parameter is None else f"{value}:{parameter}"
+    expected = f"{value}:<number>, for example {choice}={value}:0.5 or {value}:1.3" if declared else f"{choice}={value}"
+    raise AttestError(f"{choice}={found} is not complete; expected {expected}. The file {file.name} says what the number is."
+                      if declared else f"{choice}={found} takes no parameter; expected {expected}.")  # fmt: skip
+
+
+def _with_defaults(typed: dict[str, str]) -> dict[str, str]:
+    """Every choice: as typed, else as the model has it, else as everyone has it."""
+    defaults = yaml.safe_load((configs_folder() / "defaults.yaml").read_text())
+    by_model = defaults.pop("FOR_MODEL", {})
+    chosen = defaults | by_model.get(typed.get("MODEL", defaults["MODEL"]), {}) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text())
         chosen["RECIPE"] = model["run"]["recipe"]
-    extra = sorted(set(chosen) - set(ORDER))
-    return [config_file(name, chosen[name]) for name in (*ORDER, *extra)]
+    return chosen
 
 
 def _as_yaml(name: str, value: str) -> str:

@@ -22,7 +22,7 @@ from pytorch_lightning import LightningDataModule, LightningModule, Trainer
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
-from attest.choices import choice_files, expand
+from attest.choices import choice_arguments, expand
 from attest.errors import AttestError
 from attest.loggers import log_report, point_loggers
 from attest.memory import set_memory_budget
@@ -118,10 +118,10 @@ class AttestCLI(LightningCLI):
         """What the configs of this run's readable name resolve to by themselves."""
         names = {name.upper(): getattr(self.run, name) for name in ("data", "model", "scoring", "projection", "recipe")}
         try:
-            files = choice_files(names)
+            arguments = choice_arguments(names)
         except AttestError:
             return None
-        return self.resolved(self.parser.parse_args([str(self.subcommand), *(f"--config={file}" for file in files)]))
+        return self.resolved(self.parser.parse_args([str(self.subcommand), *arguments]))
 
     def _require_same_configuration(self) -> None:
         """A folder of this name may stem from other versions of our configs."""
@@ -135,11 +135,6 @@ class AttestCLI(LightningCLI):
                 "--run.root=<folder>"
             )
 
-    def after_instantiate_classes(self) -> None:
-        """Open the folder: everything that can be wrong with configuration and data has been seen by now."""
-        if self.subcommand == "fit" and not self.nothing_to_do:
-            self._open_folder()
-
     @rank_zero_only
     def _open_folder(self) -> None:
         if self.run.force:
@@ -148,8 +143,11 @@ class AttestCLI(LightningCLI):
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def instantiate_classes(self) -> None:
-        if not self.nothing_to_do:
-            super().instantiate_classes()
+        if self.nothing_to_do:
+            return
+        super().instantiate_classes()
+        if self.subcommand == "fit":
+            self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         config = self.config_init[self.subcommand]

@@ -1,31 +1,33 @@
 """Training a classifier whose attention will be put on trial."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from pytorch_lightning import LightningModule
-from pytorch_lightning.cli import OptimizerCallable
+from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
 from torch.nn import functional
 
+from attest.errors import AttestError
 from attest.evidence import Observation, observe
 from attest.measures import probabilities
 from lightning_modules.metrics import classification_scores
+from lightning_modules.optimisation import Optimisation
 from lightning_modules.predictions import Predictions
 
 Batch = dict[str, Tensor]
 
 
 class Classifier(LightningModule):
-    """A network with pooled attention, trained on one label per text.
+    """A network trained on one label per text.
 
     Two classes are decided by one sigmoid, as in the papers, more by a softmax. Logs ``train/loss`` and
     ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
 
     Args:
         network: makes the network from vocabulary size and number of logits.
-        optimizer: makes the optimiser from parameter groups; attention gets no weight decay, whatever the optimiser's.
+        optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale: as in ``Optimisation``.
         loss_reduction: over the instances of a batch. Jain & Wallace sum; under Adam that is a mean with weight decay and
             epsilon 32 times smaller.
         vocab_size: number of token ids; given by the data.
@@ -37,6 +39,9 @@ class Classifier(LightningModule):
         self,
         network: Callable[[int, int], nn.Module],
         optimizer: OptimizerCallable = torch.optim.Adam,
+        scheduler: LRSchedulerCallable | None = None,
+        learning_rate_scale: float = 1.0,
+        attention_learning_rate_scale: float = 1.0,
         loss_reduction: Literal["mean", "sum"] = "mean",
         vocab_size: int = 2,
         num_classes: int = 2,
@@ -45,7 +50,7 @@ class Classifier(LightningModule):
         super().__init__()
         self.outputs = 1 if num_classes == 2 else num_classes
         self.network = network(vocab_size, self.outputs)
-        self.make_optimizer = optimizer
+        self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
         self.loss_reduction = loss_reduction
         self.num_classes = num_classes
         self.positive_weight = positive_weight
@@ -56,7 +61,16 @@ class Classifier(LightningModule):
         return self.network(tokens, mask)
 
     def observe(self, batch: Batch) -> Observation:
-        """The observed forward pass that all experiments on this batch share; it lives as long as the batch."""
+        """The observed forward pass that all experiments on this batch share; it lives as long as the batch.
+
+        Raises:
+            AttestError: the network pools by a mean, so there is no pooled attention to observe.
+        """
+        if not self._pools_by_attention:
+            raise AttestError(
+                f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens of a "
+                "text to put on trial; expected a network that pools by attention. Type ANALYSES=none, or MODEL=transformer-me."
+            )
         if "observation" not in batch:
             batch["observation"] = observe(self.network, batch["id"], batch["token_ids"], batch["mask"])
         return batch["observation"]
@@ -79,8 +93,16 @@ class Classifier(LightningModule):
         self._predict("validation", batch, lambda: self(batch["token_ids"], batch["mask"]))
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """Predict one batch, on the forward pass that the evidence is gathered from."""
-        self._predict("test", batch, lambda: self.observe(batch).logits.detach())
+        """Predict one batch, where there is attention to observe on the forward pass that the evidence is gathered from."""
+        pooled = self._pools_by_attention
+        forward = (
+            (lambda: self.observe(batch).logits.detach()) if pooled else (lambda: self(batch["token_ids"], batch["mask"]))
+        )
+        self._predict("test", batch, forward)
+
+    @property
+    def _pools_by_attention(self) -> bool:
+        return getattr(self.network, "pools_by_attention", True)
 
     def _predict(self, stage: str, batch: Batch, logits_of: Callable[[], Tensor]) -> None:
         """Collect predictions; a rank without texts gets an empty batch, which is not shown to the network."""
@@ -107,9 +129,6 @@ class Classifier(LightningModule):
         assert isinstance(predictions, Predictions)
         return predictions
 
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        """One optimiser over two groups: attention parameters, never decayed, and all others."""
-        attention = list(self.network.attention_parameters())
-        theirs = {id(parameter) for parameter in attention}
-        others = [parameter for parameter in self.network.parameters() if id(parameter) not in theirs]
-        return self.make_optimizer([{"params": others}, {"params": attention, "weight_decay": 0.0}])
+    def configure_optimizers(self) -> Any:
+        """One optimiser over two groups, attention and the rest; and its schedule, if there is one."""
+        return self.optimisation.configure(self.network)

@@ -1,6 +1,9 @@
-"""The test scores that the papers report, by torchmetrics."""
+"""The test scores that the papers report, by torchmetrics and seqeval."""
+
+from collections.abc import Sequence
 
 from torch import Tensor
+from torchmetrics import MetricCollection
 from torchmetrics.classification import (
     BinaryAccuracy,
     BinaryAUROC,
@@ -10,6 +13,7 @@ from torchmetrics.classification import (
     MulticlassF1Score,
 )
 
+from lightning_modules.chunks import ChunkF1, TokenF1
 from lightning_modules.predictions import Predicted
 
 
@@ -34,3 +38,10 @@ def classification_scores(predicted: Predicted) -> dict[str, Tensor]:
         outputs = predicted.probabilities
     scores = {name: metric.to(outputs.device)(outputs, predicted.labels) for name, metric in metrics.items()}
     return scores | {"loss": predicted.losses.mean().float()}
+
+
+def tagging_metrics(label_names: Sequence[str], prefix: str) -> MetricCollection:
+    """Accuracy over tokens, F1 over tokens and over chunks, to be updated with predicted and gold tags ``(B, T)``."""
+    accuracy = MulticlassAccuracy(len(label_names), average="micro", ignore_index=-100)
+    metrics = {"accuracy": accuracy, "token_f1": TokenF1(label_names), "chunk_f1": ChunkF1(label_names)}
+    return MetricCollection(metrics, prefix=f"{prefix}/", compute_groups=False)

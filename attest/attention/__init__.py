@@ -1,10 +1,29 @@
-"""Scoring functions and projections: the pure mathematics of attention.
+"""Scoring functions, projections and the two ways to attend: the pure mathematics of attention.
 
-In: hidden states. Out: scores, and from scores an attention distribution over the real tokens of each text.
-Start at ``projections.py``. Nothing here trains, logs or reads files.
+In: hidden states. Out: scores, from scores a distribution over the real tokens of each text, and from that a context.
+Start at ``projections.py``; ``pooled.py`` attends once to a whole text, ``multihead.py`` from every token to every other.
+Each computes its keys, scores and weights in the open (``interception.py``), so that an experiment can replace them.
+Nothing here trains, logs or reads files.
 """
 
-from attest.attention.projections import Entmax15, Projection, Softmax, Sparsemax, Uniform
-from attest.attention.scoring import AdditiveScoring
+from attest.attention.interception import Interceptable, Place
+from attest.attention.multihead import MultiHeadAttention
+from attest.attention.pooled import PooledAttention
+from attest.attention.projections import Entmax, Entmax15, Projection, Softmax, Sparsegen, Sparsemax, Uniform
+from attest.attention.scoring import AdditiveScoring, DotScoring
 
-__all__ = ["AdditiveScoring", "Entmax15", "Projection", "Softmax", "Sparsemax", "Uniform"]
+__all__ = [
+    "AdditiveScoring",
+    "DotScoring",
+    "Entmax",
+    "Entmax15",
+    "Interceptable",
+    "MultiHeadAttention",
+    "Place",
+    "PooledAttention",
+    "Projection",
+    "Softmax",
+    "Sparsegen",
+    "Sparsemax",
+    "Uniform",
+]

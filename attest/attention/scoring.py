@@ -11,17 +11,38 @@ from torch import Tensor, nn
 class AdditiveScoring(nn.Module):
     r"""Additive scores :math:`v^\top \tanh(W_1 h_i + W_2 q)` with a learned query (Bahdanau et al. 2015).
 
-    The constant :math:`W_2 q` is the bias of the first layer. Jain & Wallace 2019 call it *tanh* and project to H / 2.
+    The constant :math:`W_2 q` is the bias of the first layer. Jain & Wallace 2019 call it *tanh* and project to H / 2,
+    Serrano & Smith 2019 to H.
 
     Args:
-        hidden_size: H, size of the hidden states that are scored; at least 2.
+        hidden_size: H, size of the hidden states that are scored.
+        attention_size: size of :math:`v`; by default H / 2, at least 1.
     """
 
-    def __init__(self, hidden_size: int) -> None:
+    def __init__(self, hidden_size: int, attention_size: int | None = None) -> None:
         super().__init__()
-        self.projection = nn.Linear(hidden_size, hidden_size // 2)
-        self.alignment = nn.Linear(hidden_size // 2, 1, bias=False)
+        size = attention_size or max(hidden_size // 2, 1)
+        self.projection = nn.Linear(hidden_size, size)
+        self.alignment = nn.Linear(size, 1, bias=False)
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Score float hidden states ``(B, T, H)``; returns ``(B, T)``, any scale."""
         return self.alignment(torch.tanh(self.projection(hidden))).squeeze(-1)
+
+
+class DotScoring(nn.Module):
+    r"""Scaled dot products :math:`h_i^\top q / \sqrt{H}` with a learned query (Vaswani et al. 2017).
+
+    The query is a linear layer without bias and initialised like one, as in Jain & Wallace 2019.
+
+    Args:
+        hidden_size: H, size of the hidden states that are scored.
+    """
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(hidden_size, 1, bias=False)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Score float hidden states ``(B, T, H)``; returns ``(B, T)``, any scale."""
+        return self.query(hidden).squeeze(-1) / hidden.shape[-1] ** 0.5

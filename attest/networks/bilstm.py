@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.networks.bilstm_leave_one_out import encode_without_each
-from attest.networks.embedding import token_embedding
+from attest.networks.tokens import EMBEDDING_STD, between_boundaries, boundaries, embedding, reversal, reverse
 
 
 class BiLSTM(nn.Module):
@@ -23,10 +23,12 @@ class BiLSTM(nn.Module):
         embedding_std: standard deviation of the randomly initialised embeddings.
     """
 
-    def __init__(self, vocab_size: int, embedding_size: int = 300, hidden_size: int = 128, embedding_std: float = 0.1) -> None:
+    def __init__(
+        self, vocab_size: int, embedding_size: int = 300, hidden_size: int = 128, embedding_std: float = EMBEDDING_STD
+    ) -> None:
         super().__init__()
-        self.embedding = token_embedding(vocab_size, embedding_size, embedding_std)
-        self.boundaries = nn.Parameter(torch.randn(2, embedding_size) * embedding_std)
+        self.embedding = embedding(vocab_size, embedding_size, embedding_std)
+        self.boundaries = boundaries(embedding_size, embedding_std)
         self.forward_lstm = nn.LSTM(embedding_size, hidden_size, batch_first=True)
         self.backward_lstm = nn.LSTM(embedding_size, hidden_size, batch_first=True)
         self.output_size = 2 * hidden_size
@@ -34,30 +36,13 @@ class BiLSTM(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, 2 * hidden_size)``, arbitrary at padding."""
         lengths_B = mask.sum(dim=-1)
-        wrapped_BSE = self._with_boundaries(self.embedding(tokens), lengths_B)  # S = T + 2
-        reverse_BS1 = _reversal(lengths_B + 2, wrapped_BSE.shape[1]).unsqueeze(-1)
+        wrapped_BSE = between_boundaries(self.embedding(tokens), self.boundaries, lengths_B)  # S = T + 2
+        reversal_BS = reversal(lengths_B + 2, wrapped_BSE.shape[1])
 
         onward_BSH, _ = self.forward_lstm(wrapped_BSE)
-        reversed_BSE = wrapped_BSE.gather(1, reverse_BS1.expand_as(wrapped_BSE))
-        backward_BSH, _ = self.backward_lstm(reversed_BSE)
-        backward_BSH = backward_BSH.gather(1, reverse_BS1.expand_as(backward_BSH))
-        return torch.cat([onward_BSH, backward_BSH], dim=-1)[:, 1:-1]
+        backward_BSH, _ = self.backward_lstm(reverse(wrapped_BSE, reversal_BS))
+        return torch.cat([onward_BSH, reverse(backward_BSH, reversal_BS)], dim=-1)[:, 1:-1]
 
     def encode_without_each(self, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
         """Hidden states without each token of a range, far faster than reading every shortened text anew."""
         return encode_without_each(self, tokens, mask, removed)
-
-    def _with_boundaries(self, embedded_BTE: Tensor, lengths_B: Tensor) -> Tensor:
-        batch, _, size = embedded_BTE.shape
-        start_B1E, end_B1E = (vector.expand(batch, 1, size) for vector in self.boundaries)
-        wrapped_BSE = torch.cat([start_B1E, embedded_BTE, end_B1E], dim=1)
-        position_S = torch.arange(wrapped_BSE.shape[1], device=lengths_B.device)
-        at_end_BS = position_S == (lengths_B + 1).unsqueeze(-1)
-        return torch.where(at_end_BS.unsqueeze(-1), end_B1E, wrapped_BSE)
-
-
-def _reversal(lengths_B: Tensor, size: int) -> Tensor:
-    """Indices ``(B, size)`` that reverse each row within its own length; an involution that leaves padding in place."""
-    position_S = torch.arange(size, device=lengths_B.device)
-    mirrored_BS = lengths_B.unsqueeze(-1) - 1 - position_S
-    return torch.where(mirrored_BS >= 0, mirrored_BS, position_S)

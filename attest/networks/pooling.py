@@ -4,12 +4,16 @@ from collections.abc import Callable, Iterable
 
 from torch import Tensor, nn
 
-from attest.attention import AdditiveScoring, Projection, Softmax
+from attest.attention import AdditiveScoring, PooledAttention, Projection
+from attest.attention.pooled import pool
 from attest.networks.bilstm import BiLSTM
 
 
 class PoolingClassifier(nn.Module):
     r"""Encoder, scoring, projection and linear decoder: :math:`\hat y = w \sum_i \alpha_i h_i + b` (Jain & Wallace 2019).
+
+    With the encoder ``Hierarchical``, sentences stand where tokens stand here: token ids are ``(B, S, T)``, the mask is
+    ``(B, S)``, and attention is over S sentences.
 
     Args:
         vocab_size: number of token ids.
@@ -18,6 +22,9 @@ class PoolingClassifier(nn.Module):
         scoring: makes the scoring function from the size of the hidden states.
         projection: takes scores to attention.
     """
+
+    pools_by_attention = True
+    """The weights that ``project`` returns are learned: attention that can be put on trial."""
 
     def __init__(
         self,
@@ -29,8 +36,7 @@ class PoolingClassifier(nn.Module):
     ) -> None:
         super().__init__()
         self.encoder = encoder(vocab_size)
-        self.scoring = scoring(self.encoder.output_size)
-        self.projection = projection or Softmax()
+        self.attention = PooledAttention(self.encoder.output_size, scoring, projection)
         self.decoder = nn.Linear(self.encoder.output_size, outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -39,16 +45,15 @@ class PoolingClassifier(nn.Module):
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Hidden states ``(B, T, H)`` -> scores ``(B, T)``, meaningless at padding."""
-        return self.scoring(hidden)
+        return self.attention.score(hidden, mask)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
-        return self.projection(scores, mask)
+        return self.attention.project(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` -> logits ``(B, C)``."""
-        context_BH = (weights.unsqueeze(1) @ hidden).squeeze(1)
-        return self.decoder(context_BH)
+        return self.decoder(pool(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
@@ -74,5 +79,4 @@ class PoolingClassifier(nn.Module):
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
         """The parameters that make attention: scoring and projection."""
-        yield from self.scoring.parameters()
-        yield from self.projection.parameters()
+        yield from self.attention.parameters()

@@ -1,0 +1,50 @@
+"""Attention that pools a text: one query, one distribution over the tokens (Jain & Wallace 2019)."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from attest.attention.interception import Interceptable
+from attest.attention.projections import Projection, Softmax
+from attest.attention.scoring import AdditiveScoring
+
+
+class PooledAttention(Interceptable):
+    """Scoring and projection; the hidden states are keys and values at once.
+
+    Args:
+        hidden_size: H, size of the hidden states.
+        scoring: makes the scoring function from H.
+        projection: takes scores to attention.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        scoring: Callable[[int], nn.Module] = AdditiveScoring,
+        projection: Projection | None = None,
+    ) -> None:
+        super().__init__()
+        self.scoring = scoring(hidden_size)
+        self.projection = projection or Softmax()
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)``, mask ``(B, T)`` -> scores ``(B, T)``, meaningless at padding.
+
+        An intervention on the keys changes what is scored, not what is pooled.
+        """
+        return self.at("scores", self.scoring(self.at("keys", hidden, mask)), mask)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
+        projection = self.at("projection", self.projection, mask)
+        return self.at("weights", projection(scores, mask), mask)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)`` -> their attention-weighted sum, the context ``(B, H)``."""
+        return pool(hidden, self.project(self.score(hidden, mask), mask))
+
+
+def pool(hidden: Tensor, weights: Tensor) -> Tensor:
+    """Weighted sum of hidden states: ``(B, T, H)``, ``(B, T)`` -> ``(B, H)``."""
+    return (weights.unsqueeze(1) @ hidden).squeeze(1)

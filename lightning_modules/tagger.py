@@ -1,0 +1,108 @@
+"""Training a tagger whose self-attention will be put on trial."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from pytorch_lightning import LightningModule
+from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor, nn
+from torch.nn import functional
+from torchmetrics import MeanMetric, MetricCollection
+
+from attest.errors import AttestError
+from lightning_modules.metrics import tagging_metrics
+from lightning_modules.optimisation import Optimisation
+
+Batch = dict[str, Tensor]
+NO_TAG = -100
+"""The tag of padding: no loss, no score."""
+
+
+class Tagger(LightningModule):
+    """A network trained on one tag per token.
+
+    Batches hold ``token_ids`` int64 (B, T), ``mask`` bool (B, T) and ``tags`` int64 (B, T), -100 at padding. Logs
+    ``train/loss`` and ``{validation,test}/{loss,accuracy,token_f1,chunk_f1}``; all are over tokens or chunks of the whole
+    split, so batches do not matter.
+
+    Args:
+        network: makes the network from vocabulary size and number of tags.
+        optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale: as in ``Optimisation``.
+        vocab_size: number of token ids; given by the data.
+        num_classes: K, number of tags; given by the data.
+        label_names: the tags, ``B-NP`` and the like, in the order of their ids; given by the data.
+    """
+
+    def __init__(
+        self,
+        network: Callable[[int, int], nn.Module],
+        optimizer: OptimizerCallable = torch.optim.Adam,
+        scheduler: LRSchedulerCallable | None = None,
+        learning_rate_scale: float = 1.0,
+        attention_learning_rate_scale: float = 1.0,
+        vocab_size: int = 2,
+        num_classes: int = 2,
+        label_names: Sequence[str] = ("O", "B-NP"),
+    ) -> None:
+        super().__init__()
+        if len(label_names) != num_classes:
+            raise AttestError(f"label_names: {len(label_names)} names for {num_classes} tags; expected one for each.")
+        self.network = network(vocab_size, num_classes)
+        self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
+        self.metrics = nn.ModuleDict(
+            {f"{stage}_scores": tagging_metrics(label_names, stage) for stage in ("validation", "test")}
+        )
+        self.losses = nn.ModuleDict({f"{stage}_loss": MeanMetric() for stage in ("validation", "test")})
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids and mask ``(B, T)`` -> logits of tags ``(B, T, K)``."""
+        return self.network(tokens, mask)
+
+    def model_step(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Logits ``(B, T, K)`` and the mean cross-entropy of the batch's tokens, ``()``."""
+        logits = self(batch["token_ids"], batch["mask"])
+        return logits, functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=NO_TAG)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Loss of one batch."""
+        _, loss = self.model_step(batch)
+        self.log("train/loss", loss.detach(), prog_bar=True, batch_size=len(batch["mask"]))
+        return loss
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Score one batch."""
+        self._score("validation", batch)
+
+    def test_step(self, batch: Batch, batch_idx: int) -> None:
+        """Score one batch."""
+        self._score("test", batch)
+
+    def _score(self, stage: str, batch: Batch) -> None:
+        logits, loss = self.model_step(batch)
+        scores, mean_loss = self._stage_metrics(stage)
+        scores.update(logits.argmax(dim=-1), batch["tags"])
+        mean_loss.update(loss, weight=batch["mask"].sum())
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the validation scores."""
+        self._log_scores("validation")
+
+    def on_test_epoch_end(self) -> None:
+        """Log the test scores."""
+        self._log_scores("test")
+
+    def _log_scores(self, stage: str) -> None:
+        scores, loss = self._stage_metrics(stage)
+        self.log_dict(scores.compute() | {f"{stage}/loss": loss.compute()}, prog_bar=stage == "validation")
+        scores.reset()
+        loss.reset()
+
+    def _stage_metrics(self, stage: str) -> tuple[MetricCollection, MeanMetric]:
+        scores, loss = self.metrics[f"{stage}_scores"], self.losses[f"{stage}_loss"]
+        assert isinstance(scores, MetricCollection) and isinstance(loss, MeanMetric)
+        return scores, loss
+
+    def configure_optimizers(self) -> Any:
+        """One optimiser over two groups, attention and the rest; and its schedule, if there is one."""
+        return self.optimisation.configure(self.network)

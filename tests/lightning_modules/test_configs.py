@@ -1,0 +1,156 @@
+"""Every shipped choice composes, builds, and learns 32 texts by heart."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from jsonargparse import ArgumentParser, Namespace
+from pytorch_lightning import LightningModule
+
+from attest.choices import choice_arguments, configs_folder
+from attest.cli import AttestCLI
+from attest.errors import AttestError
+
+MODELS = sorted(path.stem for path in (configs_folder() / "model").glob("*.yaml"))
+PARAMETERS = {"entmax": ":1.3", "sparsegen": ":0.5"}
+PROJECTIONS = sorted(
+    f"{path.stem}{PARAMETERS.get(path.stem, '')}" for path in (configs_folder() / "projection").glob("*.yaml")
+)
+RECIPES = sorted(path.stem for path in (configs_folder() / "recipe").glob("*.yaml"))
+TAGS = ("O", "B-NP", "I-NP")
+
+
+class Composer(AttestCLI):
+    """Parses and goes no further."""
+
+    def before_instantiate_classes(self) -> None: ...
+
+    def instantiate_classes(self) -> None: ...
+
+    def _run_subcommand(self, subcommand: str) -> None: ...
+
+
+@cache
+def parser() -> Any:
+    """The parser of ``attest fit``; making it takes a second."""
+    return Composer(["fit", *choice_arguments({})]).parser
+
+
+def compose(**choices: str) -> Namespace:
+    """The configuration that choices stand for."""
+    return parser().parse_args(["fit", *choice_arguments(choices)]).fit
+
+
+def build(from_data: dict[str, Any], **choices: str) -> LightningModule:
+    """The model of these choices, given what it would learn from its data."""
+    model = compose(**choices).model
+    model.init_args.update(Namespace(**from_data))
+    models = ArgumentParser()
+    models.add_subclass_arguments(LightningModule, "model", instantiate=True)
+    return models.instantiate_classes(Namespace(model=model)).model
+
+
+def from_data(model: str) -> dict:
+    if model == "tagger":
+        return {"vocab_size": 60, "num_classes": 3, "label_names": TAGS}
+    return {"vocab_size": 60, "num_classes": 2, "positive_weight": 1.0}
+
+
+def thirty_two_texts(model: str) -> dict:
+    """Random words and labels; lengths 3 to 8 of words, and for HAN 2 or 3 sentences of them."""
+    generator = torch.Generator().manual_seed(1)
+    real = torch.arange(8) < torch.randint(3, 9, (32, 1), generator=generator)
+    tokens = torch.randint(2, 60, (32, 8), generator=generator) * real
+    batch = {"token_ids": tokens, "mask": real, "label": torch.randint(0, 2, (32,), generator=generator)}
+    if model == "han":
+        sentences = torch.arange(3) < torch.randint(2, 4, (32, 1), generator=generator)
+        return batch | {"token_ids": tokens.unsqueeze(1) * sentences.unsqueeze(-1), "mask": sentences}
+    if model == "tagger":
+        return batch | {"tags": torch.randint(0, 3, (32, 8), generator=generator).where(real, -100)}
+    return batch
+
+
+def share_right(module, batch) -> float:
+    with torch.no_grad():
+        logits = module.eval()(batch["token_ids"], batch["mask"])
+    module.train()
+    if "tags" in batch:
+        return (logits.argmax(dim=-1) == batch["tags"])[batch["mask"]].double().mean().item()
+    return ((logits[:, 0] > 0) == batch["label"]).double().mean().item()
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_under_every_projection_overfits_32_texts(model, projection):
+    torch.manual_seed(0)
+    module = build(from_data(model), MODEL=model, PROJECTION=projection)
+    module.log = lambda *_, **__: None
+    batch = thirty_two_texts(model)
+    optimiser = torch.optim.Adam(module.parameters(), lr=5e-3)
+    for step in range(400):
+        optimiser.zero_grad()
+        module.training_step(batch, 0).backward()
+        optimiser.step()
+        if step % 10 == 9 and share_right(module, batch) == 1:
+            return
+    pytest.fail(f"after 400 steps {share_right(module, batch):.2f} are right")
+
+
+@pytest.mark.parametrize("scoring", ["additive", "dot"])
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_recipe_and_scoring_composes(recipe, scoring):
+    run = compose(MODEL="bilstm", RECIPE=recipe, SCORING=scoring).run
+    assert (run.recipe, run.scoring, run.model) == (recipe, scoring, "bilstm")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_names_a_recipe_that_exists(model):
+    content = yaml.safe_load((configs_folder() / "model" / f"{model}.yaml").read_text())
+    assert content["run"]["model"] == model
+    assert content["run"]["recipe"] in RECIPES
+
+
+@pytest.mark.parametrize(("model", "data"), [("tagger", "conll2000"), ("han", "planted")])
+def test_a_model_brings_its_own_defaults(model, data):
+    files = " ".join(argument for argument in choice_arguments({"MODEL": model}) if argument.startswith("--config"))
+    assert f"/data/{data}.yaml" in files
+    assert ("/analyses/none.yaml" if model == "tagger" else "/analyses/weights.yaml") in files
+
+
+def test_what_is_typed_outweighs_what_the_model_brings():
+    assert "/scoring/additive.yaml" in " ".join(choice_arguments({"MODEL": "transformer-me", "SCORING": "additive"}))
+    assert "/scoring/dot.yaml" in " ".join(choice_arguments({"MODEL": "transformer-me"}))
+
+
+def test_a_parameter_reaches_the_projection_and_the_name_of_the_run():
+    composed = compose(PROJECTION="entmax:1.25")
+    assert composed.run.projection == "entmax:1.25"
+    assert composed.model.init_args.network.init_args.projection.init_args.alpha == 1.25
+    assert compose(PROJECTION="sparsegen:-3").model.init_args.network.init_args.projection.init_args.lam == -3
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("entmax", "PROJECTION=entmax is not complete; expected entmax:<number>"),
+        ("softmax:2", "PROJECTION=softmax:2 takes no parameter; expected PROJECTION=softmax"),
+        ("entmx:2", "PROJECTION=entmx is not known"),
+    ],
+)
+def test_parameters_missing_or_too_many_are_named(typed, sentence):
+    with pytest.raises(AttestError, match=sentence):
+        choice_arguments({"PROJECTION": typed})
+
+
+def test_the_recipes_are_those_of_the_papers():
+    """The numbers that EXPERIMENTS names, read back from what would run."""
+    jw, me, dr, ss = (compose(MODEL="bilstm", RECIPE=recipe) for recipe in ("jw", "me", "dr", "ss"))
+    rates = [each.model.init_args.optimizer.init_args.lr for each in (jw, me, dr, ss)]
+    assert rates == [1e-3, 1e-4, 1e-4, 4e-4]
+    assert [each.data.init_args.batch_size for each in (jw, me, dr, ss)] == [32, 32, 32, 64]
+    assert [each.model.init_args.optimizer.init_args.amsgrad for each in (jw, me)] == [True, True]
+    assert [each.model.init_args.optimizer.init_args.weight_decay for each in (jw, me)] == [1e-5, 1e-5]
+    assert jw.trainer.max_epochs == 8
+    assert compose(MODEL="transformer-me").model.init_args.learning_rate_scale == 0.1

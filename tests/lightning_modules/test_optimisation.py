@@ -1,0 +1,61 @@
+"""Two groups, their decay and their rates; schedules."""
+
+from functools import partial
+
+import pytest
+import torch
+from pytorch_lightning.cli import ReduceLROnPlateau
+
+from attest.networks import Average, PoolingClassifier
+from lightning_modules.optimisation import Optimisation
+
+ADAM = partial(torch.optim.Adam, lr=0.01, weight_decay=1e-5)
+
+
+def network():
+    return PoolingClassifier(10, 1, Average)
+
+
+@pytest.mark.parametrize(("scale", "attention_scale"), [(1.0, 1.0), (0.1, 1.0), (0.1, 10.0)])
+def test_attention_is_apart_undecayed_and_at_its_own_rate(scale, attention_scale):
+    model = network()
+    optimiser = Optimisation(ADAM, learning_rate_scale=scale, attention_learning_rate_scale=attention_scale).configure(model)
+    others, attention = optimiser.param_groups
+    assert {id(p) for p in attention["params"]} == {id(p) for p in model.attention.parameters()}
+    assert len(others["params"]) + len(attention["params"]) == len(list(model.parameters()))
+    assert (others["weight_decay"], attention["weight_decay"]) == (1e-5, 0.0)
+    assert others["lr"] == pytest.approx(0.01 * scale)
+    assert attention["lr"] == pytest.approx(0.01 * scale * attention_scale)
+
+
+def test_a_plateau_schedule_says_what_it_watches():
+    schedule = partial(ReduceLROnPlateau, monitor="validation/accuracy", factor=0.5, patience=0)
+    configured = Optimisation(ADAM, schedule).configure(network())["lr_scheduler"]
+    assert (configured["monitor"], configured["interval"]) == ("validation/accuracy", "epoch")
+
+
+def test_a_plain_schedule_watches_nothing():
+    configured = Optimisation(ADAM, partial(torch.optim.lr_scheduler.StepLR, step_size=2)).configure(network())
+    assert "monitor" not in configured["lr_scheduler"]
+
+
+def test_two_groups_step_as_the_three_optimisers_of_the_literature():
+    torch.manual_seed(0)
+    ours, theirs = network(), network()
+    theirs.load_state_dict(ours.state_dict())
+    one = Optimisation(partial(torch.optim.Adam, lr=0.01, amsgrad=True, weight_decay=0.1, fused=True)).configure(ours)
+    adam = partial(torch.optim.Adam, lr=0.01, amsgrad=True, foreach=False)
+    three = [
+        adam(theirs.encoder.parameters(), weight_decay=0.1),
+        adam(theirs.attention.parameters()),
+        adam(theirs.decoder.parameters(), weight_decay=0.1),
+    ]
+    for _ in range(5):
+        tokens = torch.randint(1, 10, (4, 6))
+        for model, optimisers in ((ours, [one]), (theirs, three)):
+            model.zero_grad()
+            model(tokens, tokens > 0).square().sum().backward()
+            for optimiser in optimisers:
+                optimiser.step()
+    for name, value in ours.state_dict().items():
+        torch.testing.assert_close(value, theirs.state_dict()[name], atol=1e-6, rtol=1e-6, msg=name)
