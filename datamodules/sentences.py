@@ -16,7 +16,7 @@ BOUNDARY = re.compile(
     rf"|{BLANK}*(?:<br\s*/?>{BLANK}*)+"  # line breaks of a web page
     rf"|\n{BLANK}*\n{BLANK}*"  # an empty line
 )
-ABBREVIATION = re.compile(r"(?i)(?:mr|mrs|ms|dr|prof|st|vs|jr|sr|no|vol|rev|gen|lt|col|capt|[a-z]|(?:[a-z]\.)+[a-z])")
+ABBREVIATION = re.compile(r"(?i)(?:mr|mrs|ms|dr|prof|st|vs|jr|sr|rev|gen|lt|col|capt|[a-z]|(?:[a-z]\.)+[a-z])")
 """What a full stop may follow without ending a sentence: titles, initials, ``U.S.``"""
 LONGEST = 50
 """Tokens after which a sentence is cut: without it one run-on sentence pads all others of its batch to its length."""
