@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("attest", deadline=None)  # a busy machine is no failure
+settings.load_profile("attest")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,7 @@ from datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModul
 from datamodules import imdb as imdb_recipe
 from datamodules import newsgroups as newsgroups_recipe
 from datamodules.check import checked, main
-from datamodules.corpus import Corpus, Documents
+from datamodules.corpus import SPLITS, Corpus, Documents
 from datamodules.published import UNEXPLAINED
 from datamodules.stored import StoredDataModule, split_at_random
 from datamodules.vocabulary import BOUNDARIES, SPECIALS
@@ -79,7 +79,10 @@ def test_conll2000_is_8042_894_2012_sentences_of_23_tags_parted_by_a_stated_seed
     corpus = corpus_of("conll2000", "plain")
     assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [8042, 894, 2012]
     assert sorted([*corpus.train.ids, *corpus.validation.ids]) == list(range(8936))
-    assert len(corpus.label_names) == 23
+    used = {split: {corpus.label_names[tag] for tag in getattr(corpus, split).flat("tags").to_pylist()} for split in SPLITS}
+    assert len(corpus.label_names) == len(used["train"] | used["validation"] | used["test"]) == 23
+    assert used["test"] - used["train"] - used["validation"] == {"I-LST"}
+    assert (used["train"] | used["validation"]) - used["test"] == {"B-UCP", "I-UCP", "I-INTJ", "I-PRT"}
     assert corpus.train.lengths.sum() + corpus.validation.lengths.sum() == 211727
     assert corpus.test.lengths.sum() == 47377
     other = Conll2000DataModule(split_seed=1).corpus

@@ -234,6 +234,7 @@ def test_text_in_parquet_that_is_no_utf8_is_refused(tmp_path):
     [
         ({}, r"DATA=files has no train file; .*Type: make train DATA=files ARGS="),
         ({"train": "a.csv"}, r"DATA=files has no test file"),
+        ({"train": "datamodules/a", "test": "b.csv"}, r"There is no file datamodules/a; expected a file that ends in"),
         ({"train": "a.csv", "test": "b.csv"}, r"There is no file a\.csv; expected a file that ends in"),
         ({"train": "a.csv", "test": "b.csv", "validation_share": 1.5}, r"validation_share is 1\.5; expected a share between"),
     ],
@@ -254,6 +255,18 @@ def test_a_dataset_of_the_hub_gives_its_classes_by_name(tmp_path, monkeypatch):
     corpus = FilesDataModule(train=repository, validation=repository, test=repository).corpus
     assert corpus.label_names == ("bad", "good")
     assert corpus.test.labels.tolist() == [1, 0]
+
+
+def test_a_folder_without_the_split_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "hf")
+    (tmp_path / "repository").mkdir()
+    Dataset.from_dict({"text": ["a"], "label": ["b"]}).to_parquet(tmp_path / "repository" / "test.parquet")
+    repository = str(tmp_path / "repository")
+    with pytest.raises(AttestError, match=r"repository gives no train split \(Unknown split \"train\""):
+        _ = FilesDataModule(train=repository, test=repository).corpus
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(AttestError, match=r"empty gives no train split"):
+        _ = FilesDataModule(train=str(tmp_path / "empty"), test=repository).corpus
 
 
 def test_a_class_that_the_hub_withholds_is_a_missing_label(tmp_path, monkeypatch):
