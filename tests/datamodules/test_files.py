@@ -143,6 +143,7 @@ BAD = {
     "missing text": ({"text": "", "label": "pos"}, {"text": None, "label": "pos"}, {"text": " \n", "label": "pos"}),
     "missing label": ({"text": "x", "label": ""}, {"text": "x", "label": None}, {"text": "x"}),
     "a list where a label belongs": ({"text": "x", "label": ["pos"]},),
+    "half a character": ({"text": "\ud800", "label": "pos"}, {"text": "x", "label": "\udfff"}),
     "a list where a text belongs": ({"text": ["x"], "label": "pos"},),
 }
 
@@ -302,7 +303,29 @@ def test_the_vocabulary_heeds_min_df_and_cap(tmp_path):
     assert module(tmp_path, max_words=3).corpus.vocabulary.words == ("is", "number", "text")
 
 
-@settings(max_examples=60, deadline=None)
+CELLS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(),
+    st.text(st.characters(exclude_categories=[]), max_size=6),
+    st.sampled_from(["a", "b"]),
+    st.lists(st.one_of(st.text(max_size=3), st.none(), st.integers(0, 2)), max_size=3),
+    st.dictionaries(st.text(max_size=2), st.integers(), max_size=1),
+)
+ROWS = st.lists(st.fixed_dictionaries({}, optional={"text": CELLS, "label": CELLS, "tags": CELLS}), min_size=1, max_size=12)
+
+
+@settings(max_examples=150)
+@given(found=ROWS, on_bad_rows=st.sampled_from(["refuse", "skip"]), tagging=st.sampled_from([None, True, False]))
+def test_no_rows_whatever_make_more_than_a_readable_error(tmp_path_factory, found, on_bad_rows, tagging):
+    path = write(tmp_path_factory.mktemp("fuzz") / "x.jsonl", found)
+    with suppress(AttestError):
+        corpus = FilesDataModule(path, path, path, on_bad_rows=on_bad_rows, tagging=tagging).corpus
+        assert len(corpus.train) == len(corpus.test) > 0
+
+
+@settings(max_examples=60)
 @given(content=st.binary(max_size=200), suffix=st.sampled_from(sorted(READERS)))
 def test_no_content_whatever_makes_more_than_a_readable_error(tmp_path_factory, content, suffix):
     path = tmp_path_factory.mktemp("fuzz") / f"x{suffix}"
