@@ -1,6 +1,7 @@
 """The recipes, beside plain Python that says the same the long way."""
 
 import string
+import time
 
 import pyarrow as pa
 import pytest
@@ -77,3 +78,10 @@ def test_sentences_by_hand(text, sentences):
 def test_tokenised_texts_end_a_sentence_after_a_mark_and_at_the_longest():
     assert list(sentence_lengths(["a", "b", ".", "c", "!", "d"])) == [3, 2, 1]
     assert list(sentence_lengths(["a"] * (2 * LONGEST + 1))) == [LONGEST, LONGEST, 1]
+
+
+@pytest.mark.parametrize("unit", ["a", ".", " ", "\n ", "<br", ". ", ".'", "a.", "<br />"])
+def test_no_text_takes_quadratic_time(unit):
+    started = time.monotonic()
+    assert "".join(split_sentences(unit * 100_000)) == unit * 100_000
+    assert time.monotonic() - started < 5  # a tenth of a second where time is linear, minutes where it is not
