@@ -1,7 +1,16 @@
 """DataModules: from a corpus to batches, all alike to the rest of the house.
 
-In: a folder of parquet files, a Hub dataset or a generator. Out: batches of token ids with their masks, labels, identities
-and, where the deciding tokens are known, their rationales. Start at ``base.py``, which describes a batch once for everyone.
+In: a folder of parquet files, a public source, the user's own files or a generator. Out: batches of token ids with their
+masks, labels or tags, identities and, where the deciding tokens are known, their rationales.
+
+* ``base``        the batch, described once for everyone, and the splits; start here
+* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``conll2000``, ``planted``, and ``files`` for your own
+* ``stored``      what corpora in files share: ``sources`` and ``hub`` give tables, ``fingerprint`` tells whether they are the
+                  known ones, ``tokenisers`` and ``sentences`` make words of them, ``cache`` keeps the outcome on disk
+* ``corpus``      a corpus as text; ``vocabulary`` and ``embeddings`` give its words numbers and vectors
+* ``encoded``     texts as padded batches of token ids; ``batching`` says which texts form a batch, and for which rank
+* ``published``   what the papers say of their corpora; ``check`` sets it beside ours
+* ``rows``        reads the user's own files; ``columns`` finds texts and labels in them, ``instances`` tells good from bad
 """
 
 from datamodules.base import TextDataModule

@@ -7,6 +7,7 @@ from typing import Any
 from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
 
+from attest.errors import AttestError
 from datamodules.batching import BatchLoader, batch_sizes, batches_by_length, deal, shuffled_batches
 from datamodules.corpus import SPLITS, Corpus
 from datamodules.embeddings import read_vectors
@@ -72,10 +73,17 @@ class TextDataModule(LightningDataModule):
     @cached_property
     def corpus(self) -> Corpus:
         """The corpus, read when first asked for."""
+        self._require_positive("batch_size", "min_df", "max_words", "max_tokens")
         corpus = self.read()
         if self.max_tokens is not None:
             corpus = self._within_max_tokens(corpus, self.max_tokens)
         return corpus.require_texts(type(self).__name__)
+
+    def _require_positive(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise AttestError(f"{name} is {value}; expected a whole number from 1. Type --data.init_args.{name}=<number>")
 
     def _within_max_tokens(self, corpus: Corpus, longest: int) -> Corpus:
         kept = corpus.where_length(longest)

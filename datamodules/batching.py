@@ -4,6 +4,7 @@ A batch's composition decides its padding and so its arithmetic. Batches are the
 seed alone, and ranks only choose which of them they see.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -85,6 +86,8 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
         equally: training needs as many steps on every rank, so the first batches of the epoch are dealt a second time until
             they come out even; evaluation needs each instance exactly once, so some ranks get one batch fewer.
     """
+    if equally and 0 < len(batches) < ranks:
+        batches = batches * math.ceil(ranks / len(batches))
     if equally and len(batches) % ranks:
         batches = batches + batches[: ranks - len(batches) % ranks]
     return batches[rank::ranks] or [[]]

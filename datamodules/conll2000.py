@@ -22,7 +22,7 @@ class Conll2000DataModule(StoredDataModule):
     """Chunks of Wall Street Journal sentences as one tag a token (Tjong Kim Sang & Buchholz, 2000).
 
     Classes: 23 tags in the BIO scheme, ``O`` first, then ``B-`` and ``I-`` of each kind of chunk in alphabetical order.
-             ``I-LST`` occurs in test alone; ``B-UCP``, ``I-UCP`` and ``I-INTJ`` in the training file alone.
+             ``I-LST`` occurs in test alone; ``B-UCP``, ``I-UCP``, ``I-INTJ`` and ``I-PRT`` in the training file alone.
     Splits:  8042 train, 894 validation, 2012 test. The 8936 training sentences are parted at random by ``split_seed``; which
              ones Yang (2020) held out is not known.
     Tokens:  as distributed, case kept; vocabulary of the 8042.

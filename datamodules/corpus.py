@@ -106,7 +106,7 @@ class Corpus:
         return replace(self, **{name: split.where(split.lengths <= longest) for name, split in splits.items()})
 
     def require_texts(self, name: str) -> "Corpus":
-        """Refuse texts without tokens: there is nothing to attend to."""
+        """Refuse texts without tokens, where there is nothing to attend to, and one class alone, where nothing to learn."""
         for split in SPLITS:
             documents: Documents = getattr(self, split)
             empty = documents.ids[documents.lengths == 0].tolist()
@@ -116,6 +116,11 @@ class Corpus:
                     f"{name}: the {split} split has {found}, expected at least one token in each text; "
                     "remove these rows from the source or filter by length."
                 )
+        if self.train.labels is not None and len(np.unique(self.train.labels)) < 2:
+            raise AttestError(
+                f"{name}: all {len(self.train)} texts of the train split are of one class; expected two or more. "
+                "Give texts of another class, or a larger max_tokens."
+            )
         return self
 
 

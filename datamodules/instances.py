@@ -1,6 +1,7 @@
 """One text of the user's own data with its label or tags, or what is wrong with its row."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,8 @@ from datamodules.columns import Columns
 from datamodules.rows import Row
 
 PLACES_SHOWN = 5
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""One of a pair of surrogates, which JSON can spell and no text holds."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def _text(cell: Any) -> str:
         raise BadCellError("a list where a text belongs")
     if _missing(cell) or not str(cell).strip():
         raise BadCellError("missing text")
-    return str(cell)
+    return _encodable(str(cell))
 
 
 def _words(cell: Any) -> list[str]:
@@ -64,7 +67,7 @@ def _words(cell: Any) -> list[str]:
         raise BadCellError("missing text")
     if not all(isinstance(word, str) and word for word in words):
         raise BadCellError("a word that is none")
-    return words
+    return [_encodable(word) for word in words]
 
 
 def _label(cell: Any) -> str:
@@ -74,7 +77,7 @@ def _label(cell: Any) -> str:
         raise BadCellError("missing label")
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)  # what pandas makes of whole numbers in a column with gaps
-    return str(cell).strip()
+    return _encodable(str(cell).strip())
 
 
 def _tags(cell: Any, words: int) -> list[str]:
@@ -84,6 +87,12 @@ def _tags(cell: Any, words: int) -> list[str]:
     if len(tags) != words:
         raise BadCellError(f"{len(tags)} tags for {words} words")
     return [_label(tag) for tag in tags]
+
+
+def _encodable(text: str) -> str:
+    if HALF_CHARACTER.search(text):
+        raise BadCellError("half a character")
+    return text
 
 
 def _missing(cell: Any) -> bool:

@@ -46,7 +46,8 @@ def read_rows(source: str, split: str) -> list[Row]:
         if path.suffix.lower() not in READERS:
             raise AttestError(f"{source} ends in {path.suffix or 'nothing'}; expected {_KINDS}. Rename or convert the file.")
         return list(READERS[path.suffix.lower()](path))
-    if path.is_dir() or (HUB_ID.fullmatch(source) and path.suffix.lower() not in READERS):
+    looks_like_hub = HUB_ID.fullmatch(source) and path.suffix.lower() not in READERS and not path.parent.is_dir()
+    if path.is_dir() or looks_like_hub:
         return _numbered(load_hub_split(source, split, names=True))
     raise AttestError(
         f"There is no file {source}; expected {_KINDS}, or the id of a Hub dataset (owner/name). Check the path."

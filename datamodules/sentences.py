@@ -12,14 +12,15 @@ from datamodules.tokenisers import Tokeniser
 BLANK = "[ \\t\\n]"
 """What every tokeniser splits at; other white space is part of a word in some."""
 BOUNDARY = re.compile(
-    rf"""(?P<word>\S*?)(?P<mark>[.!?…]+)["'”’)\]]*{BLANK}+(?=["'“‘(\[]*[A-Z0-9])"""  # a mark, a blank, a capital or digit
-    rf"|{BLANK}*(?:<br\s*/?>{BLANK}*)+"  # line breaks of a web page
+    rf"""(?P<mark>(?<![.!?…])[.!?…]+)["'”’)\]]*{BLANK}+(?=["'“‘(\[]*[A-Z0-9])"""  # a mark, a blank, a capital or digit
+    rf"|(?:<br\s*/?>{BLANK}*)+"  # line breaks of a web page
     rf"|\n{BLANK}*\n{BLANK}*"  # an empty line
 )
-ABBREVIATION = re.compile(r"(?i)(?:mr|mrs|ms|dr|prof|st|vs|jr|sr|no|vol|rev|gen|lt|col|capt|[a-z]|(?:[a-z]\.)+[a-z])")
+ABBREVIATION = re.compile(r"(?i)(?:mr|mrs|ms|dr|prof|st|vs|jr|sr|rev|gen|lt|col|capt|[a-z]|(?:[a-z]\.)+[a-z])")
 """What a full stop may follow without ending a sentence: titles, initials, ``U.S.``"""
 LONGEST = 50
 """Tokens after which a sentence is cut: without it one run-on sentence pads all others of its batch to its length."""
+LONGEST_ABBREVIATION = 12
 SENTENCE_ENDS = frozenset({".", "!", "?", "…"})
 
 
@@ -35,7 +36,12 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _abbreviates(match: re.Match[str]) -> bool:
-    return match["mark"] == "." and ABBREVIATION.fullmatch(match["word"].lstrip("\"'“‘([")) is not None
+    """Whether what ends in this stop is an abbreviation; a longer word than the window is none."""
+    if match["mark"] != ".":
+        return False
+    before = match.string[max(0, match.start() - LONGEST_ABBREVIATION) : match.start()]
+    word = re.split(r"\s", before)[-1].lstrip("\"'“‘([")
+    return ABBREVIATION.fullmatch(word) is not None
 
 
 def tokenise_sentences(texts: pa.Array, tokeniser: Tokeniser) -> tuple[pa.Array, pa.Array]:

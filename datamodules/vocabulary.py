@@ -66,4 +66,6 @@ def document_frequencies(texts: Any) -> tuple[list[str], np.ndarray]:
     encoded = pc.list_flatten(texts).dictionary_encode()
     words = encoded.dictionary.to_pylist()
     occurrences = pc.list_parent_indices(texts).to_numpy() * len(words) + encoded.indices.to_numpy()
-    return words, np.bincount(np.unique(occurrences) % max(len(words), 1), minlength=len(words))
+    occurrences.sort()  # a quarter of np.unique's time, which hashes
+    once_a_text = occurrences[np.diff(occurrences, prepend=-1) > 0]
+    return words, np.bincount(once_a_text % max(len(words), 1), minlength=len(words))

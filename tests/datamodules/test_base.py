@@ -1,0 +1,72 @@
+"""What every DataModule does alike."""
+
+import itertools
+from types import SimpleNamespace
+
+import pytest
+
+from attest.errors import AttestError
+from datamodules import PlantedDataModule
+
+SMALL = {"train_texts": 101, "validation_texts": 20, "test_texts": 33}
+
+
+def on_rank(rank: int, ranks: int, **options) -> PlantedDataModule:
+    module = PlantedDataModule(**SMALL, batch_size=8, **options)
+    module.trainer = SimpleNamespace(global_rank=rank, world_size=ranks, current_epoch=0)
+    return module
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 7])
+@pytest.mark.parametrize("sentences", [False, True])
+def test_ranks_together_evaluate_every_text_once(ranks, sentences):
+    modules = [on_rank(rank, ranks, sentences=sentences) for rank in range(ranks)]
+    batches = [batch for module in modules for batch in module.test_dataloader() if len(batch["id"])]
+    assert sorted(identity for batch in batches for identity in batch["id"].tolist()) == list(range(33))
+    alone = {tuple(batch["id"].tolist()) for batch in on_rank(0, 1, sentences=sentences).test_dataloader()}
+    assert {tuple(batch["id"].tolist()) for batch in batches} == alone
+
+
+def test_validation_batches_are_counted_over_all_ranks():
+    modules = [on_rank(rank, 2) for rank in range(2)]
+    loaded = [batch for module in modules for batch in module.val_dataloader() if len(batch["id"])]
+    assert len(loaded) == modules[0].validation_batches
+
+
+def test_every_epoch_has_its_own_order_of_all_texts():
+    module = on_rank(0, 1)
+    epochs = []
+    for epoch in range(2):
+        module.trainer.current_epoch = epoch
+        epochs.append([batch["id"].tolist() for batch in module.train_dataloader()])
+    assert epochs[0] != epochs[1]
+    for batches in epochs:
+        assert sorted(itertools.chain.from_iterable(batches)) == list(range(101))
+
+
+def test_documents_as_sentences_hold_the_same_tokens():
+    plain, cut = on_rank(0, 1), on_rank(0, 1, sentences=True)
+    by_id = {}
+    for batch in plain.test_dataloader():
+        for identity, tokens, mask in zip(batch["id"].tolist(), batch["token_ids"], batch["mask"], strict=True):
+            by_id[identity] = tokens[mask].tolist()
+    for batch in cut.test_dataloader():
+        for identity, tokens, mask in zip(batch["id"].tolist(), batch["token_ids"], batch["mask"], strict=True):
+            assert tokens[mask].tolist() == by_id[identity]
+        assert batch["rationale"].shape == batch["mask"].shape
+
+
+@pytest.mark.parametrize("name", ["batch_size", "min_df", "max_words", "max_tokens"])
+def test_a_number_that_makes_no_sense_is_refused(name):
+    with pytest.raises(AttestError, match=rf"{name} is 0; expected a whole number from 1"):
+        _ = PlantedDataModule(**SMALL, **{name: 0}).corpus
+
+
+def test_a_cap_that_leaves_no_text_is_refused():
+    with pytest.raises(AttestError, match="the train split has no texts"):
+        _ = PlantedDataModule(**SMALL, max_tokens=1).corpus
+
+
+def test_positive_weight_balances_two_classes():
+    module = on_rank(0, 1)
+    assert module.positive_weight == pytest.approx(51 / 50)

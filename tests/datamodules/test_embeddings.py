@@ -1,0 +1,66 @@
+"""Pretrained vectors land at their words' token ids, and a file that is none is told apart."""
+
+import pytest
+import torch
+
+from attest.errors import AttestError
+from datamodules import PlantedDataModule
+from datamodules.embeddings import read_vectors
+from datamodules.vocabulary import Vocabulary
+
+VOCABULARY = Vocabulary(["cat", "dog", "été"])
+
+
+def vectors(tmp_path, content: str | bytes):
+    path = tmp_path / "vectors.vec"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_vectors(path, VOCABULARY)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "4 2\ncat 1 2 \nbird 5 6\nété -0.5 1e-1\ncat 9 9\n",  # fastText, word2vec: a header, blanks at line ends
+        "cat 1 2\nété -0.5 1e-1\nbird 5 6\ncat 9 9\n",  # GloVe: none
+        "cat 1 2\nété -0.5 1e-1\ncat flap 7 7\n. . . 3 3\n",  # GloVe 840B: words with blanks
+        "2 2\r\ncat 1 2\r\nété -0.5 1e-1\r\n",
+    ],
+)
+def test_the_first_vector_of_each_known_word_is_taken(tmp_path, content):
+    found = vectors(tmp_path, content)
+    expected = torch.tensor([[0.0, 0], [0, 0], [1, 2], [0, 0], [-0.5, 0.1]])
+    torch.testing.assert_close(found.weights, expected)
+    assert found.coverage == "vectors.vec: vectors of 2 dimensions for 2 of 3 words (66.7%)."
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("cat 1 2\ndog 1 x\n", r"vectors\.vec line 2 is not a word and 2 finite numbers"),
+        ("cat 1 2\ndog 1\n", r"vectors\.vec line 2 is not a word and 2 finite numbers"),
+        ("cat 1 2\ndog 1 nan\n", r"vectors\.vec line 2 is not a word and 2 finite numbers"),
+        ("bird 1 2\n", r"no vector for any of the 3 words"),
+        ("", r"no vector for any of the 3 words"),
+        (b"2 2\ncat \x00\x00\x80?\x00\x00\x80?\n", r"line 2 is not a word and 2 finite numbers"),
+    ],
+)
+def test_a_file_that_is_no_table_of_vectors_is_refused(tmp_path, content, message):
+    with pytest.raises(AttestError, match=message):
+        vectors(tmp_path, content)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(AttestError, match=r"There is no file .*nowhere\.vec"):
+        read_vectors(tmp_path / "nowhere.vec", VOCABULARY)
+
+
+def test_a_data_module_gives_the_vectors_of_its_vocabulary_and_says_how_many(tmp_path, capsys):
+    path = tmp_path / "small.vec"
+    path.write_text("2 3\nthe 1 2 3\nplot 4 5 6\n")
+    module = PlantedDataModule(train_texts=50, validation_texts=5, test_texts=5, embeddings=str(path))
+    weights = module.pretrained_embeddings
+    assert weights.shape == (module.vocab_size, 3)
+    (the,) = module.corpus.vocabulary.encode(["the"])
+    assert weights[the].tolist() == [1, 2, 3]
+    assert "2 of" in capsys.readouterr().out
+    assert PlantedDataModule(train_texts=50).pretrained_embeddings is None

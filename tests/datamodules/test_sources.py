@@ -1,0 +1,244 @@
+"""Corpora come from the folder, or from public sources in the same shape; what is missing or different is named."""
+
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datasets import ClassLabel, Dataset, Features, List, Value
+
+from attest.errors import AttestError
+from datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule, hub
+from datamodules.check import checked
+from datamodules.conll2000 import TAGS
+from datamodules.fingerprint import Fingerprint
+from datamodules.newsgroups import fetched, stripped
+
+IMDB = {"text": ["Good film", "Bad film"] * 40, "label": [1, 0] * 40}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ATTEST_DATA", str(tmp_path))
+    return tmp_path
+
+
+def write(path: Path, **columns) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def test_a_folder_is_read(folder, capsys):
+    for split in ("train", "test"):
+        write(folder / "imdb" / f"{split}.parquet", **IMDB)
+    module = ImdbDataModule(protocol="plain", min_df=1)
+    assert module.corpus.vocabulary.words == ("bad", "film", "good")
+    assert [len(module.corpus.train), len(module.corpus.validation), len(module.corpus.test)] == [72, 8, 80]
+    said = capsys.readouterr().out
+    assert "imdb: the train split of the folder in ATTEST_DATA holds 80 instances instead of 25,000" in said
+
+
+@pytest.mark.parametrize(
+    ("prepare", "message"),
+    [
+        (lambda path: None, r"ATTEST_DATA names a folder without sst/train\.parquet \(looked for .*\)"),
+        (lambda path: write(path, sentence=["x"]), r"train\.parquet has the columns sentence; expected also text, label"),
+        (lambda path: write(path, text=["x"]).write_bytes(b"PAR1"), r"train\.parquet cannot be read as parquet"),
+    ],
+)
+def test_a_folder_without_the_corpus_says_what_it_lacks(folder, prepare, message):
+    (folder / "sst").mkdir()
+    prepare(folder / "sst" / "train.parquet")
+    with pytest.raises(AttestError, match=message):
+        _ = SstDataModule().corpus
+
+
+def test_a_corpus_that_cannot_be_read_has_a_row_in_the_check(folder):
+    (row,) = checked("sst")
+    assert row[-3] == "not checked"
+    assert "sst/train.parquet" in row[-1]
+
+
+@pytest.mark.parametrize(
+    ("texts", "difference"),
+    [
+        (["a", "b", "c"], None),
+        (["c", "a", "b"], "the known 3 instances in another order, so splits cut at random differ"),
+        (["a", "b"], "2 instances instead of 3"),
+        (["a", "b", "d"], "3 instances as expected, but not all of the same content"),
+        (["a", "b", "c "], "3 instances as expected, but not all of the same content"),
+    ],
+)
+def test_a_difference_of_content_is_said_in_words(texts, difference):
+    known = Fingerprint.of(pa.table({"text": ["a", "b", "c"], "label": [0, 1, 0]}))
+    table = pa.table({"text": texts, "label": [{"a": 0, "b": 1, "c": 0}.get(text, 0) for text in texts]})
+    assert Fingerprint.of(table).difference(known) == difference
+
+
+def test_a_fingerprint_knows_content_alone(tmp_path):
+    table = pa.table({"text": ["a", "b"], "tags": [["x"], []]})
+    pq.write_table(table, tmp_path / "a.parquet", compression="gzip", row_group_size=1)
+    assert Fingerprint.of(pq.read_table(tmp_path / "a.parquet")) == Fingerprint.of(table)
+
+
+@pytest.fixture
+def public(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder laid out as a Hub repository is, and no ATTEST_DATA."""
+    monkeypatch.delenv("ATTEST_DATA", raising=False)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "hf")
+    return tmp_path / "repository"
+
+
+def publish(repository: Path, split: str, dataset: Dataset) -> None:
+    (repository / "data").mkdir(parents=True, exist_ok=True)
+    dataset.to_parquet(repository / "data" / f"{split}-00000-of-00001.parquet")
+
+
+def test_imdb_comes_from_the_hub(public, monkeypatch):
+    features = Features({"text": Value("string"), "label": ClassLabel(names=["neg", "pos"])})
+    for split in ("train", "test"):
+        publish(public, split, Dataset.from_dict(IMDB, features=features))
+    monkeypatch.setattr(ImdbDataModule, "hub", str(public))
+    module = ImdbDataModule(protocol="plain", min_df=1)
+    assert module.corpus.test.labels.tolist() == IMDB["label"]
+    assert module.corpus.test.tokens[:2] == [["good", "film"], ["bad", "film"]]
+
+
+def test_sst_comes_from_the_hub_with_its_five_classes(public, monkeypatch):
+    rows = {
+        "text": ["Good .", "So so .", "Bad ."],
+        "label": [4, 2, 0],
+        "label_text": ["very positive", "neutral", "very negative"],
+    }
+    for split in ("train", "validation", "test"):
+        publish(public, split, Dataset.from_dict(rows))
+    monkeypatch.setattr(SstDataModule, "hub", str(public))
+    corpus = SstDataModule(protocol="plain").corpus
+    assert corpus.validation.labels.tolist() == [1, 0]
+    assert corpus.validation.ids.tolist() == [0, 2]
+
+
+def test_conll2000_comes_from_the_hub_without_its_empty_last_sentence(public, monkeypatch):
+    tags = List(ClassLabel(names=list(TAGS)))
+    features = Features({"id": Value("string"), "tokens": List(Value("string")), "pos_tags": tags, "chunk_tags": tags})
+    sentences = [["He", "ran"]] * 10 + [[]]
+    numbers = [[TAGS.index("B-NP"), TAGS.index("B-VP")]] * 10 + [[]]
+    rows = {"id": list(map(str, range(11))), "tokens": sentences, "pos_tags": numbers, "chunk_tags": numbers}
+    for split in ("train", "test"):
+        publish(public, split, Dataset.from_dict(rows, features=features))
+    monkeypatch.setattr(Conll2000DataModule, "hub", str(public))
+    module = Conll2000DataModule()
+    assert [len(module.corpus.train), len(module.corpus.validation), len(module.corpus.test)] == [9, 1, 10]
+    batch = module.test.__getitems__([0])
+    assert [module.label_names[tag] for tag in batch["tags"][0]] == ["B-NP", "B-VP"]
+    assert module.num_classes == 23
+    assert module.positive_weight == 1.0
+
+
+def test_20news_comes_from_the_fetcher_in_the_order_of_its_files(public, monkeypatch, tmp_path):
+    archive = tmp_path / "sklearn" / "20news_home"
+    for split in ("train", "test"):
+        for group, posts in (("rec.sport.baseball", 3), ("rec.sport.hockey", 4)):
+            for post in range(posts):
+                file = archive / f"20news-bydate-{split}" / group / str(post)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(f"From: x\n\n{split} {group} {post}")
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "sklearn"))
+    _pack_as_scikit_learn_does(archive)
+    table = fetched("test")
+    expected = [f"test rec.sport.baseball {n}" for n in range(3)] + [f"test rec.sport.hockey {n}" for n in range(4)]
+    assert [stripped(text) for text in table["text"].to_pylist()] == expected
+    assert table["label_text"].to_pylist() == ["rec.sport.baseball"] * 3 + ["rec.sport.hockey"] * 4
+
+
+def _pack_as_scikit_learn_does(archive: Path) -> None:
+    import codecs
+    import pickle
+
+    from sklearn.datasets import load_files
+
+    cache = {split: load_files(str(archive / f"20news-bydate-{split}"), encoding="latin1") for split in ("train", "test")}
+    packed = codecs.encode(pickle.dumps(cache), "zlib_codec")
+    (archive.parent / "20news-bydate_py3.pkz").write_bytes(packed)
+
+
+def test_a_post_loses_header_signature_and_quotation():
+    post = "From: a@b\nSubject: hockey\n\nJoe writes:\n> old\nNew words\n\n-- \nsigned"
+    assert stripped(post) == "New words"
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Servers that refuse every connection, and nothing downloaded earlier."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.delenv("ATTEST_DATA", raising=False)
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setattr("datamodules.newsgroups.ARCHIVE", f"http://127.0.0.1:{port}")
+
+
+@pytest.mark.usefixtures("no_network")
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (ImdbDataModule, "stanfordnlp/imdb"),
+        (SstDataModule, "SetFit/sst5"),
+        (Conll2000DataModule, "eriktks/conll2000"),
+        (NewsgroupsDataModule, "20 Newsgroups"),
+    ],
+)
+def test_without_network_and_folder_it_takes_seconds_to_say_what_to_do(module, name):
+    started = time.monotonic()
+    with pytest.raises(AttestError, match=rf"{name} is not on this machine and .* is out of reach.*export ATTEST_DATA="):
+        _ = module().corpus
+    assert time.monotonic() - started < 5
+
+
+def test_a_server_that_accepts_and_never_answers_is_out_of_reach_within_five_seconds():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        assert not hub.reachable(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        assert time.monotonic() - started < 5
+
+
+def test_a_server_that_answers_with_an_error_is_within_reach():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=_answer_404, args=(server,), daemon=True).start()
+        assert hub.reachable(f"http://127.0.0.1:{server.getsockname()[1]}")
+
+
+def _answer_404(server: socket.socket) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(4096)
+        connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+
+def test_rows_are_shuffled_as_the_fetcher_shuffles_both_subsets_together():
+    from datamodules.newsgroups import _pooled_order
+
+    train, test = np.arange(5), np.arange(5, 9)
+    np.random.RandomState(0).shuffle(train)
+    np.random.RandomState(0).shuffle(test)
+    pooled = np.concatenate([train, test])
+    np.random.RandomState(42).shuffle(pooled)
+    chosen = np.array([0, 2, 3, 6, 8])
+    assert chosen[_pooled_order(chosen, 5, 4)].tolist() == [row for row in pooled if row in chosen]
+
+
+def test_importing_the_package_does_not_import_what_local_files_do_not_need():
+    command = "import sys, datamodules; print([name for name in ('datasets', 'spacy', 'sklearn') if name in sys.modules])"
+    printed = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout
+    assert printed.strip() == "[]"
