@@ -1,9 +1,10 @@
 """What the papers say of their corpora, and why our counts differ where they do."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from datamodules.corpus import Corpus, Documents
 
@@ -75,6 +76,16 @@ def whole_length(corpus: Corpus) -> str:
     return str(int(corpus.train.lengths.mean()))
 
 
+def with_validation(count: Callable[[Corpus], str]) -> Callable[[Corpus], str]:
+    """A figure of the training texts before a validation set was cut from them."""
+
+    def counted(corpus: Corpus) -> str:
+        whole = Documents(pa.concat_tables([corpus.train.table, corpus.validation.table]))
+        return count(replace(corpus, train=whole))
+
+    return counted
+
+
 UNFILTERED = "published is the corpus before the length filter, not what the code trains on"
 MISPRINT = "looks like a misprint of 171: the other three counts agree"
 NEWER_SPACY = "one word is due to spaCy 3.8 (published with 2.1), one is unexplained"
@@ -95,10 +106,10 @@ CLAIMS = (
     Claim("imdb", "jw-paper", "test", "4356", ME, texts("test")),
     Claim("imdb", "jw-current", "|V|", "12487", CODE, vocabulary),
     Claim("20news", "jw-paper", "|V|", "8853", JW, vocabulary, Explained("8855", NEWER_SPACY)),
-    Claim("20news", "jw-paper", "train", "716 / 710", JW, by_class("train")),
+    Claim("20news", "jw-paper", "train", "716 / 710", JW, with_validation(by_class("train"))),
     Claim("20news", "jw-paper", "test", "151 / 183", JW, by_class("test"), Explained("171 / 183", MISPRINT)),
-    Claim("20news", "jw-paper", "mean length, cut", "115", JW, whole_length),
-    Claim("20news", "jw-paper", "train", "1426", ME, texts("train")),
+    Claim("20news", "jw-paper", "mean length, cut", "115", JW, with_validation(whole_length)),
+    Claim("20news", "jw-paper", "train", "1426", ME, with_validation(texts("train"))),
     Claim("20news", "jw-paper", "test", "334", ME, texts("test"), Explained("354", "the sum of a likely misprint, see above")),
     Claim("20news", "jw-current", "|V|", "6515", CODE, vocabulary, Explained("6517", NEWER_SPACY)),
     Claim("conll2000", "plain", "train", "8042", YA, texts("train")),

@@ -18,11 +18,6 @@ from datamodules.tokenisers import Tokeniser
 
 Tables = dict[str, pa.Table]
 
-NO_VALIDATION = (
-    "{corpus}: jw-paper has no validation set, so the best epoch is chosen on the test split; "
-    "for scores to report, type PROTOCOL=jw-current or PROTOCOL=plain."
-)
-
 
 class StoredDataModule(TextDataModule):
     """A corpus read from files; a subclass says how (``tables``) and what is made of it (``prepare``).
