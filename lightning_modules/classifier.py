@@ -19,6 +19,11 @@ from lightning_modules.optimisation import Optimisation
 Batch = dict[str, Tensor]
 
 
+def attended(batch: Batch) -> Tensor:
+    """What pooled attention can attend to: bool ``(B, T)`` real tokens, or ``(B, S)`` real sentences where texts have them."""
+    return batch.get("sentence_mask", batch["mask"])
+
+
 class Classifier(LightningModule):
     """A network trained on one label per text.
 
@@ -74,7 +79,7 @@ class Classifier(LightningModule):
                 "text to put on trial; expected a network that pools by attention. Type ANALYSES=none, or MODEL=transformer-me."
             )
         if "observation" not in batch:
-            batch["observation"] = observe(self.network, batch["id"], batch["token_ids"], batch["mask"])
+            batch["observation"] = observe(self.network, batch["id"], batch["token_ids"], attended(batch))
         return batch["observation"]
 
     def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -86,18 +91,18 @@ class Classifier(LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Loss of one batch."""
-        losses = self.instance_losses(self(batch["token_ids"], batch["mask"]), batch["label"])
+        losses = self.instance_losses(self(batch["token_ids"], attended(batch)), batch["label"])
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.sum() if self.loss_reduction == "sum" else losses.mean()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Score one batch."""
-        self._score("validation", self(batch["token_ids"], batch["mask"]), batch["label"])
+        self._score("validation", self(batch["token_ids"], attended(batch)), batch["label"])
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
         """Score one batch, where there is attention to observe on the forward pass that the evidence is gathered from."""
         observed = self._pools_by_attention
-        logits = self.observe(batch).logits.detach() if observed else self(batch["token_ids"], batch["mask"])
+        logits = self.observe(batch).logits.detach() if observed else self(batch["token_ids"], attended(batch))
         self._score("test", logits, batch["label"])
 
     @property
