@@ -43,9 +43,7 @@ class ChunkF1(_CountingF1):
         self.gold += len(true)
 
     def _chunks(self, tags: Tensor, gold: Tensor) -> set[tuple[int, int, int, str]]:
-        sentences = [
-            [self.label_names[tag] for tag in row[real].tolist()] for row, real in zip(tags, gold >= 0, strict=True)
-        ]
+        sentences = [[self.label_names[tag] for tag in row[real].tolist()] for row, real in zip(tags, gold >= 0, strict=True)]
         found = Entities(sentences, scheme=IOB2).entities
         return {(row, chunk.start, chunk.end, chunk.tag) for row, chunks in enumerate(found) for chunk in chunks}
 

@@ -48,9 +48,7 @@ class TransformerEncoder(nn.Module):
         self.embedding = embedding(vocab_size, embedding_size or size, std=1.0 if embedding_size else size**-0.5)
         self.into_size = nn.Linear(embedding_size, size) if embedding_size else _Scale(size**0.5)
         self.dropout = nn.Dropout(dropout)
-        self.layers = nn.ModuleList(
-            TransformerLayer(size, heads, feedforward_size, dropout, each) for each in projections
-        )
+        self.layers = nn.ModuleList(TransformerLayer(size, heads, feedforward_size, dropout, each) for each in projections)
         self.output_size = size
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -165,7 +165,9 @@ def test_any_dimension_from_either_end(projection, dim):
     mask.select(dim, 0).fill_(True)
     expected = projection(scores.transpose(dim, -1), mask.transpose(dim, -1)).transpose(dim, -1)
     torch.testing.assert_close(projection(scores, mask, dim=dim), expected, atol=0, rtol=0)
-    torch.testing.assert_close(projection(scores, mask, dim=dim).sum(dim=dim).sum(), torch.tensor(60.0 / scores.shape[dim]).double())
+    torch.testing.assert_close(
+        projection(scores, mask, dim=dim).sum(dim=dim).sum(), torch.tensor(60.0 / scores.shape[dim]).double()
+    )
 
 
 @every_projection

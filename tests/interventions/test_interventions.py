@@ -8,7 +8,14 @@ from torch.nn.parallel import DistributedDataParallel
 
 from attest.attention import DotScoring, Softmax, Sparsemax, Uniform
 from attest.interventions import Intervention, attending, intervene, recorded
-from attest.networks import BiLSTM, Hierarchical, PoolingClassifier, TransformerClassifier, TransformerEncoder, TransformerTagger
+from attest.networks import (
+    BiLSTM,
+    Hierarchical,
+    PoolingClassifier,
+    TransformerClassifier,
+    TransformerEncoder,
+    TransformerTagger,
+)
 
 MASK = torch.arange(6) < torch.tensor([6, 3, 1]).unsqueeze(-1)
 TOKENS = torch.randint(1, 20, (3, 6), generator=torch.Generator().manual_seed(0)) * MASK
@@ -210,7 +217,10 @@ def test_a_network_wrapped_for_ddp_obeys(tmp_path):
     ("intervention", "sentence"),
     [
         (Intervention("keys", zeroed, ["decoder"]), "'decoder' is no layer that attends; expected one of: attention"),
-        (Intervention("keys", zeroed, heads=[0]), r"heads \[0\] of layer 'attention' do not exist; expected no choice of heads"),
+        (
+            Intervention("keys", zeroed, heads=[0]),
+            r"heads \[0\] of layer 'attention' do not exist; expected no choice of heads",
+        ),
     ],
 )
 def test_what_does_not_exist_is_named(intervention, sentence):
@@ -219,8 +229,9 @@ def test_what_does_not_exist_is_named(intervention, sentence):
 
 
 def test_a_head_too_many_is_named():
-    with pytest.raises(ValueError, match=r"heads \[4\] .* expected 0 to 3"), intervene(
-        transformer(), Intervention("keys", zeroed, heads=[1, 4])
+    with (
+        pytest.raises(ValueError, match=r"heads \[4\] .* expected 0 to 3"),
+        intervene(transformer(), Intervention("keys", zeroed, heads=[1, 4])),
     ):
         pass
 

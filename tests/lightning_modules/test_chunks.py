@@ -17,7 +17,9 @@ def sentences(seed: int, rows: int):
     generator = torch.Generator().manual_seed(seed)
     real = torch.arange(9) < torch.randint(1, 10, (rows, 1), generator=generator)
     gold = torch.randint(0, len(TAGS), (rows, 9), generator=generator)
-    guess = torch.where(torch.rand(rows, 9, generator=generator) < 0.6, gold, torch.randint(0, 5, (rows, 9), generator=generator))
+    guess = torch.where(
+        torch.rand(rows, 9, generator=generator) < 0.6, gold, torch.randint(0, 5, (rows, 9), generator=generator)
+    )
     return guess, gold.where(real, -100)
 
 

@@ -16,7 +16,9 @@ from attest.naming import RunSettings
 
 MODELS = sorted(path.stem for path in (configs_folder() / "model").glob("*.yaml"))
 PARAMETERS = {"entmax": ":1.3", "sparsegen": ":0.5"}
-PROJECTIONS = sorted(f"{path.stem}{PARAMETERS.get(path.stem, '')}" for path in (configs_folder() / "projection").glob("*.yaml"))
+PROJECTIONS = sorted(
+    f"{path.stem}{PARAMETERS.get(path.stem, '')}" for path in (configs_folder() / "projection").glob("*.yaml")
+)
 RECIPES = sorted(path.stem for path in (configs_folder() / "recipe").glob("*.yaml"))
 TAGS = ("O", "B-NP", "I-NP")
 
@@ -128,7 +130,9 @@ def test_a_model_names_a_recipe_that_exists(model):
     assert content["run"]["recipe"] in RECIPES
 
 
-@pytest.mark.parametrize(("model", "analyses"), [("tagger", "none"), ("transformer-dr", "none"), ("han", "weights"), ("cnn", "pooled")])
+@pytest.mark.parametrize(
+    ("model", "analyses"), [("tagger", "none"), ("transformer-dr", "none"), ("han", "weights"), ("cnn", "pooled")]
+)
 def test_a_model_brings_its_own_defaults(model, analyses):
     assert f"/analyses/{analyses}.yaml" in " ".join(choice_arguments({"MODEL": model, "DATA": "planted"}))
 

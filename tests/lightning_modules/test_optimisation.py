@@ -19,9 +19,7 @@ def network():
 @pytest.mark.parametrize(("scale", "attention_scale"), [(1.0, 1.0), (0.1, 1.0), (0.1, 10.0)])
 def test_attention_is_apart_undecayed_and_at_its_own_rate(scale, attention_scale):
     model = network()
-    optimiser = Optimisation(
-        ADAM, learning_rate_scale=scale, attention_learning_rate_scale=attention_scale
-    ).configure(model)
+    optimiser = Optimisation(ADAM, learning_rate_scale=scale, attention_learning_rate_scale=attention_scale).configure(model)
     others, attention = optimiser.param_groups
     assert {id(p) for p in attention["params"]} == {id(p) for p in model.attention.parameters()}
     assert len(others["params"]) + len(attention["params"]) == len(list(model.parameters()))

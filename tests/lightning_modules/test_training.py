@@ -98,5 +98,7 @@ def test_pooled_evidence_on_a_mean_is_refused_with_a_sentence():
 
 def test_one_sigmoid_for_two_classes_and_a_softmax_for_more():
     for classes, outputs in ((2, 1), (3, 3)):
-        module = Classifier(lambda words, outputs: PoolingClassifier(words, outputs, Average), vocab_size=9, num_classes=classes)
+        module = Classifier(
+            lambda words, outputs: PoolingClassifier(words, outputs, Average), vocab_size=9, num_classes=classes
+        )
         assert module.network.decoder.out_features == outputs
