@@ -1,12 +1,13 @@
 """Tokens a second of training, against the literature's way, in one run: ``python benchmarks/training.py``.
 
-Both sides train Jain & Wallace's BiLSTM with additive attention, from the same parameters, on the same batches of 32, on one
-thread. The literature's way is that of their released code: one bidirectional LSTM on packed sequences, and three Adam
-optimisers that step parameter by parameter. Ours is what ``attest fit`` runs: two LSTMs on padded sequences, one fused Adam; once
-in a bare loop, like theirs, and once with all that Lightning adds.
+Both sides train Jain & Wallace's BiLSTM with additive attention, from the same parameters, on the same batches of 32, on
+one thread. The literature's way is that of their released code: one bidirectional LSTM on packed sequences, and three Adam
+optimisers that step parameter by parameter. Ours is what ``attest fit`` runs: two LSTMs on padded sequences, one fused
+Adam; once in a bare loop, like theirs, and once with all that Lightning adds.
 
-Texts are generated: lengths and vocabulary as in SST and in IMDb below 400 tokens, words by Zipf's law. Before anything is timed,
-both sides must agree on the losses of three steps. Rounds alternate, so that whatever else the machine does falls on all sides.
+Texts are generated: lengths and vocabulary as in SST and in IMDb below 400 tokens, words by Zipf's law. Before anything is
+timed, both sides must agree on the losses of three steps. Rounds alternate, so that whatever else the machine does falls on
+all sides.
 """
 
 import argparse

@@ -75,8 +75,9 @@ class Classifier(LightningModule):
         """
         if not self._pools_by_attention:
             raise AttestError(
-                f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens of a "
-                "text to put on trial; expected a network that pools by attention. Type ANALYSES=none, or MODEL=transformer-me."
+                f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens of "
+                "a text to put on trial; expected a network that pools by attention. Type ANALYSES=none or "
+                "MODEL=transformer-me."
             )
         if "observation" not in batch:
             batch["observation"] = observe(self.network, batch["id"], batch["token_ids"], attended(batch))
@@ -131,7 +132,8 @@ class Classifier(LightningModule):
 
     def _stage_metrics(self, stage: str) -> tuple[MetricCollection, MeanMetric]:
         scores, loss = self.metrics[f"{stage}_scores"], self.losses[f"{stage}_loss"]
-        assert isinstance(scores, MetricCollection) and isinstance(loss, MeanMetric)
+        assert isinstance(scores, MetricCollection)
+        assert isinstance(loss, MeanMetric)
         return scores, loss
 
     def configure_optimizers(self) -> Any:
