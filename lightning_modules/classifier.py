@@ -75,8 +75,8 @@ class Classifier(LightningModule):
         """
         if not self._pools_by_attention:
             raise AttestError(
-                f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens of "
-                "a text to put on trial; expected a network that pools by attention. Type ANALYSES=none or "
+                f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens "
+                "of a text to put on trial; expected a network that pools by attention. Type ANALYSES=none or "
                 "MODEL=transformer-me."
             )
         if "observation" not in batch:
