@@ -35,7 +35,7 @@ def config_file(choice: str, value: str) -> Path:
     """
     folder = configs_folder() / choice.lower()
     if not folder.is_dir():
-        kinds = [*ORDER, *SETTINGS]
+        kinds = [name for name in (*ORDER, *SETTINGS)]
         raise unknown_choice("The choice", f"{choice}={value}", kinds, "make train {}=…")
     file = folder / f"{value}.yaml"
     if not file.is_file():

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from torchmetrics import Metric, MetricCollection
+from torchmetrics import MetricCollection
 from torchmetrics.classification import (
     BinaryAccuracy,
     BinaryAUROC,
@@ -20,7 +20,6 @@ def classification_metrics(num_classes: int, prefix: str) -> MetricCollection:
 
     Two classes: F1 of the positive class, update with its probability ``(B,)``. More: macro averages, update with ``(B, K)``.
     """
-    metrics: dict[str, Metric | MetricCollection]
     if num_classes == 2:
         metrics = {"accuracy": BinaryAccuracy(), "f1": BinaryF1Score(), "roc_auc": BinaryAUROC()}
     else:
@@ -35,6 +34,5 @@ def classification_metrics(num_classes: int, prefix: str) -> MetricCollection:
 def tagging_metrics(label_names: Sequence[str], prefix: str) -> MetricCollection:
     """Accuracy over tokens, F1 over tokens and over chunks, to be updated with predicted and gold tags ``(B, T)``."""
     accuracy = MulticlassAccuracy(len(label_names), average="micro", ignore_index=-100)
-    metrics: dict[str, Metric | MetricCollection]
     metrics = {"accuracy": accuracy, "token_f1": TokenF1(label_names), "chunk_f1": ChunkF1(label_names)}
     return MetricCollection(metrics, prefix=f"{prefix}/", compute_groups=False)
