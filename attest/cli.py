@@ -36,7 +36,7 @@ from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckp
 from callbacks.curves import Curves
 from datamodules.check import main as check_corpora
 
-LINKS = ("vocab_size", "num_classes", "positive_weight")
+LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
 """What the model learns from the data."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""

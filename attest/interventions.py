@@ -38,7 +38,8 @@ class Intervention:
     """What stands where.
 
     Args:
-        place: ``keys``, ``scores``, ``weights`` or ``projection``; shapes as in ``PooledAttention`` and ``MultiHeadAttention``.
+        place: ``keys``, ``scores``, ``weights`` or ``projection``; shapes as in ``PooledAttention`` and
+            ``MultiHeadAttention``.
         value: a tensor of the place's shape (with ``heads``: of theirs alone), or a function of the value computed and the
             mask ``(B, T)`` that returns one; for ``projection`` a ``Projection``.
         layers: names as in ``attending(network)``; None for all.

@@ -1,12 +1,13 @@
 """Tokens a second of training, against the literature's way, in one run: ``python benchmarks/training.py``.
 
-Both sides train Jain & Wallace's BiLSTM with additive attention, from the same parameters, on the same batches of 32, on one
-thread. The literature's way is that of their released code: one bidirectional LSTM on packed sequences, and three Adam
-optimisers that step parameter by parameter. Ours is what ``attest fit`` runs: two LSTMs on padded sequences, one fused Adam; once
-in a bare loop, like theirs, and once with all that Lightning adds.
+Both sides train Jain & Wallace's BiLSTM with additive attention, from the same parameters, on the same batches of 32, on
+one thread. The literature's way is that of their released code: one bidirectional LSTM on packed sequences, and three Adam
+optimisers that step parameter by parameter. Ours is what ``attest fit`` runs: two LSTMs on padded sequences, one fused
+Adam; once in a bare loop, like theirs, and once with all that Lightning adds.
 
-Texts are generated: lengths and vocabulary as in SST and in IMDb below 400 tokens, words by Zipf's law. Before anything is timed,
-both sides must agree on the losses of three steps. Rounds alternate, so that whatever else the machine does falls on all sides.
+Texts are generated: lengths and vocabulary as in SST and in IMDb below 400 tokens, words by Zipf's law. Before anything is
+timed, both sides must agree on the losses of three steps. Rounds alternate, so that whatever else the machine does falls on
+all sides.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -85,7 +86,7 @@ class PackedClassifier(nn.Module):
 
     def __init__(self, ours: PoolingClassifier) -> None:
         super().__init__()
-        encoder = ours.encoder
+        encoder, scoring = cast(Any, ours.encoder), cast(Any, ours.attention.scoring)
         words, size = encoder.embedding.weight.shape
         self.start, self.end = words, words + 1
         self.embedding = nn.Embedding(words + 2, size, padding_idx=0)
@@ -96,8 +97,8 @@ class PackedClassifier(nn.Module):
             self.embedding.weight.copy_(torch.cat([encoder.embedding.weight, encoder.boundaries]))
         backward = {f"{name}_reverse": value for name, value in encoder.backward_lstm.state_dict().items()}
         self.lstm.load_state_dict({**encoder.forward_lstm.state_dict(), **backward})
-        self.hidden.load_state_dict(ours.attention.scoring.projection.state_dict())
-        self.score.load_state_dict(ours.attention.scoring.alignment.state_dict())
+        self.hidden.load_state_dict(scoring.projection.state_dict())
+        self.score.load_state_dict(scoring.alignment.state_dict())
         self.decoder.load_state_dict(ours.decoder.state_dict())
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -121,7 +122,7 @@ class Literature:
         self.network = PackedClassifier(network)
         encoder = [*self.network.embedding.parameters(), *self.network.lstm.parameters()]
         attention = [*self.network.hidden.parameters(), *self.network.score.parameters()]
-        adam = partial(torch.optim.Adam, **RECIPE, foreach=False, fused=False)
+        adam: Callable[..., torch.optim.Optimizer] = partial(torch.optim.Adam, **RECIPE, foreach=False, fused=False)
         self.optimisers = [
             adam(encoder, weight_decay=DECAY),
             adam(attention),
@@ -176,7 +177,7 @@ def in_lightning(network: PoolingClassifier) -> Callable[[list[Batch]], None]:
 
     def train(batches: list[Batch]) -> None:
         trainer = Trainer(max_epochs=1, accelerator="cpu", enable_progress_bar=False, inference_mode=False, **options)
-        trainer.fit(module, torch.utils.data.DataLoader(batches, batch_size=None))
+        trainer.fit(module, torch.utils.data.DataLoader(cast(Any, batches), batch_size=None))
 
     return train
 

@@ -16,6 +16,9 @@ class _CountingF1(Metric):
     """Micro-averaged F1 from counts: 2 · correct / (predicted + gold), 0 where nothing is predicted or gold."""
 
     full_state_update = False
+    correct: Tensor
+    predicted: Tensor
+    gold: Tensor
 
     def __init__(self, label_names: Sequence[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)

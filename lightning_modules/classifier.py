@@ -19,6 +19,11 @@ from lightning_modules.predictions import Predictions
 Batch = dict[str, Tensor]
 
 
+def attended(batch: Batch) -> Tensor:
+    """What pooled attention can attend to: bool ``(B, T)`` real tokens, or ``(B, S)`` real sentences where texts have them."""
+    return batch.get("sentence_mask", batch["mask"])
+
+
 class Classifier(LightningModule):
     """A network trained on one label per text.
 
@@ -68,11 +73,12 @@ class Classifier(LightningModule):
         """
         if not self._pools_by_attention:
             raise AttestError(
-                f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens of a "
-                "text to put on trial; expected a network that pools by attention. Type ANALYSES=none, or MODEL=transformer-me."
+                f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens "
+                "of a text to put on trial; expected a network that pools by attention. Type ANALYSES=none or "
+                "MODEL=transformer-me."
             )
         if "observation" not in batch:
-            batch["observation"] = observe(self.network, batch["id"], batch["token_ids"], batch["mask"])
+            batch["observation"] = observe(self.network, batch["id"], batch["token_ids"], attended(batch))
         return batch["observation"]
 
     def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -84,30 +90,32 @@ class Classifier(LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Loss of one batch."""
-        losses = self.instance_losses(self(batch["token_ids"], batch["mask"]), batch["label"])
+        losses = self.instance_losses(self(batch["token_ids"], attended(batch)), batch["label"])
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.sum() if self.loss_reduction == "sum" else losses.mean()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Predict one batch."""
-        self._predict("validation", batch, lambda: self(batch["token_ids"], batch["mask"]))
+        self._predict("validation", batch, self._logits)
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
         """Predict one batch, where there is attention to observe on the forward pass that the evidence is gathered from."""
-        pooled = self._pools_by_attention
-        forward = (
-            (lambda: self.observe(batch).logits.detach()) if pooled else (lambda: self(batch["token_ids"], batch["mask"]))
-        )
-        self._predict("test", batch, forward)
+        self._predict("test", batch, self._observed_logits if self._pools_by_attention else self._logits)
+
+    def _logits(self, batch: Batch) -> Tensor:
+        return self(batch["token_ids"], attended(batch))
+
+    def _observed_logits(self, batch: Batch) -> Tensor:
+        return self.observe(batch).logits.detach()
 
     @property
     def _pools_by_attention(self) -> bool:
         return getattr(self.network, "pools_by_attention", True)
 
-    def _predict(self, stage: str, batch: Batch, logits_of: Callable[[], Tensor]) -> None:
+    def _predict(self, stage: str, batch: Batch, logits_of: Callable[[Batch], Tensor]) -> None:
         """Collect predictions; a rank without texts gets an empty batch, which is not shown to the network."""
         labels = batch["label"]
-        logits = logits_of() if len(labels) else torch.zeros(0, self.outputs, device=self.device)
+        logits = logits_of(batch) if len(labels) else torch.zeros(0, self.outputs, device=self.device)
         self._collected(stage).update(batch["id"], labels, probabilities(logits), self.instance_losses(logits, labels))
 
     def on_validation_epoch_end(self) -> None:

@@ -100,7 +100,8 @@ class Tagger(LightningModule):
 
     def _stage_metrics(self, stage: str) -> tuple[MetricCollection, MeanMetric]:
         scores, loss = self.metrics[f"{stage}_scores"], self.losses[f"{stage}_loss"]
-        assert isinstance(scores, MetricCollection) and isinstance(loss, MeanMetric)
+        assert isinstance(scores, MetricCollection)
+        assert isinstance(loss, MeanMetric)
         return scores, loss
 
     def configure_optimizers(self) -> Any:

@@ -1,6 +1,7 @@
 """The classifier under trial: attention pools hidden states into one context vector, a linear layer decides."""
 
 from collections.abc import Callable, Iterable
+from typing import cast
 
 from torch import Tensor, nn
 
@@ -36,8 +37,9 @@ class PoolingClassifier(nn.Module):
     ) -> None:
         super().__init__()
         self.encoder = encoder(vocab_size)
-        self.attention = PooledAttention(self.encoder.output_size, scoring, projection)
-        self.decoder = nn.Linear(self.encoder.output_size, outputs)
+        size = cast(int, self.encoder.output_size)
+        self.attention = PooledAttention(size, scoring, projection)
+        self.decoder = nn.Linear(size, outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> hidden states ``(B, T, H)``."""

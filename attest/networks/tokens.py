@@ -60,12 +60,12 @@ def reverse(sequences_BSE: Tensor, reversal_BS: Tensor) -> Tensor:
 
 class _Permutation(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, sequences_BSE, reversal_BS):  # type: ignore[no-untyped-def]
+    def forward(ctx, sequences_BSE, reversal_BS):
         ctx.save_for_backward(reversal_BS)
         return _rows(sequences_BSE, reversal_BS)
 
     @staticmethod
-    def backward(ctx, gradient_BSE):  # type: ignore[no-untyped-def]
+    def backward(ctx, gradient_BSE):
         (reversal_BS,) = ctx.saved_tensors
         return _Permutation.apply(gradient_BSE, reversal_BS), None
 

@@ -52,13 +52,16 @@ def test_sparsemax_is_the_nearest_point_of_the_simplex(scores):
 
 
 def descend_on_simplex(gradient, size, rate, steps):
-    """Projected gradient; its projection onto the simplex is by bisection on the threshold."""
+    """Projected gradient."""
     point = np.full(size, 1 / size)
     for _ in range(steps):
-        ahead = point - rate * gradient(point)
-        threshold = brentq(lambda t: np.maximum(ahead - t, 0).sum() - 1, ahead.min() - 1, ahead.max(), xtol=1e-15)
-        point = np.maximum(ahead - threshold, 0)
+        point = nearest_by_bisection(point - rate * gradient(point))
     return point
+
+
+def nearest_by_bisection(ahead):
+    threshold = brentq(lambda t: np.maximum(ahead - t, 0).sum() - 1, ahead.min() - 1, ahead.max(), xtol=1e-15)
+    return np.maximum(ahead - threshold, 0)
 
 
 @pytest.mark.parametrize("lam", [-30.0, -1.0, 0.0, 0.5, 0.9])
@@ -124,7 +127,7 @@ def test_gradient_of_a_learned_alpha():
 @given(data=st.data())
 @settings(max_examples=25)
 def test_laws_of_attention_over_shapes(projection, data):
-    shape = data.draw(st.lists(st.integers(1, 4), min_size=0, max_size=3).map(tuple)) + (data.draw(st.integers(1, 40)),)
+    shape = (*data.draw(st.lists(st.integers(1, 4), max_size=3)), data.draw(st.integers(1, 40)))
     seed = data.draw(st.integers(0, 1000))
     scale = data.draw(st.sampled_from([0.0, 1e-3, 1.0, 30.0, 1e4]))
     generator = torch.Generator().manual_seed(seed)

@@ -51,7 +51,7 @@ def test_token_f1_is_scikit_learns_without_outside(seed, rows):
 
 
 def test_both_ends_of_the_range():
-    guess, gold = sentences(0, 5)
+    _, gold = sentences(0, 5)
     for metric in (ChunkF1(TAGS), TokenF1(TAGS)):
         assert metric(gold, gold).item() == 1
         metric.reset()

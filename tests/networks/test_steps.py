@@ -36,7 +36,7 @@ def test_the_mean_of_a_transformer_is_the_mean_of_real_tokens():
 def test_bilstm_is_torchs_packed_bidirectional_lstm_between_boundaries():
     ours = BiLSTM(20, 8, 5).double()
     theirs = torch.nn.LSTM(8, 5, batch_first=True, bidirectional=True, dtype=torch.float64)
-    onward = {name: value for name, value in ours.forward_lstm.state_dict().items()}
+    onward = dict(ours.forward_lstm.state_dict())
     backward = {f"{name}_reverse": value for name, value in ours.backward_lstm.state_dict().items()}
     theirs.load_state_dict(onward | backward)
     start, end = ours.boundaries
