@@ -22,7 +22,7 @@ SMALL = [
 def run(tmp_path_factory):
     """A run trained on 64 texts, with one experiment."""
     root = tmp_path_factory.mktemp("runs")
-    experiments = {name: None for name in ("E1", "E2", "E3", "E8", "E10")}
+    experiments = dict.fromkeys(("E1", "E2", "E3", "E8", "E10"))
     nothing = [f"--analyses={json.dumps(experiments | {'instances': {'class_path': 'callbacks.Instances'}})}"]
     assert main(["fit", *SMALL, *nothing, f"--run.root={root}"]) == 0
     (config,) = root.rglob("config.yaml")
