@@ -43,7 +43,7 @@ EVIDENCE = {
     ),
     "E1/tau_leave_one_out_inputs": (
         "E1  τ-b of attention and leave-one-out",
-        "Do tokens rank alike by attention and by how far the prediction moves when they are removed and the text is read anew?",
+        "Do tokens rank alike by attention and by how far the prediction moves when they are removed and the text read anew?",
     ),
     "E1/tau_leave_one_out_hidden": (
         "E1  τ-b of attention and leave-one-out, hidden states",
@@ -90,7 +90,7 @@ EVIDENCE = {
     ),
     "E10/entropy_hidden": (
         "E10  H̃ of the influence on hidden states",
-        "The same of the inputs' influence on single hidden states, on a sample of texts: near 1, a state stands for all words.",
+        "The same of the inputs' influence on single hidden states, on a sample of texts: near 1, a state stands for all.",
     ),
     "E11/only_top": (
         "E11  decisions that need the top token",
@@ -103,7 +103,7 @@ EVIDENCE = {
     ),
     "E12/fraction_minimum": (
         "E12  erased at least until the flip",
-        "Share of the weights in the smallest set that flips the decision, exactly. Attention as explanation should come near.",
+        "Share of the weights in the smallest set that flips the decision, exactly. A faithful order comes near.",
     ),
 }
 
