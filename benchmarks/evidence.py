@@ -114,7 +114,7 @@ def untrained(vocabulary: int) -> PoolingClassifier:
     """The network of Jain & Wallace with random parameters, large enough that predictions differ."""
     torch.manual_seed(SEED)
     network = PoolingClassifier(vocabulary, 1).eval()
-    for parameter in (*network.scoring.parameters(), *network.decoder.parameters()):
+    for parameter in (*network.attention_parameters(), *network.decoder.parameters()):
         nn.init.normal_(parameter, std=0.5)
     return network
 
