@@ -12,6 +12,7 @@ from attest.measures import probabilities
 
 
 @once
+@torch.enable_grad()
 def gradient_times_input(observation: Observation) -> Tensor:
     r"""Jain & Wallace's :math:`g_t = |\langle \partial \hat y / \partial e_t, e_t \rangle|`, attention constant, ``(B, T)``.
 
@@ -41,6 +42,7 @@ def _gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]
     return _gradients_of_prediction(observation, observation.logits, observation.embedded, observation.hidden)
 
 
+@torch.enable_grad()
 def _gradients_of_prediction(observation: Observation, logits: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
     with torch.backends.cudnn.flags(enabled=False):
         predicted = probabilities(logits).gather(-1, observation.predicted.unsqueeze(-1))

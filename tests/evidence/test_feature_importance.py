@@ -124,3 +124,10 @@ def test_four_steps_are_enough(wrap):
 def test_gradients_alone_cost_no_forward_pass():
     columns = feature_importance(observation_of(pooling_classifier(), LENGTHS), leave_one_out=False)
     assert not any("leave_one_out" in name for name in columns)
+
+
+def test_whoever_asks_without_gradients_gets_the_same():
+    columns = feature_importance(observation_of(pooling_classifier(), LENGTHS))
+    with torch.no_grad():
+        again = feature_importance(observation_of(pooling_classifier(), LENGTHS))
+    torch.testing.assert_close(again, columns, equal_nan=True)
