@@ -95,4 +95,4 @@ def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor,
     with torch.backends.cudnn.flags(enabled=False):
         lengths = again.hidden[torch.arange(len(position), device=position.device), position].norm(dim=-1)
         (gradient,) = torch.autograd.grad(lengths.sum(), again.embedded)
-    return gradient.norm(dim=-1)
+    return gradient.flatten(2).norm(dim=-1)

@@ -83,7 +83,7 @@ def encode_without_each(network: Network, tokens: Tensor, mask: Tensor, removed:
         Hidden states ``(V, B, T - 1, H)``; a variant that lacks padding is the text itself, a text of one token keeps it.
     """
     kept = _masks_without_each(mask, removed).flatten(0, 1)
-    shortened = tokens[:, _indices_without_each(tokens.shape[-1], removed, tokens.device)].transpose(0, 1).flatten(0, 1)
+    shortened = tokens[:, _indices_without_each(mask.shape[-1], removed, mask.device)].transpose(0, 1).flatten(0, 1)
     return network.encode(shortened, kept).unflatten(0, (len(removed), -1))
 
 
