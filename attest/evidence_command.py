@@ -88,7 +88,7 @@ def _configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
     settings["analyses"] = shipped | {name: given for name, given in settings["analyses"].items() if given}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
-        file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
         yield [f"--config={file}"]
 
 

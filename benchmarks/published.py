@@ -5,12 +5,14 @@ of Adam over contexts (B, k, T, H); one call of scipy a text. Parameters are tho
 must give the same numbers.
 """
 
+from typing import cast
+
 import torch
 from scipy import stats
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attest.networks import PoolingClassifier
+from attest.networks import BiLSTM, PoolingClassifier
 
 
 class PublishedClassifier(nn.Module):
@@ -18,7 +20,7 @@ class PublishedClassifier(nn.Module):
 
     def __init__(self, network: PoolingClassifier) -> None:
         super().__init__()
-        encoder = network.encoder
+        encoder = cast(BiLSTM, network.encoder)
         words, self.start, self.end = (
             encoder.embedding.weight,
             len(encoder.embedding.weight),
@@ -29,7 +31,7 @@ class PublishedClassifier(nn.Module):
         both = encoder.forward_lstm.state_dict()
         both |= {f"{name}_reverse": value for name, value in encoder.backward_lstm.state_dict().items()}
         self.lstm.load_state_dict(both)
-        self.scoring, self.decoder = network.scoring, network.decoder
+        self.score, self.decoder = network.score, network.decoder
 
     def wrap(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """Put ``<SOS>`` before and ``<EOS>`` after every text."""
@@ -43,7 +45,7 @@ class PublishedClassifier(nn.Module):
         hidden, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         position = torch.arange(hidden.shape[1])
         words = (position >= 1) & (position <= lengths[:, None])
-        attention = self.scoring(hidden).masked_fill(~words, -torch.inf).softmax(dim=-1)
+        attention = self.score(hidden, words).masked_fill(~words, -torch.inf).softmax(dim=-1)
         return embedded, hidden, attention
 
     def decide(self, hidden: Tensor, attention: Tensor) -> Tensor:
@@ -77,6 +79,7 @@ class PublishedEvidence:
         embedded, hidden, attention = self.model.read(self.wrapped, self.lengths)
         embedded.retain_grad()
         self.model.decide(hidden, attention.detach()).sum().backward()
+        assert embedded.grad is not None
         return (embedded.grad * embedded).sum(dim=-1).abs().detach()[:, 1:-1]
 
     @torch.no_grad()
@@ -113,23 +116,25 @@ class PublishedEvidence:
         Args:
             starts: ``(B, k, T)``, logits to start from.
         """
-        hidden = self.hidden[:, 1:-1].unsqueeze(1)
-        attention, mask = self.attention[:, 1:-1].unsqueeze(1), (self.attention[:, 1:-1] > 0).unsqueeze(1)
         logits, restarts = starts.clone().requires_grad_(), starts.shape[1]
         optimizer = torch.optim.Adam([logits], lr=0.01, amsgrad=True)
-        for _ in range(steps + 1):
-            weights = logits.masked_fill(~mask, -torch.inf).softmax(dim=-1)
-            context = (weights.unsqueeze(-1) * hidden).sum(dim=2)  # (B, k, T, H) summed over T
-            change = (torch.sigmoid(self.model.decoder(context)).squeeze(-1) - self.predicted.unsqueeze(-1)).abs()
-            apart = _jsd(weights, attention)
-            if _ == steps:
-                return torch.where(change <= epsilon, apart, 0).amax(dim=-1).detach()
+        for _ in range(steps):
+            weights, change, apart = self._adversaries(logits)
             among = sum(_jsd(weights[:, i], weights[:, j]).sum() for i in range(restarts) for j in range(i))
             loss = (-apart + 500 * (change - epsilon).relu()).sum() - among / (restarts * (restarts - 1))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        raise AssertionError
+        _, change, apart = self._adversaries(logits.detach())
+        return torch.where(change <= epsilon, apart, 0).amax(dim=-1)
+
+    def _adversaries(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Attention ``(B, k, T)``, change of the prediction and JSD to the original ``(B, k)``."""
+        original = self.attention[:, 1:-1].unsqueeze(1)
+        weights = logits.masked_fill(original == 0, -torch.inf).softmax(dim=-1)
+        context = (weights.unsqueeze(-1) * self.hidden[:, 1:-1].unsqueeze(1)).sum(dim=2)  # (B, k, T, H) summed over T
+        change = (torch.sigmoid(self.model.decoder(context)).squeeze(-1) - self.predicted.unsqueeze(-1)).abs()
+        return weights, change, _jsd(weights, original)
 
     def correlation(self, importance: Tensor) -> Tensor:
         """Kendall's tau-b of attention and importance, scipy text by text, ``(B,)``."""

@@ -22,9 +22,9 @@ def adversarial_attention(
     Returns:
         Per instance ``(B,)``, JSD in nats in [0, ln 2]: ``jsd_search``, the largest within epsilon that the search found,
         and ``jsd_search_filter``, the largest within filter_epsilon. For two classes and a linear decoder also ``jsd_exact``
-        and ``jsd_exact_filter``, the largest there is; ``tvd_exact``, how far the real decoder moves under the first;
-        ``exact_first``, ``exact_second``, ``exact_share``: its tokens and the share of the first. More than two classes
-        or another decoder: the search alone. And ``max_attention``, against which the paper plots.
+        and ``jsd_exact_filter``, the largest there is; ``tvd_exact``, how far the real decoder moves under the first, and
+        ``adversary``, that attention itself, per token ``(B, T)``. More than two classes or another decoder: the search
+        alone. And ``max_attention``, against which the paper plots.
     """
     columns = {} if search is None else _searched(observation, epsilon, filter_epsilon, search)
     if observation.margins is not None:
@@ -50,7 +50,5 @@ def _solved(observation: Observation, margins: Tensor, epsilon: float, filter_ep
         "jsd_exact": exact.jsd,
         "jsd_exact_filter": filtered.jsd,
         "tvd_exact": total_variation(probabilities(logits), observation.probabilities),
-        "exact_first": exact.first,
-        "exact_second": exact.second,
-        "exact_share": exact.share,
+        "adversary": weights,
     }

@@ -96,5 +96,13 @@ def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:
 
 def _jsd_term(p: Tensor, q: Tensor) -> Tensor:
     """What one token contributes to the JSD of weights p and q; 0 where both are 0."""
-    log_mean = (0.5 * (p + q)).clamp(min=torch.finfo(p.dtype).tiny).log()
-    return 0.5 * (torch.xlogy(p, p) + torch.xlogy(q, q) - (p + q) * log_mean)
+    return 0.5 * (_times_log(p) + _times_log(q) - (p + q) * _log(0.5 * (p + q)))
+
+
+def _times_log(p: Tensor) -> Tensor:
+    return p * _log(p)
+
+
+def _log(p: Tensor) -> Tensor:
+    """Finite at 0, where a factor of 0 stands before it; torch's xlogy is three times slower."""
+    return p.clamp(min=torch.finfo(p.dtype).tiny).log_()

@@ -1,7 +1,8 @@
 """Importance by gradients of the predicted probability.
 
 The probability is the predicted class's; of one sigmoid output both classes have the same absolute gradient. Jain & Wallace
-hold attention constant, Meister et al. let the gradient flow through it.
+hold attention constant, Meister et al. let the gradient flow through it. Where sentences stand for tokens, a sentence's input
+is that of all its words.
 """
 
 import torch
@@ -12,6 +13,7 @@ from attest.measures import probabilities
 
 
 @once
+@torch.enable_grad()
 def gradient_times_input(observation: Observation) -> Tensor:
     r"""Jain & Wallace's :math:`g_t = |\langle \partial \hat y / \partial e_t, e_t \rangle|`, attention constant, ``(B, T)``.
 
@@ -19,7 +21,7 @@ def gradient_times_input(observation: Observation) -> Tensor:
     """
     logits = observation.network.decode(observation.hidden, observation.attention)
     (gradient,) = _gradients_of_prediction(observation, logits, observation.embedded)
-    return (gradient * observation.embedded.detach()).sum(dim=-1).abs()
+    return (gradient * observation.embedded.detach()).flatten(2).sum(dim=-1).abs()
 
 
 def gradient_norm_inputs(observation: Observation) -> Tensor:
@@ -41,6 +43,7 @@ def _gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]
     return _gradients_of_prediction(observation, observation.logits, observation.embedded, observation.hidden)
 
 
+@torch.enable_grad()
 def _gradients_of_prediction(observation: Observation, logits: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
     with torch.backends.cudnn.flags(enabled=False):
         predicted = probabilities(logits).gather(-1, observation.predicted.unsqueeze(-1))
@@ -49,6 +52,6 @@ def _gradients_of_prediction(observation: Observation, logits: Tensor, *inputs: 
 
 def _normalised_norms(gradient: Tensor, mask: Tensor) -> Tensor:
     """L2 norms that sum to 1 over each text, 0 at padding; all 0 where every gradient vanishes."""
-    norms = gradient.norm(dim=-1).masked_fill(~mask, 0)
+    norms = gradient.flatten(2).norm(dim=-1).masked_fill(~mask, 0)
     total = norms.sum(dim=-1, keepdim=True)
     return norms / torch.where(total > 0, total, 1.0)

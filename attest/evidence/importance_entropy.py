@@ -88,10 +88,11 @@ def _random_positions(ids: Tensor, mask: Tensor, positions: int, seed: int) -> t
     return chosen, mask.gather(-1, chosen)
 
 
+@torch.enable_grad()
 def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor, position: Tensor) -> Tensor:
     r"""Meister et al.'s :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2` of every token, ``(B, T)``."""
     again = observe(observation.network, position, tokens, mask)
     with torch.backends.cudnn.flags(enabled=False):
         lengths = again.hidden[torch.arange(len(position), device=position.device), position].norm(dim=-1)
         (gradient,) = torch.autograd.grad(lengths.sum(), again.embedded)
-    return gradient.norm(dim=-1)
+    return gradient.flatten(2).norm(dim=-1)

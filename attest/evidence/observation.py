@@ -99,15 +99,20 @@ class Observation:
             ``(B, K)`` or ``(B, D, K)``.
         """
         if self.class_logits is not None:
-            logits = weights.to(self.class_logits) @ self.class_logits if weights.ndim == 3 else self._pool(weights)
-            return logits.softmax(dim=-1).to(weights)
+            return self._outcomes_of_pooling(weights)
         if weights.ndim == 2:
             return probabilities(self.network.decode(self.hidden, weights))
         return by_rows(self._decode_draws, weights.shape[1] * self.hidden[0].nbytes, self.hidden.detach(), weights)
 
-    def _pool(self, weights: Tensor) -> Tensor:
+    def _outcomes_of_pooling(self, weights: Tensor) -> Tensor:
         assert self.class_logits is not None
-        return (weights.to(self.class_logits).unsqueeze(1) @ self.class_logits).squeeze(1)
+        draws = weights.to(self.class_logits) if weights.ndim == 3 else weights.to(self.class_logits).unsqueeze(1)
+        if self.class_logits.shape[-1] == 2:  # one sigmoid costs a tenth of a softmax over two
+            margin = draws @ (self.class_logits[..., 1:] - self.class_logits[..., :1])
+            outcomes = torch.cat([-margin, margin], dim=-1).sigmoid_()
+        else:
+            outcomes = (draws @ self.class_logits).softmax(dim=-1)
+        return outcomes if weights.ndim == 3 else outcomes.squeeze(1)
 
     def _decode_draws(self, hidden: Tensor, weights: Tensor) -> Tensor:
         draws = weights.shape[1]

@@ -6,12 +6,13 @@ measure is defined where its input is, and NaN where it is not.
 
 from attest.measures.divergences import class_logits, jensen_shannon, probabilities, total_variation
 from attest.measures.entropy import normalised_entropy
-from attest.measures.rank_correlation import KendallTau, kendall_tau_b, kendall_top_k
+from attest.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k
 from attest.measures.summary import summarise
 
 __all__ = [
     "KendallTau",
     "class_logits",
+    "critical_tau",
     "jensen_shannon",
     "kendall_tau_b",
     "kendall_top_k",

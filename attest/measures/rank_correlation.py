@@ -3,6 +3,7 @@
 Legend: B batch, T tokens.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -48,6 +49,11 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
         (torch.minimum(untied_x, untied_y) / torch.maximum(untied_x, untied_y)).sqrt(),
     )
     return KendallTau(*(column.masked_fill(undefined, torch.nan) for column in columns))
+
+
+def critical_tau(length: float, z: float = 1.959964) -> float:
+    """The |tau| that a text of so many tokens, without ties, needs for p < 0.05: 0.33 at 19 tokens, 0.10 at 180."""
+    return z * math.sqrt(2 * (2 * length + 5) / (9 * length * (length - 1))) if length > 1 else math.nan
 
 
 def kendall_top_k(x: Tensor, y: Tensor, k: Tensor, mask: Tensor) -> Tensor:

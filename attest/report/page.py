@@ -1,16 +1,16 @@
 """``report.html``: one self-contained page that opens from disk."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from matplotlib.figure import Figure
 
 from attest import __version__
-from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
+from attest.report.evidence_illustrations import evidence_illustrations
+from attest.report.figures import learning_curves, permutation_violins, to_svg
+from attest.report.illustration import Illustration
 from attest.report.verdict import verdict
 from attest.run_folder import INSTANCES, RunFolder, read_json, write_text
 
@@ -54,17 +54,6 @@ def _class_names(instances: pd.DataFrame | None) -> list[str]:
     return [name.removeprefix("probability_") for name in columns] or ["0", "1"]
 
 
-@dataclass(frozen=True)
-class Illustration:
-    """A figure, what it shows and how to read it."""
-
-    key: str
-    """Where W&B files it: experiment and name."""
-    title: str
-    caption: str
-    drawing: Figure
-
-
 def illustrations(folder: RunFolder) -> list[Illustration]:
     """Every figure that the files in a run folder allow, in the order of the report."""
     class_names = _class_names(_table(folder, INSTANCES))
@@ -87,16 +76,8 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 permutation_violins(rows, class_names),
             )
         )
-    if (rows := _table(folder, "E1")) is not None:
-        figures.append(
-            Illustration(
-                "E1/tau_gradient_inputs",
-                "E1  Attention and gradients",
-                "Kendall's τ-b of attention and gradient × input over the test texts, by predicted class (Jain & Wallace "
-                "2019, Fig. 2). Dashed: the mean.",
-                tau_histograms(rows, "tau_gradient_inputs", class_names),
-            )
-        )
+    tables = {identity: _table(folder, identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
+    figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
     return figures
 
 

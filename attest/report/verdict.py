@@ -36,6 +36,23 @@ EVIDENCE = {
         "E1  τ-b of attention and gradient norm",
         "The same with ‖∂ŷ/∂e‖, the gradient flowing through the attention too.",
     ),
+    "E1/tau_gradient_norm_hidden": (
+        "E1  τ-b of attention and gradient norm, hidden states",
+        "The same of the hidden states that attention weights. High here and low for inputs: attention says which states "
+        "matter, not which words.",
+    ),
+    "E1/tau_leave_one_out_inputs": (
+        "E1  τ-b of attention and leave-one-out",
+        "Do tokens rank alike by attention and by how far the prediction moves when they are removed and the text read anew?",
+    ),
+    "E1/tau_leave_one_out_hidden": (
+        "E1  τ-b of attention and leave-one-out, hidden states",
+        "The same where the text is read as it was and attention must do without one of its states.",
+    ),
+    "E1/tau_gradient_and_leave_one_out": (
+        "E1  τ-b of gradient × input and leave-one-out",
+        "How far two kinds of importance agree with one another: what may be expected of attention at best.",
+    ),
     "E1/significant_gradient_inputs": (
         "E1  share of significant τ-b",
         "Share of texts whose τ-b with gradient × input has p < 0.05. Long texts reach it with a small τ-b.",
@@ -50,10 +67,44 @@ EVIDENCE = {
         "prediction does not depend on which tokens were attended to.",
     ),
     "E2/flipped": ("E2  decisions flipped", "Share of permutations that change the decision."),
+    "E3/jsd_exact": (
+        "E3  ε-max JSD, exact",
+        "How different an attention gives the same prediction, to 0.01: the largest Jensen-Shannon divergence there is, up to "
+        "ln 2 = 0.693. Large: the prediction does not pin the attention down.",
+    ),
+    "E3/jsd_search": (
+        "E3  ε-max JSD, by search",
+        "The same as gradient search finds it, k = 5; it can only fall short of the exact one.",
+    ),
+    "E3/jsd_search_filter": (
+        "E3  ε-max JSD, by search, as released",
+        "The same search, its results kept while the prediction moves by at most 0.05, as the released code does.",
+    ),
     "E8/correct_softmax": ("E8  accuracy under softmax", "The trained model, its projection swapped for softmax."),
     "E8/correct_sparsemax": ("E8  accuracy under sparsemax", "The trained model, its projection swapped for sparsemax."),
     "E8/correct_entmax15": ("E8  accuracy under 1.5-entmax", "The trained model, its projection swapped for 1.5-entmax."),
     "E8/support": ("E8  support of the attention", "Share of real tokens that get any weight."),
+    "E10/entropy_gradient": (
+        "E10  H̃ of the influence of inputs",
+        "Normalised entropy of the gradient norms of the inputs, 1: spread evenly. Sparse attention need not make it smaller.",
+    ),
+    "E10/entropy_hidden": (
+        "E10  H̃ of the influence on hidden states",
+        "The same of the inputs' influence on single hidden states, on a sample of texts: near 1, a state stands for all.",
+    ),
+    "E11/only_top": (
+        "E11  decisions that need the top token",
+        "Share of texts whose decision flips without the most attended token but not without a random other one.",
+    ),
+    "E11/only_random": ("E11  decisions that need another", "The reverse: only the random other one flips the decision."),
+    "E12/fraction_attention": (
+        "E12  erased by attention until the flip",
+        "Share of the weights zeroed, largest first, before the decision flips.",
+    ),
+    "E12/fraction_minimum": (
+        "E12  erased at least until the flip",
+        "Share of the weights in the smallest set that flips the decision, exactly. A faithful order comes near.",
+    ),
 }
 
 

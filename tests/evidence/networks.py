@@ -43,6 +43,28 @@ class DeepDecoder(FourSteps):
         return self.decoder((weights.unsqueeze(1) @ hidden).squeeze(1))
 
 
+class Sentences(nn.Module):
+    """Attends to sentences, each the sum of its words: token ids ``(B, S, W)``, mask ``(B, S)``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.embedding = nn.Embedding(VOCABULARY, 8, padding_idx=0)
+        self.query, self.decoder = nn.Linear(8, 1), nn.Linear(8, 1)
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        return self.embedding(tokens).sum(dim=2).tanh()
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        return self.query(hidden).squeeze(-1)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        return self.decoder((weights.unsqueeze(1) @ hidden).squeeze(1))
+
+
 def pooling_classifier(
     outputs: int = 1, projection: Projection | None = None, dtype: torch.dtype = torch.float64, seed: int = 0
 ) -> PoolingClassifier:

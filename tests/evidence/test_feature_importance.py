@@ -6,11 +6,11 @@ import torch
 from scipy import stats
 
 from attest.attention import Softmax, Sparsemax
-from attest.evidence import feature_importance
+from attest.evidence import feature_importance, importance_entropy, observe
 from attest.evidence.feature_importance import GRADIENTS, LEAVE_ONE_OUT
 from attest.evidence.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
 from attest.measures import kendall_tau_b
-from tests.evidence.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
+from tests.evidence.networks import DeepDecoder, FourSteps, Sentences, observation_of, pooling_classifier
 
 LENGTHS = [7, 4, 1, 12]
 
@@ -124,3 +124,27 @@ def test_four_steps_are_enough(wrap):
 def test_gradients_alone_cost_no_forward_pass():
     columns = feature_importance(observation_of(pooling_classifier(), LENGTHS), leave_one_out=False)
     assert not any("leave_one_out" in name for name in columns)
+
+
+def test_whoever_asks_without_gradients_gets_the_same():
+    columns = feature_importance(observation_of(pooling_classifier(), LENGTHS))
+    with torch.no_grad():
+        again = feature_importance(observation_of(pooling_classifier(), LENGTHS))
+    torch.testing.assert_close(again, columns, equal_nan=True)
+
+
+def test_where_sentences_stand_for_tokens_their_words_count_together():
+    """A sentence is as important as all its words, and leaving it out leaves out all of them."""
+    network, mask = Sentences().eval(), torch.tensor([[True, True, True], [True, True, False]])
+    sentences = torch.randint(2, 50, (2, 3, 4), generator=torch.Generator().manual_seed(0)) * mask.unsqueeze(-1)
+    observation = observe(network, torch.arange(2), sentences, mask)
+    columns = feature_importance(observation)
+    gradient = torch.autograd.grad(torch.sigmoid(observation.logits).sum(), observation.embedded, retain_graph=True)[0]
+    norms = gradient.square().sum(dim=(2, 3)).sqrt() * mask
+    torch.testing.assert_close(columns["gradient_norm_inputs"], norms / norms.sum(dim=-1, keepdim=True))
+    without_first = network.decode(
+        observation.hidden[:1, 1:], observation.attention[:1, 1:] / observation.attention[0, 1:].sum()
+    )
+    moved = (torch.sigmoid(without_first)[0, 0] - observation.probabilities[0, 1]).abs()
+    torch.testing.assert_close(columns["leave_one_out_inputs"][0, 0], moved.detach())
+    assert not importance_entropy(observation, sampled=torch.tensor([True, True]))["entropy_hidden"].isnan().any()

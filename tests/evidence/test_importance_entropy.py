@@ -50,10 +50,13 @@ def test_influence_on_hidden_states_equals_one_backward_pass_a_position(wrap, mo
 def test_a_long_text_is_sampled():
     observation = observation_of(pooling_classifier(), [30, 30])
     everyone = torch.ones(2, dtype=torch.bool)
+    with torch.no_grad():
+        unasked = importance_entropy(observation, sampled=everyone, positions=4)["entropy_hidden"]
     few, other, all_of_them = (
         importance_entropy(observation, sampled=everyone, positions=p, seed=s)["entropy_hidden"]
         for p, s in ((4, 0), (4, 1), (30, 0))
     )
+    assert torch.equal(few, unasked)
     assert not torch.equal(few, other)
     assert (few - all_of_them).abs().max() < 0.3
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from attest.measures import kendall_tau_b, kendall_top_k
+from attest.measures import critical_tau, kendall_tau_b, kendall_top_k
 from attest.measures.inversions import PAIRWISE_UP_TO, _bitwise, _pairwise, dense_ranks, inversions
 
 LENGTHS = (1, 3, 4, 7, 20, PAIRWISE_UP_TO, PAIRWISE_UP_TO + 1, 150)  # scipy divides by zero at 2
@@ -117,3 +117,13 @@ def test_top_k_knows_its_ends():
     assert kendall_top_k(x, x, k, mask) == 1
     np.testing.assert_allclose(kendall_top_k(x, -x, k, mask), -4 / 7)
     assert kendall_top_k(x, -x, torch.tensor([10]), mask) == -1
+
+
+@pytest.mark.parametrize(("length", "published"), [(19, 0.33), (115, 0.12), (180, 0.10)])
+def test_critical_tau_divides_the_significant_from_the_rest(length, published):
+    assert round(critical_tau(length), 2) == published
+    generator = torch.Generator().manual_seed(length)
+    x, y = torch.rand(2, 300, length, generator=generator)
+    tau = kendall_tau_b(x, y, torch.ones(300, length, dtype=torch.bool))
+    assert torch.equal(tau.significant == 1, tau.tau.abs() > critical_tau(length))
+    assert 0 < tau.significant.sum() < 60

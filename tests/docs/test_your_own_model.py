@@ -1,0 +1,40 @@
+"""The page says what works: its code runs, in order, and its promises hold."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+PAGE = Path(__file__).parents[2] / "docs" / "your-own-model.md"
+
+
+@pytest.fixture(scope="module")
+def page():
+    """The names that the page's code leaves behind."""
+    torch.manual_seed(0)
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL):
+        exec(compile(block, str(PAGE), "exec"), names)
+    return names
+
+
+def test_every_experiment_has_one_row_an_instance(page):
+    for columns in page["evidence"].values():
+        for column in columns.values():
+            assert len(column) == 2
+            assert column.ndim <= 2
+
+
+def test_four_steps_give_numbers_and_no_exact_answers(page):
+    evidence = page["evidence"]
+    assert not evidence["E1"]["tau_leave_one_out_inputs"].isnan().any()
+    assert (evidence["E2"]["tvd_median"] > 0).all()
+    assert (evidence["E3"]["jsd_search"] >= 0).all()
+    assert "jsd_exact" not in evidence["E3"]
+    assert not evidence["E10"]["entropy_hidden"].isnan().any()
+
+
+def test_a_linear_decoder_brings_the_exact_answers(page):
+    assert (page["exact"] >= 0).all()
+    assert page["least"].shape == (2,)

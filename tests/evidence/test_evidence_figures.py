@@ -1,0 +1,67 @@
+"""Figures are pure functions of their tables: one panel a class, equal data give equal pictures, odd tables are survived."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attest.report import evidence_figures as draw
+from attest.report.evidence_illustrations import evidence_illustrations
+from attest.report.figures import to_svg
+
+CLASSES = ["bad", "so-so", "good"]
+
+
+def table(columns, instances=60, seed=0):
+    """Random numbers in [0, 0.6] under the given names, three classes, a few undefined values."""
+    generator = np.random.default_rng(seed)
+    rows = pd.DataFrame(generator.uniform(0, 0.6, (instances, len(columns))), columns=list(columns))
+    rows.iloc[0] = np.nan
+    return rows.assign(predicted=generator.integers(3, size=instances), length=20)
+
+
+TABLES = {
+    "E1": [f"{kind}_{name}" for kind in ("tau", "ceiling") for name in draw.IMPORTANCES],
+    "E3": ["jsd_search", "jsd_search_filter", "jsd_exact", "max_attention"],
+    "E10": ["entropy_attention", "entropy_gradient", "entropy_leave_one_out", "entropy_hidden"],
+    "E11": ["attention_gap", "delta_js", "only_top", "only_random", "both", "neither"],
+    "E12": [f"fraction_{order}" for order in draw.ORDERS],
+}
+
+
+def illustrations(tables):
+    return list(evidence_illustrations(tables, CLASSES))
+
+
+def tables(**changes):
+    built = {name: table(columns) for name, columns in TABLES.items()} | changes
+    built["E3"] = built["E3"].assign(max_attention=built["E3"]["max_attention"].fillna(0.1))
+    return built
+
+
+def test_every_experiment_is_drawn_with_a_panel_a_class():
+    drawn = illustrations(tables())
+    assert [figure.key.split("/")[0] for figure in drawn] == ["E1", "E1", "E3", "E3", "E3", "E10", "E11", "E12"]
+    for figure in drawn:
+        assert len(figure.drawing.axes) % len(CLASSES) == 0
+        titles = [axes.get_title() for axes in figure.drawing.axes[-3:]]
+        assert all(name in title for name, title in zip(CLASSES, titles, strict=True))
+
+
+def test_equal_tables_give_equal_pictures():
+    first, second = ([to_svg(figure.drawing) for figure in illustrations(tables())] for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize("experiment", TABLES)
+def test_a_class_that_is_never_predicted_and_a_single_text_are_survived(experiment):
+    one = table(TABLES[experiment], instances=2).iloc[1:].assign(predicted=1)
+    for figure in illustrations({experiment: one}):
+        assert to_svg(figure.drawing).startswith("<svg")
+
+
+def test_without_an_exact_answer_the_search_speaks_and_says_so():
+    rows = table(["jsd_search", "jsd_search_filter", "max_attention"]).fillna(0.1)
+    violins, histograms = illustrations({"E3": rows})
+    assert "By search" in violins.caption
+    assert "exact_against_search" not in histograms.key
+    assert len(histograms.drawing.axes[0].get_legend().get_texts()) == 2
