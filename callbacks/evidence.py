@@ -23,7 +23,8 @@ class Evidence(Callback):
     """One experiment, run at validation end on a fixed part of the split and once on the whole test split.
 
     A subclass sets ``id`` and ``title`` and defines ``measure``. Its table has one row per instance: ``id`` (row in the
-    source), ``label``, ``predicted``, ``length`` (real tokens), and the columns that ``measure`` returns.
+    source), ``label``, ``predicted``, ``length`` (real tokens, or sentences where attention is over them), and the columns
+    that ``measure`` returns.
 
     Args:
         every_n_epochs: how often at validation end; 0 for never.
@@ -105,9 +106,9 @@ class Evidence(Callback):
             "id": batch["id"],
             "label": batch["label"],
             "predicted": observation.predicted,
-            "length": batch["mask"].sum(dim=-1),
+            "length": observation.mask.sum(dim=-1),
         }
-        self._parts.append(_rows(identity | columns, batch["mask"]))
+        self._parts.append(_rows(identity | columns, observation.mask))
         self._seconds += time.perf_counter() - started
 
     def _gather(self) -> pd.DataFrame:

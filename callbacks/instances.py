@@ -14,8 +14,8 @@ from callbacks.evidence import Evidence, data_of
 class Instances(Evidence):
     """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, ``rationale``.
 
-    Classes stand in class order. Tokens stand as they were before unseen words became one symbol; ``rationale`` is there
-    where the corpus knows it. Runs on the test split only.
+    Classes stand in class order. Tokens (or sentences, where attention is over them) stand as they were before unseen words
+    became one symbol; ``rationale`` is there where the corpus knows it. Runs on the test split only.
     """
 
     id = INSTANCES
@@ -27,7 +27,8 @@ class Instances(Evidence):
         names = data_of(trainer).corpus.label_names
         columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(names)}
         columns |= {"max_attention": observation.attention.amax(dim=-1), "attention": observation.attention}
-        return columns | ({"rationale": batch["rationale"]} if "rationale" in batch else {})
+        known = "rationale" in batch and batch["rationale"].shape == observation.mask.shape
+        return columns | ({"rationale": batch["rationale"]} if known else {})
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        return rows.assign(tokens=rows["id"].map(data_of(trainer).test.tokens_of))
+        return rows.assign(tokens=rows["id"].map(data_of(trainer).test.units_of))

@@ -58,6 +58,10 @@ class EncodedDocuments(Dataset):
         """The words of the text with this id, as they stood before unseen ones became one symbol."""
         return self.documents.words_of(self._row_of[identity])
 
+    def units_of(self, identity: int) -> list[str]:
+        """What pooled attention is over in the text with this id: its words."""
+        return self.tokens_of(identity)
+
 
 class EncodedSentences(EncodedDocuments):
     """Documents as sentences: everything that is ``(B, T)`` becomes ``(B, S, T)``, and the batch holds both masks."""
@@ -87,6 +91,10 @@ class EncodedSentences(EncodedDocuments):
         row = self._row_of[identity]
         words = iter(self.documents.words_of(row))
         return [[next(words) for _ in range(length)] for length in self.documents.table["sentences"][row].as_py()]
+
+    def units_of(self, identity: int) -> list[str]:
+        """What pooled attention is over in the text with this id: its sentences."""
+        return [" ".join(words) for words in self.sentences_of(identity)]
 
 
 def _largest(lengths: Tensor) -> int:

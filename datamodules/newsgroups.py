@@ -40,10 +40,10 @@ class NewsgroupsDataModule(StoredDataModule):
              ``plain``: split by date as distributed, only empty posts dropped; the same tokens; a tenth of train, stratified
              and drawn by ``split_seed``, is validation; vocabulary of the rest of train, words of at least 2 posts.
     Counts:  ``jw-current``: train 568 / 577, validation 140 / 138, test 179 / 178, |V| = 6517 (published: 6515).
-             ``jw-paper``: train with its tenth 716 / 710 (as published), test 171 / 183 (published: 151 / 183, which looks like a misprint,
-             as the other three counts agree), |V| = 8855 (published: 8853), mean length 115.6 (published: 115).
-             |V| counts <SOS> and <EOS>. Of its two words too many one is due to spaCy 3.8 (published with 2.1), one is
-             unexplained.
+             ``jw-paper``: train with its tenth 716 / 710 (as published), test 171 / 183 (published: 151 / 183, which
+             looks like a misprint, as the other three counts agree), |V| = 8855 (published: 8853), mean length 115.6
+             (published: 115). |V| counts <SOS> and <EOS>. Of its two words too many one is due to spaCy 3.8 (published
+             with 2.1), one is unexplained.
     Source:  ``20news/{train,test}.parquet``, raw posts, in the folder named by ``ATTEST_DATA``, else scikit-learn's
              ``fetch_20newsgroups``, which Jain & Wallace used.
     Batch:   as in ``TextDataModule``; ``id`` counts the rows of train's file and then those of test's.

@@ -1,7 +1,7 @@
 """Training a classifier whose attention will be put on trial."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from pytorch_lightning import LightningModule
@@ -10,18 +10,19 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.errors import AttestError
-from attest.evidence import Observation, observe
+from attest.evidence import Network, Observation, observe
 from attest.measures import probabilities
 from lightning_modules.metrics import classification_scores
 from lightning_modules.optimisation import Optimisation
 from lightning_modules.predictions import Predictions
+from lightning_modules.vectors import load_vectors
 
-Batch = dict[str, Tensor]
+Batch = dict[str, Any]
 
 
 def attended(batch: Batch) -> Tensor:
     """What pooled attention can attend to: bool ``(B, T)`` real tokens, or ``(B, S)`` real sentences where texts have them."""
-    return batch.get("sentence_mask", batch["mask"])
+    return batch["sentence_mask" if "sentence_mask" in batch else "mask"]
 
 
 class Classifier(LightningModule):
@@ -38,6 +39,7 @@ class Classifier(LightningModule):
         vocab_size: number of token ids; given by the data.
         num_classes: K; given by the data.
         positive_weight: weight of positive instances in the loss of a binary task; given by the data.
+        pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
     """
 
     def __init__(
@@ -51,10 +53,12 @@ class Classifier(LightningModule):
         vocab_size: int = 2,
         num_classes: int = 2,
         positive_weight: float = 1.0,
+        pretrained_embeddings: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.outputs = 1 if num_classes == 2 else num_classes
         self.network = network(vocab_size, self.outputs)
+        load_vectors(self.network, pretrained_embeddings)
         self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
         self.loss_reduction = loss_reduction
         self.num_classes = num_classes
@@ -78,7 +82,7 @@ class Classifier(LightningModule):
                 "MODEL=transformer-me."
             )
         if "observation" not in batch:
-            batch["observation"] = observe(self.network, batch["id"], batch["token_ids"], attended(batch))
+            batch["observation"] = observe(cast(Network, self.network), batch["id"], batch["token_ids"], attended(batch))
         return batch["observation"]
 
     def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from torch import Tensor
-from torchmetrics import MetricCollection
+from torchmetrics import Metric, MetricCollection
 from torchmetrics.classification import (
     BinaryAccuracy,
     BinaryAUROC,
@@ -43,5 +43,9 @@ def classification_scores(predicted: Predicted) -> dict[str, Tensor]:
 def tagging_metrics(label_names: Sequence[str], prefix: str) -> MetricCollection:
     """Accuracy over tokens, F1 over tokens and over chunks, to be updated with predicted and gold tags ``(B, T)``."""
     accuracy = MulticlassAccuracy(len(label_names), average="micro", ignore_index=-100)
-    metrics = {"accuracy": accuracy, "token_f1": TokenF1(label_names), "chunk_f1": ChunkF1(label_names)}
+    metrics: dict[str, Metric | MetricCollection] = {
+        "accuracy": accuracy,
+        "token_f1": TokenF1(label_names),
+        "chunk_f1": ChunkF1(label_names),
+    }
     return MetricCollection(metrics, prefix=f"{prefix}/", compute_groups=False)

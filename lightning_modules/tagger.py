@@ -13,6 +13,7 @@ from torchmetrics import MeanMetric, MetricCollection
 from attest.errors import AttestError
 from lightning_modules.metrics import tagging_metrics
 from lightning_modules.optimisation import Optimisation
+from lightning_modules.vectors import load_vectors
 
 Batch = dict[str, Tensor]
 NO_TAG = -100
@@ -32,6 +33,7 @@ class Tagger(LightningModule):
         vocab_size: number of token ids; given by the data.
         num_classes: K, number of tags; given by the data.
         label_names: the tags, ``B-NP`` and the like, in the order of their ids; given by the data.
+        pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
     """
 
     def __init__(
@@ -44,11 +46,13 @@ class Tagger(LightningModule):
         vocab_size: int = 2,
         num_classes: int = 2,
         label_names: Sequence[str] = ("O", "B-NP"),
+        pretrained_embeddings: Tensor | None = None,
     ) -> None:
         super().__init__()
         if len(label_names) != num_classes:
             raise AttestError(f"label_names: {len(label_names)} names for {num_classes} tags; expected one for each.")
         self.network = network(vocab_size, num_classes)
+        load_vectors(self.network, pretrained_embeddings)
         self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
         self.metrics = nn.ModuleDict(
             {f"{stage}_scores": tagging_metrics(label_names, stage) for stage in ("validation", "test")}

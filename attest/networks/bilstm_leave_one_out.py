@@ -75,8 +75,9 @@ class _Reader:
     """
 
     def __init__(self, lstm: nn.LSTM, start: Tensor, embedded: Tensor, variants: int) -> None:
-        self.recurrent_HG = _doubled_candidate(lstm.weight_hh_l0.t())
-        self.inputs_BTG = _doubled_candidate(embedded @ lstm.weight_ih_l0.t() + (lstm.bias_ih_l0 + lstm.bias_hh_l0))
+        weight_ih, weight_hh, bias_ih, bias_hh = lstm.all_weights[0]
+        self.recurrent_HG = _doubled_candidate(weight_hh.t())
+        self.inputs_BTG = _doubled_candidate(embedded @ weight_ih.t() + (bias_ih + bias_hh))
         _, (hidden, cell) = lstm(start.expand(1, 1, -1))
         shape = (variants + 1, len(embedded), lstm.hidden_size)
         self.hidden, self.cell = (state.expand(shape).contiguous() for state in (hidden, cell))

@@ -1,7 +1,7 @@
 """The classifier under trial: attention pools hidden states into one context vector, a linear layer decides."""
 
 from collections.abc import Callable, Iterable
-from typing import cast
+from typing import Any, cast
 
 from torch import Tensor, nn
 
@@ -77,7 +77,7 @@ class PoolingClassifier(nn.Module):
 
         Token ids, mask ``(B, T)`` and V positions -> hidden states ``(V, B, T - 1, H)``.
         """
-        return self.encoder.encode_without_each
+        return cast(Any, self.encoder).encode_without_each
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
         """The parameters that make attention: scoring and projection."""

@@ -11,9 +11,9 @@ PADDING = 0
 EMBEDDING_STD = 0.1
 """Standard deviation of randomly initialised embeddings.
 
-The papers start from pretrained vectors, whose components spread by a tenth or two. Random ones drawn at that scale come close;
-drawn from N(0, 1), torch's default, they lose two to four points of accuracy on SST, because the noise of words seen once or
-never drowns the others.
+The papers start from pretrained vectors, whose components spread by a tenth or two. Random ones drawn at that scale come
+close; drawn from N(0, 1), torch's default, they lose two to four points of accuracy on SST, because the noise of words seen
+once or never drowns the others.
 """
 
 

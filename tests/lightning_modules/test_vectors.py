@@ -1,0 +1,36 @@
+"""Pretrained vectors reach the embedding, or a sentence says why they cannot."""
+
+import pytest
+import torch
+from torch import nn
+
+from attest.errors import AttestError
+from attest.networks import PoolingClassifier
+from lightning_modules import Classifier
+from lightning_modules.vectors import load_vectors
+
+
+def test_vectors_become_the_embedding_and_can_be_trained():
+    vectors = torch.randn(11, 300)
+    module = Classifier(PoolingClassifier, vocab_size=11, pretrained_embeddings=vectors)
+    embedding = module.network.encoder.embedding
+    assert torch.equal(embedding.weight, vectors)
+    assert embedding.weight.requires_grad
+
+
+def test_without_vectors_nothing_changes():
+    torch.manual_seed(0)
+    one = PoolingClassifier(11, 1)
+    before = one.encoder.embedding.weight.clone()
+    load_vectors(one, None)
+    assert torch.equal(one.encoder.embedding.weight, before)
+
+
+def test_another_dimension_is_named():
+    with pytest.raises(AttestError, match=r"vectors have 50 dimensions, the network's embedding 300.*embedding_size to 50"):
+        load_vectors(PoolingClassifier(11, 1), torch.zeros(11, 50))
+
+
+def test_a_network_without_embedding_is_named():
+    with pytest.raises(AttestError, match="Linear has no embedding of 11 words"):
+        load_vectors(nn.Linear(2, 2), torch.zeros(11, 50))
