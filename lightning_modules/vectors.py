@@ -22,8 +22,8 @@ def load_vectors(network: nn.Module, vectors: Tensor | None) -> None:
         if isinstance(module, nn.Embedding) and module.num_embeddings == words:
             if module.embedding_dim != size:
                 raise AttestError(
-                    f"embeddings: the vectors have {size} dimensions, the network's embedding {module.embedding_dim}; expected "
-                    f"as many. Set the encoder's embedding_size to {size}, or give another file."
+                    f"embeddings: the vectors have {size} dimensions, the network's embedding {module.embedding_dim}; "
+                    f"expected as many. Set the encoder's embedding_size to {size}, or give another file."
                 )
             with torch.no_grad():
                 module.weight.copy_(vectors)

@@ -60,7 +60,7 @@ def test_curves_tables_figures_and_report_are_there(logged):
     assert values["E2/tvd_median/mean"]
     kinds = {key.removesuffix("/_type"): value[0] for key, value in values.items() if key.endswith("/_type")}
     assert kinds["E1/table"] == kinds["E2/table"] == "table-file"
-    assert kinds["E2/permutation_by_max_attention"] == kinds["E1/tau_gradient_inputs"] == "image-file"
+    assert kinds["E2/permutation_by_max_attention"] == kinds["E1/tau_histograms"] == "image-file"
     assert kinds["report"] == "html-file"
 
 

@@ -23,9 +23,20 @@ SHARE = 8
 def leave_one_out_inputs(observation: Observation) -> Tensor:
     """TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
 
-    NaN for a text of one token; 0 at padding.
+    NaN for a text of one token; 0 at padding. Equal tokens in a row get the very same number, since the text is the same
+    whichever of them goes: rounding is not left to break the tie, for rank correlations would see an order in it.
     """
-    return _movements(observation, predictions_without_each(observation))
+    return _tied_in_runs(_movements(observation, predictions_without_each(observation)), observation.tokens)
+
+
+def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
+    """Give each run of equal tokens the number of its first; sentences ``(B, S, T)`` are left alone."""
+    if tokens.ndim > 2:
+        return importance
+    begins = torch.ones_like(tokens, dtype=torch.bool)
+    begins[:, 1:] = tokens[:, 1:] != tokens[:, :-1]
+    position = torch.arange(tokens.shape[-1], device=tokens.device)
+    return importance.gather(-1, torch.where(begins, position, 0).cummax(dim=-1).values)
 
 
 def leave_one_out_hidden(observation: Observation) -> Tensor:

@@ -7,6 +7,7 @@ from entmax import sparsemax
 
 from attest import memory
 from attest.attention import Softmax, Sparsemax
+from attest.evidence import observe
 from attest.evidence.leave_one_out import (
     encode_without_each,
     leave_one_out_hidden,
@@ -94,3 +95,14 @@ def test_without_the_only_token_that_has_attention_renormalising_is_undefined():
 
 def test_texts_of_one_token_alone_are_undefined():
     assert leave_one_out_inputs(observation_of(pooling_classifier(), [1, 1])).isnan().all()
+
+
+def test_equal_tokens_in_a_row_tie_exactly():
+    observation = observation_of(pooling_classifier(), [6])
+    tokens = observation.tokens.clone()
+    tokens[0] = torch.tensor([3, 5, 5, 5, 4, 4])
+    again = observe(observation.network, observation.ids, tokens, observation.mask)
+    importance = leave_one_out_inputs(again)[0]
+    assert importance[1] == importance[2] == importance[3]
+    assert importance[4] == importance[5]
+    assert len({importance[0].item(), importance[1].item(), importance[4].item()}) == 3
