@@ -12,7 +12,7 @@ chosen   = $(foreach name,$(CHOICES),$(if $(filter command,$(firstword $(origin 
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test check format lock clean
+.PHONY: help setup train test bench check format lock clean
 
 help:  ## list every target in a line
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -25,11 +25,15 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-train: $(READY)  ## train and put on trial: DATA=planted|sst MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
+train: $(READY)  ## train and put on trial: DATA=planted|sst|… MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
 	@$(BIN)/attest fit $(chosen) $(ARGS)
 
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+bench: $(READY)  ## race evidence and training against the literature's own way: DATA=sst|imdb TEXTS=200
+	@$(BIN)/python -m benchmarks.evidence --data $(or $(DATA),sst) $(if $(TEXTS),--texts $(TEXTS))
+	@$(BIN)/python -m benchmarks.training --rounds 3
 
 check: $(READY)  ## lint, format and types
 	@$(BIN)/ruff check .
