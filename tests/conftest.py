@@ -42,6 +42,11 @@ def one_thread():
     torch.set_num_threads(1)
 
 
+def fresh_shell() -> dict[str, str]:
+    """The environment of a process of its own: one thread, and not this process's W&B service, which would outlive a kill."""
+    return {name: value for name, value in os.environ.items() if name != "WANDB_SERVICE"} | {"OMP_NUM_THREADS": "1"}
+
+
 def only_folder(root: Path) -> RunFolder:
     """The one run below a root."""
     (config,) = root.glob("*/*/seed*/config.yaml")

@@ -1,6 +1,5 @@
 """A run that is stopped in mid-epoch and taken up by the same command ends as if it had never stopped, bit for bit."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import torch
 
 from attest.cli import STOPPED_BY_SIGTERM
 from attest.run_folder import RunFolder, read_json
-from tests.conftest import SMALL_RUN, only_folder
+from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 
 LONGER = ("--trainer.max_epochs=30", "--run.checkpoint_every_n_batches=3")
 
@@ -23,13 +22,13 @@ def command(root) -> list[str]:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory) -> RunFolder:
     root = tmp_path_factory.mktemp("undisturbed")
-    subprocess.run(command(root), check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    subprocess.run(command(root), check=True, env=fresh_shell())
     return only_folder(root)
 
 
 def stop_in_mid_epoch(root, how: signal.Signals) -> int:
     """Start the run, stop it once it has gone some way, and return its exit code."""
-    process = subprocess.Popen(command(root), env=os.environ | {"OMP_NUM_THREADS": "1"})
+    process = subprocess.Popen(command(root), env=fresh_shell())
     while not list(root.glob("*/*/seed*/checkpoints/best.ckpt")):
         assert process.poll() is None, "ended before it could be stopped"
         time.sleep(0.01)
@@ -45,7 +44,7 @@ def test_a_stopped_run_ends_as_if_undisturbed(undisturbed, tmp_path, how, code):
     assert not stopped.trained, "stopped in the middle of training"
     wandb_id = read_json(stopped.timing)["wandb_id"]
 
-    subprocess.run(command(tmp_path), check=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    subprocess.run(command(tmp_path), check=True, env=fresh_shell())
 
     for checkpoint in ("best", "last"):
         ours, theirs = (torch.load(getattr(f, checkpoint), weights_only=True)["state_dict"] for f in (stopped, undisturbed))
