@@ -43,8 +43,8 @@ class PlantedDataModule(TextDataModule):
     """Review-like texts of 8 (two clauses: 10) to 60 tokens in two classes, balanced, with the mask of the tokens that decide.
 
     Rules:   ``token``     one opinion word decides.
-             ``negation``  one opinion word decides, reversed if "not" stands right before it. Every text holds exactly one
-                           "not", before the opinion or before a neutral word: words alone tell nothing.
+             ``negation``  one opinion word decides, reversed if "not" stands right before it. A neutral word is negated or not
+                           by a coin of its own: words alone tell nothing, and neither does the rest of the text.
              ``order``     one word of praise and one of blame; the later decides. Words alone tell nothing.
     Batch:   as in ``TextDataModule``; ``rationale`` is True at the opinion, its negation, or both ordered words.
     Splits:  generated from the seed, no text twice.
@@ -125,13 +125,14 @@ def _token(draw: random.Random, label: int) -> list[Clause]:
 
 
 def _negation(draw: random.Random, label: int) -> list[Clause]:
+    """An opinion and a neutral word, each negated by a coin of its own: neither tells anything about the other."""
     negated = draw.random() < 0.5
     opinion = (draw.choice(PRAISE if label != negated else BLAME), True)
     neutral = (draw.choice(NEUTRAL), False)
-    if negated:
-        clauses = [_verdict(draw, ("not", True), opinion), _verdict(draw, neutral)]
-    else:
-        clauses = [_verdict(draw, opinion), _verdict(draw, ("not", False), neutral)]
+    clauses = [
+        _verdict(draw, *([("not", True)] if negated else []), opinion),
+        _verdict(draw, *([("not", False)] if draw.random() < 0.5 else []), neutral),
+    ]
     draw.shuffle(clauses)
     return clauses
 
