@@ -23,14 +23,14 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import choice_arguments, expand
-from attest.errors import AttestError
+from attest.errors import AttestError, mendable
 from attest.loggers import log_report, point_loggers
 from attest.memory import set_memory_budget
 from attest.naming import RunSettings, differing_keys, run_path, without_machine_keys
 from attest.readable import readable_parser_error, unmarked
 from attest.report import summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
-from attest.versions import environment
+from attest.versions import environment, peak_memory
 from callbacks import Evidence
 from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from callbacks.curves import Curves
@@ -145,7 +145,12 @@ class AttestCLI(LightningCLI):
     def instantiate_classes(self) -> None:
         if self.nothing_to_do:
             return
-        super().instantiate_classes()
+        try:
+            super().instantiate_classes()
+        except ValueError as error:
+            if (sentence := mendable(error)) is None:
+                raise
+            raise sentence from error
         if self.subcommand == "fit":
             self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
 
@@ -208,6 +213,7 @@ class AttestCLI(LightningCLI):
 
     @rank_zero_only
     def _report(self) -> None:
+        self.folder.note(peak_memory=peak_memory())
         write_report(self.folder)
         log_report(self.trainer.loggers, self.folder)
         _name_results(self.folder)

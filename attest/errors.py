@@ -8,6 +8,13 @@ class AttestError(Exception):
     """A mistake the user can mend; its message is one readable sentence and needs no traceback."""
 
 
+def mendable(error: BaseException | None) -> AttestError | None:
+    """The AttestError that a library has wrapped in errors of its own; None where there is none."""
+    while error is not None and not isinstance(error, AttestError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
 def unknown_choice(what: str, found: str, expected: Iterable[str], command: str) -> AttestError:
     """The error for a name that is not on a list, with the nearest name suggested.
 

@@ -1,9 +1,13 @@
-"""What a run was computed with."""
+"""What a run was computed with: versions, commit, memory."""
 
 import platform
+import resource
 import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import torch
 
 PACKAGES = ("attest", "torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy")
 
@@ -17,6 +21,15 @@ def environment() -> dict[str, str]:
         except PackageNotFoundError:
             versions[package] = "not installed"
     return versions | ({"commit": commit} if (commit := _commit()) else {})
+
+
+def peak_memory() -> dict[str, float]:
+    """The most memory this process has held, in MiB: resident, and on the GPU where there is one."""
+    kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+    peak = {"resident_mib": round(kibibytes / 1024, 1)}
+    if torch.cuda.is_available():
+        peak["gpu_mib"] = round(torch.cuda.max_memory_allocated() / 2**20, 1)
+    return peak
 
 
 def _commit() -> str | None:

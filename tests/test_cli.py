@@ -36,6 +36,9 @@ def test_a_run_leaves_a_complete_folder(small_run):
     assert {"test/accuracy", "test/f1", "test/roc_auc", "E1/tau_gradient_inputs/mean", "E2/tvd_median/mean"} <= summary.keys()
     assert [epoch["epoch"] for epoch in read_json(small_run.curves)] == [0, 1]
     assert not list(small_run.path.rglob(".*.ckpt.*")), "no temporary file stays"
+    timing = read_json(small_run.timing)
+    assert timing["seconds"].keys() >= {"train", "evidence/E1"}
+    assert timing["peak_memory"]["resident_mib"] > 100
 
 
 def test_every_table_has_each_test_instance_once_in_order(small_run):
@@ -158,3 +161,12 @@ def test_checkpoints_hold_nothing_but_plain_data(small_run):
     checkpoint = torch.load(small_run.last, weights_only=True)
     assert checkpoint["epoch"] == 2
     json.dumps(checkpoint["loops"])
+
+
+def test_vectors_of_another_dimension_are_named_by_the_whole_command(tmp_path, capsys):
+    vectors = tmp_path / "tiny.vec"
+    vectors.write_text("the 0.1 0.2 0.3\nis 0.3 0.2 0.1\n")
+    assert fit(f"--data.init_args.embeddings={vectors}", f"--run.root={tmp_path / 'runs'}") == 2
+    errors = capsys.readouterr().err
+    assert "vectors have 3 dimensions, the network's embedding 16" in errors
+    assert errors.count("\n") == 1
