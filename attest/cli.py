@@ -196,7 +196,8 @@ class AttestCLI(LightningCLI):
                 raise KeyboardInterrupt from stop  # what Lightning has turned into an exit
             raise
         if self.trainer.is_global_zero:
-            self.folder.note(seconds={"train": time.perf_counter() - started})
+            part = "train since the last stop" if resumed else "train"
+            self.folder.note(seconds={part: time.perf_counter() - started})
             write_json(self.folder.curves, self.curves.epochs)
 
     def _gather_evidence(self, model: LightningModule) -> None:

@@ -22,7 +22,7 @@ Batch = dict[str, Any]
 class Evidence(Callback):
     """One experiment, run at validation end on a fixed part of the split and once on the whole test split.
 
-    A subclass sets ``id`` and ``title`` and defines ``measure``. Its table has one row per instance: ``id`` (row in the
+    A subclass sets ``id`` and defines ``measure``. Its table has one row per instance: ``id`` (row in the
     source), ``label``, ``predicted``, ``length`` (real tokens, or sentences where attention is over them), and the columns
     that ``measure`` returns.
 
