@@ -11,7 +11,7 @@ Rooms, in the order data flows through them:
 * ``evidence``    one file an experiment: an observed forward pass in, one row per instance out
 * ``run_folder``  where a run keeps its files, and whether it is complete
 * ``report``      figures, tables and the HTML report, made from a run folder and nothing else
-* ``cli``         the one door
+* ``run_command`` ``attest fit|validate|test``, the only file here that knows the training shells; ``cli`` is the one door
 
 Start reading at ``evidence/observation.py``: every experiment is the same model with its attention tampered with.
 """

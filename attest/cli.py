@@ -1,257 +1,26 @@
-"""The one door: ``attest fit|validate|test DATA=… MODEL=… [--any.option=…]``.
+"""The one door: ``attest fit|validate|test|evidence|data …``.
 
-``fit`` trains, gathers the evidence on the test split with the best checkpoint, sums up and reports; the same command takes
-an unfinished run up where it stopped. Everything is configured as LightningCLI configures it, with choices (``DATA=sst``)
-as shorthand for shipped configuration files.
+Everything is configured as LightningCLI configures it, with choices (``DATA=sst MODEL=bilstm``) as shorthand for shipped
+configuration files. A mistake the user can mend gets one sentence and exit code 2.
 """
 
 import logging
 import os
-import secrets
 import sys
-import time
 import warnings
-from typing import Any
 
-import torch
 import wandb
-import yaml
-from jsonargparse import Namespace
-from lightning_utilities.core.rank_zero import rank_zero_only
-from pytorch_lightning import LightningDataModule, LightningModule, Trainer
-from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
-from attest.choices import choice_arguments, expand
-from attest.errors import AttestError, mendable
-from attest.loggers import log_report, point_loggers
-from attest.memory import set_memory_budget
-from attest.naming import RunSettings, differing_keys, run_path, without_machine_keys
-from attest.readable import readable_parser_error, unmarked
-from attest.report import summarise_run, write_report
-from attest.run_folder import RunFolder, read_json, write_json, write_text
-from attest.versions import environment, peak_memory
-from callbacks import Evidence
-from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
-from callbacks.curves import Curves
+from attest.choices import expand
+from attest.errors import AttestError
+from attest.evidence_command import evidence
+from attest.readable import unmarked
+from attest.run_command import AttestCLI
 from datamodules.check import main as check_corpora
 
-LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
-"""What the model learns from the data."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
-
-
-class Parser(LightningArgumentParser):
-    """Says in one sentence what was wrong with a configuration."""
-
-    def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
-        raise AttestError(readable_parser_error(message, self))
-
-
-class AttestCLI(LightningCLI):
-    """LightningCLI with run folders: named by the configuration, resumable, never done twice."""
-
-    def __init__(self, arguments: list[str]) -> None:
-        super().__init__(
-            LightningModule,
-            LightningDataModule,
-            subclass_mode_model=True,
-            subclass_mode_data=True,
-            save_config_callback=None,
-            trainer_defaults={"inference_mode": False, "use_distributed_sampler": False},
-            seed_everything_default=0,
-            parser_class=Parser,
-            parser_kwargs={"prog": "attest", "description": __doc__},
-            auto_configure_optimizers=False,
-            load_from_checkpoint_support=False,
-            args=arguments,
-        )
-
-    @staticmethod
-    def subcommands() -> dict[str, set[str]]:
-        commands = LightningCLI.subcommands()
-        return {name: commands[name] for name in ("fit", "validate", "test")}
-
-    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        parser.add_class_arguments(RunSettings, "run")
-        parser.add_argument("--analyses", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
-        parser.link_arguments("seed_everything", "data.init_args.seed")
-        for name in LINKS:
-            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
-
-    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
-        self.config = parser.parse_args(args)
-
-    def _parse_ckpt_path(self) -> None:
-        """Hyper-parameters come from the configuration alone; a checkpoint that does not fit it is an error."""
-
-    def before_instantiate_classes(self) -> None:
-        self.settings = self.resolved(self.config)
-        self.run = self.config[self.subcommand].run
-        torch.set_num_threads(self.run.threads)
-        set_memory_budget(self.run.memory_gib)
-        self.folder = RunFolder(run_path(self.settings, self._reference()))
-        self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
-        if not self.run.force:
-            self._require_same_configuration()
-        self.nothing_to_do = self.subcommand == "fit" and not self.run.force and self.folder.complete(self.identities)
-        self.wandb_id = self._wandb_id()
-        if self.subcommand == "fit":
-            name = str(self.folder.path.relative_to(self.run.root))
-            point_loggers(self.config.fit.trainer.logger, self.folder, name, self.wandb_id)
-        else:
-            self.config[self.subcommand].trainer.logger = False
-
-    def _wandb_id(self) -> str:
-        """The id of the run that is taken up, or a new one."""
-        if self.folder.timing.is_file() and not self.run.force:
-            return read_json(self.folder.timing)["wandb_id"]
-        return secrets.token_hex(4)
-
-    def resolved(self, config: Namespace) -> dict[str, Any]:
-        """The configuration as plain values, without what the subcommand alone takes."""
-        settings = yaml.safe_load(self.parser.dump(config, skip_unset=False))[self.subcommand]
-        return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
-
-    def _reference(self) -> dict[str, Any] | None:
-        """What the configs of this run's readable name resolve to by themselves."""
-        names = {name.upper(): getattr(self.run, name) for name in ("data", "model", "scoring", "projection", "recipe")}
-        try:
-            arguments = choice_arguments(names)
-        except AttestError:
-            return None
-        return self.resolved(self.parser.parse_args([str(self.subcommand), *arguments]))
-
-    def _require_same_configuration(self) -> None:
-        """A folder of this name may stem from other versions of our configs."""
-        if not self.folder.config.is_file():
-            return
-        theirs = yaml.safe_load(self.folder.config.read_text(encoding="utf-8"))
-        if different := differing_keys(without_machine_keys(self.settings), without_machine_keys(theirs)):
-            raise AttestError(
-                f"{self.folder.path} holds a run of another configuration (it differs in {', '.join(different[:5])}); "
-                "expected the same one. Add FORCE=1 to begin afresh, or keep both by giving this one another place: "
-                "--run.root=<folder>"
-            )
-
-    @rank_zero_only
-    def _open_folder(self) -> None:
-        if self.run.force:
-            self.folder.remove()
-        write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
-        self.folder.note(environment=environment(), wandb_id=self.wandb_id)
-
-    def instantiate_classes(self) -> None:
-        if self.nothing_to_do:
-            return
-        try:
-            super().instantiate_classes()
-        except ValueError as error:
-            if (sentence := mendable(error)) is None:
-                raise
-            raise sentence from error
-        if self.subcommand == "fit":
-            self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
-
-    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        config = self.config_init[self.subcommand]
-        self.analyses = {identity: evidence for identity, evidence in config.analyses.items() if evidence is not None}
-        self.curves = Curves()
-        ours = [
-            *self.analyses.values(),
-            self.curves,
-            RandomState(),
-            LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
-            BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
-        ]
-        callbacks = [*(config.trainer.callbacks or []), *ours]
-        return super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
-
-    def _run_subcommand(self, subcommand: str) -> None:
-        if self.nothing_to_do:
-            print(f"complete: {self.folder.path} (FORCE=1 starts afresh)")
-            _name_results(self.folder)
-        else:
-            super()._run_subcommand(subcommand)
-
-    def fit(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
-        """Train unless that is done, gather what evidence is missing, sum up, report."""
-        if self.run.force or not self.folder.trained:
-            self._train(model, ckpt_path)
-        self._gather_evidence(model)
-        self._report()
-
-    def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
-        resumed = self.folder.last.is_file() and not self.run.force
-        _say(f"{'Taking up' if resumed else 'Training'} {self.folder.path}")
-        for logger in self.trainer.loggers:
-            logger.log_hyperparams(self.settings)
-        started = time.perf_counter()
-        checkpoint = str(self.folder.last) if resumed else ckpt_path
-        try:
-            self.trainer.fit(model, datamodule=self.datamodule, ckpt_path=checkpoint, weights_only=True)
-        except SystemExit as stop:
-            if self.trainer.interrupted and not isinstance(stop, SIGTERMException):
-                raise KeyboardInterrupt from stop  # what Lightning has turned into an exit
-            raise
-        if self.trainer.is_global_zero:
-            part = "train since the last stop" if resumed else "train"
-            self.folder.note(seconds={part: time.perf_counter() - started})
-            write_json(self.folder.curves, self.curves.epochs)
-
-    def _gather_evidence(self, model: LightningModule) -> None:
-        missing = self.identities if self.run.force else self.folder.missing_evidence(self.identities)
-        if not missing and self.folder.summary.is_file():
-            return
-        for identity, evidence in self.analyses.items():
-            evidence.folder, evidence.enabled_on_test = self.folder, identity in missing
-        _say(f"Evidence on the test split: {', '.join(missing) or 'scores only'}")
-        scores = self._test(model, str(self.folder.best))
-        if self.trainer.is_global_zero:
-            monitored = (self.run.monitor, self.run.mode)
-            write_json(self.folder.summary, summarise_run(self.folder, self.identities, scores, *monitored))
-
-    @rank_zero_only
-    def _report(self) -> None:
-        self.folder.note(peak_memory=peak_memory())
-        write_report(self.folder)
-        log_report(self.trainer.loggers, self.folder)
-        _name_results(self.folder)
-
-    def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
-        """Score the test split under the run's best checkpoint, or another; prints and writes nothing."""
-        _print_scores(self._test(model, ckpt_path or str(self.folder.best)))
-
-    def validate(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
-        """Score the validation split under the run's best checkpoint, or another; prints and writes nothing."""
-        checkpoint = ckpt_path or str(self.folder.best)
-        (scores,) = self.trainer.validate(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
-        _print_scores(scores)
-
-    def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
-        (scores,) = self.trainer.test(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
-        return dict(scores)
-
-
-@rank_zero_only
-def _say(sentence: str) -> None:
-    print(sentence, flush=True)
-
-
-@rank_zero_only
-def _print_scores(scores: Any) -> None:
-    for name, value in sorted(scores.items()):
-        print(f"{name:<40} {value:.4f}")
-
-
-@rank_zero_only
-def _name_results(folder: RunFolder) -> None:
-    print(f"Run folder: {folder.path}\nReport:     {folder.report}", flush=True)
-    if wandb.run is not None and wandb.run.url:
-        print(f"W&B:        {wandb.run.url}", flush=True)
-    elif (folder.path / "wandb").is_dir():
-        print(f"W&B:        wandb sync {folder.path}/wandb/offline-run-*", flush=True)
 
 
 def _quieten() -> None:
@@ -281,8 +50,6 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         command, *rest = arguments or ["--help"]
         if command == "evidence":
-            from attest.evidence_command import evidence  # which builds on this file
-
             evidence(rest)
             return 0
         if command == "data":

@@ -21,10 +21,10 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import LightningModule
 
 from attest.choices import config_file, expand
-from attest.cli import AttestCLI
 from attest.errors import AttestError, unknown_choice
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
+from attest.run_command import AttestCLI
 from attest.run_folder import RunFolder, read_json, write_json
 
 EXPERIMENT = re.compile(r"E\d+|instances")

@@ -10,9 +10,9 @@ from jsonargparse import ArgumentParser, Namespace
 from pytorch_lightning import LightningModule
 
 from attest.choices import choice_arguments, configs_folder
-from attest.cli import AttestCLI
 from attest.errors import AttestError
 from attest.naming import RunSettings
+from attest.run_command import AttestCLI
 
 MODELS = sorted(path.stem for path in (configs_folder() / "model").glob("*.yaml"))
 PARAMETERS = {"entmax": ":1.3", "sparsegen": ":0.5"}
