@@ -9,8 +9,11 @@ class AttestError(Exception):
 
 
 def mendable(error: BaseException | None) -> AttestError | None:
-    """The AttestError that a library has wrapped in errors of its own; None where there is none."""
+    """The mistake that a library has wrapped in errors of its own: an AttestError or a missing package; None for others."""
     while error is not None and not isinstance(error, AttestError):
+        if isinstance(error, ModuleNotFoundError):
+            said = " ".join(str(error).split())
+            return AttestError(f"a package is missing ({said}). It comes with an extra: pip install 'attest[tensorboard]'")
         error = error.__cause__ or error.__context__
     return error
 
