@@ -1,4 +1,4 @@
-"""The one door: ``attest fit|validate|test|evidence|data …``.
+"""The one door: ``attest fit|validate|test|evidence|data|…``; ``COMMANDS`` lists what is not LightningCLI's own.
 
 Everything is configured as LightningCLI configures it, with choices (``DATA=sst MODEL=bilstm``) as shorthand for shipped
 configuration files. A mistake the user can mend gets one sentence and exit code 2.
@@ -8,16 +8,22 @@ import logging
 import os
 import sys
 import warnings
+from importlib import import_module
 
 import wandb
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import expand
 from attest.errors import AttestError
-from attest.evidence_command import evidence
 from attest.readable import unmarked
 from attest.run_command import AttestCLI
-from datamodules.check import main as check_corpora
+
+COMMANDS = {
+    "evidence": "attest.evidence_command:main",
+    "data": "datamodules.check:main",
+}
+"""Commands beside fit, validate and test: a function that takes what follows the command's name and returns the exit code.
+Imported when they are typed, so that none slows the others down."""
 
 STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
@@ -49,11 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     _quieten()
     try:
         command, *rest = arguments or ["--help"]
-        if command == "evidence":
-            evidence(rest)
-            return 0
-        if command == "data":
-            return check_corpora(rest)
+        if command in COMMANDS:
+            module, function = COMMANDS[command].split(":")
+            return int(getattr(import_module(module), function)(rest))
         AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
     except AttestError as error:
         print(f"attest: {unmarked(str(error))}", file=sys.stderr)

@@ -30,8 +30,8 @@ from attest.run_folder import RunFolder, read_json, write_json
 EXPERIMENT = re.compile(r"E\d+|instances")
 
 
-def evidence(arguments: list[str]) -> None:
-    """Run the command.
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
 
     Args:
         arguments: what follows ``attest evidence``.
@@ -45,6 +45,7 @@ def evidence(arguments: list[str]) -> None:
     folder = run if run is not None and typed.out is None and typed.ckpt is None else _apart(typed.out, checkpoint)
     with _configuration_of(run) as configuration:
         EvidenceCLI(expand([*configuration, *options]), folder, checkpoint, wanted)
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
