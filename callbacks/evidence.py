@@ -14,6 +14,7 @@ from torch import Tensor
 from attest.evidence import Observation
 from attest.measures import summarise
 from attest.run_folder import INSTANCES, RunFolder, write_table
+from callbacks.ranks import of_all_ranks
 from datamodules import TextDataModule
 
 Batch = dict[str, Any]
@@ -28,7 +29,7 @@ class Evidence(Callback):
 
     Args:
         every_n_epochs: how often at validation end; 0 for never.
-        validation_instances: about how many validation instances; whole batches, evenly spread over the lengths.
+        validation_instances: about how many validation instances; whole batches, evenly spread over the lengths; 0 for never.
     """
 
     id: ClassVar[str]
@@ -85,7 +86,7 @@ class Evidence(Callback):
             _log_table(trainer, self.id, rows)
 
     def _due(self, trainer: Trainer) -> bool:
-        if trainer.sanity_checking or not self.every_n_epochs:
+        if trainer.sanity_checking or not self.every_n_epochs or not self.validation_instances:
             return False
         return trainer.current_epoch % self.every_n_epochs == 0
 
@@ -114,11 +115,8 @@ class Evidence(Callback):
     def _gather(self) -> pd.DataFrame:
         """All rows of all ranks, sorted by id, on every rank."""
         parts, self._parts, self._seconds = self._parts, [], 0.0
-        if torch.distributed.is_available() and torch.distributed.is_initialized():
-            shards: list[Any] = [None] * torch.distributed.get_world_size()
-            torch.distributed.all_gather_object(shards, parts)
-            parts = [part for shard in shards for part in shard]
-        return pd.concat(parts).sort_values("id", ignore_index=True)
+        gathered = [part for shard in of_all_ranks(parts) for part in shard]
+        return pd.concat(gathered).sort_values("id", ignore_index=True)
 
 
 def data_of(trainer: Trainer) -> TextDataModule:
