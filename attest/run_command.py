@@ -90,7 +90,7 @@ class AttestCLI(LightningCLI):
         self.settings = self.resolved(self.config)
         self.run = self.config[self.subcommand].run
         torch.set_num_threads(self.run.threads)
-        set_memory_budget(self.run.memory_gib)
+        set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
         self.folder = RunFolder(run_path(self.settings, self._reference()))
         self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
         if not self.run.force:

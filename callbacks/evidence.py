@@ -13,9 +13,11 @@ from torch import Tensor
 
 from attest.evidence import Observation
 from attest.measures import summarise
+from attest.memory import longest_over_pairs
 from attest.run_folder import INSTANCES, RunFolder, write_table
 from callbacks.ranks import of_all_ranks
 from datamodules import TextDataModule
+from datamodules.notice import say
 
 Batch = dict[str, Any]
 
@@ -34,6 +36,9 @@ class Evidence(Callback):
 
     id: ClassVar[str]
     """E1 … E15: file name, metric prefix, section of the report."""
+
+    over_pairs: ClassVar[str | None] = None
+    """What of the experiment compares every token with every other and so leaves out very long texts; None for nothing."""
 
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
         self.every_n_epochs = every_n_epochs
@@ -79,11 +84,21 @@ class Evidence(Callback):
             return
         seconds = self._seconds
         rows = self.complete(self._gather(), trainer)
+        self._name_left_out(rows)
         if trainer.is_global_zero:
             if self.folder is not None:
                 write_table(self.folder.evidence(self.id), rows)
                 self.folder.note(seconds={f"evidence/{self.id}": seconds})
             _log_table(trainer, self.id, rows)
+
+    def _name_left_out(self, rows: pd.DataFrame) -> None:
+        longest = longest_over_pairs()
+        count = int((rows["length"] > longest).sum())
+        if self.over_pairs and count:
+            say(
+                f"{self.id}: {self.over_pairs} left out for {count} of {len(rows)} texts, those of more than {longest:,} tokens. "
+                "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say how long is too long."
+            )
 
     def _due(self, trainer: Trainer) -> bool:
         if trainer.sanity_checking or not self.every_n_epochs or not self.validation_instances:
