@@ -80,7 +80,7 @@ def _apart(out: Path | None, checkpoint: Path) -> RunFolder:
 
 @contextmanager
 def _configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
-    """The run's configuration as an argument, with every experiment that ships for its model beside its own; none for a bare checkpoint."""
+    """The run's configuration as an argument, with every experiment that ships for its model; none for a bare checkpoint."""
     if run is None:
         yield []
         return

@@ -22,8 +22,8 @@ class Evidence(Callback):
     """One experiment, run at validation end on a fixed part of the split and once on the whole test split.
 
     A subclass sets ``id`` and defines ``measure``. Its table has one row per instance: ``id`` (row in the
-    source), ``label``, ``predicted`` (neither for taggers), ``length`` (real tokens, or sentences where attention is over them),
-    and the columns that ``measure`` returns.
+    source), ``label``, ``predicted`` (neither for taggers), ``length`` (real tokens, or sentences where attention is over
+    them), and the columns that ``measure`` returns.
 
     Args:
         every_n_epochs: how often at validation end; 0 for never.

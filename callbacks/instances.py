@@ -16,7 +16,8 @@ class Instances(Explaining):
     """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, ``rationale``.
 
     Classes stand in class order. Tokens (or sentences, where attention is over them) stand as they were before unseen words
-    became one symbol; ``rationale`` is there where the corpus knows it. ``attention`` is rollout where that is read in its place. Runs on the test split only.
+    became one symbol; ``rationale`` is there where the corpus knows it; ``attention`` is rollout where that is read instead.
+    Runs on the test split only.
 
     Args:
         explanation: as in ``Explaining``.

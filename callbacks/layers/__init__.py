@@ -1,6 +1,6 @@
 """Evidence inside the layers of Transformers: one small class an experiment, over ``attest.evidence.layers``.
 
-``base.py`` says what they observe: the attention of every layer, which all share, where pooled attention is observed elsewhere.
+``base.py`` says what they observe, one for all: the attention of every layer.
 """
 
 from callbacks.layers.activation_swap import LayerActivationSwap

@@ -1,8 +1,8 @@
 """Evidence inside the layers of a Transformer, where every token attends to every other in several heads.
 
-In: an observed forward pass with the attention of every layer. Out: columns with one row per instance, of all layers together
-and, with ``_layer<l>``, of each alone. Tampering is done by ``attest.interventions``, the pass run again from the tokens on, so
-that later layers feel it. Start at ``observation.py``.
+In: an observed forward pass with the attention of every layer. Out: columns with one row per instance, of all layers
+together and, with ``_layer<l>``, of each alone. Tampering is done by ``attest.interventions``, the pass run again from the
+tokens on, so that later layers feel it. Start at ``observation.py``.
 """
 
 from attest.evidence.layers.activation_swap import layer_activation_swap
