@@ -11,7 +11,6 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.loggers import WandbLogger
 from torch import Tensor
 
-from attest.evidence import Observation
 from attest.measures import summarise
 from attest.memory import longest_over_pairs
 from attest.run_folder import INSTANCES, RunFolder, write_table
@@ -26,8 +25,8 @@ class Evidence(Callback):
     """One experiment, run at validation end on a fixed part of the split and once on the whole test split.
 
     A subclass sets ``id`` and defines ``measure``. Its table has one row per instance: ``id`` (row in the
-    source), ``label``, ``predicted``, ``length`` (real tokens, or sentences where attention is over them), and the columns
-    that ``measure`` returns.
+    source), ``label``, ``predicted`` (neither for taggers), ``length`` (real tokens, or sentences where attention is over
+    them), and the columns that ``measure`` returns.
 
     Args:
         every_n_epochs: how often at validation end; 0 for never.
@@ -50,7 +49,11 @@ class Evidence(Callback):
         self._parts: list[pd.DataFrame] = []
         self._seconds = 0.0
 
-    def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> dict[str, Tensor]:
+    def observe(self, pl_module: LightningModule, batch: Batch) -> Any:
+        """What is measured: pooled attention, unless a subclass observes something else that knows mask and predicted."""
+        return cast(Any, pl_module).observe(batch)
+
+    def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> dict[str, Tensor]:
         """Columns of evidence: ``(B,)`` one number an instance, ``(B, T)`` one a token."""
         raise NotImplementedError(f"{type(self).__name__} must say what it measures: define measure.")
 
@@ -115,16 +118,10 @@ class Evidence(Callback):
         if not len(batch["id"]):  # this rank has no texts
             return
         started = time.perf_counter()
-        observation: Observation = cast(Any, pl_module).observe(batch)
+        observation = self.observe(pl_module, batch)
         with torch.inference_mode(False):
             columns = self.measure(observation, batch, trainer)
-        identity = {
-            "id": batch["id"],
-            "label": batch["label"],
-            "predicted": observation.predicted,
-            "length": observation.mask.sum(dim=-1),
-        }
-        self._parts.append(_rows(identity | columns, observation.mask))
+        self._parts.append(_rows(_identity(observation, batch) | columns, observation.mask))
         self._seconds += time.perf_counter() - started
 
     def _gather(self) -> pd.DataFrame:
@@ -137,6 +134,14 @@ class Evidence(Callback):
 def data_of(trainer: Trainer) -> TextDataModule:
     """The DataModule of a running trainer, an attribute that Lightning sets but does not declare."""
     return cast(Any, trainer).datamodule
+
+
+def _identity(observation: Any, batch: Batch) -> dict[str, Tensor]:
+    """Which text, how long; its label and prediction, unless every token has its own."""
+    length = observation.mask.sum(dim=-1)
+    if "label" not in batch:
+        return {"id": batch["id"], "length": length}
+    return {"id": batch["id"], "label": batch["label"], "predicted": observation.predicted, "length": length}
 
 
 def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:

@@ -6,10 +6,10 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence import Observation, feature_importance
-from callbacks.evidence import Evidence
+from callbacks.explaining import Explaining
 
 
-class FeatureImportance(Evidence):
+class FeatureImportance(Explaining):
     """E1: rank correlation of attention with importance; columns as in ``attest.evidence.feature_importance``.
 
     Leave-one-out, which reads a text once a token, waits for the test split; at validation end gradients speak alone.

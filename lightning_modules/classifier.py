@@ -78,9 +78,13 @@ class Classifier(LightningModule):
         if not self._pools_by_attention:
             raise AttestError(
                 f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens "
-                "of a text to put on trial; expected a network that pools by attention. Type ANALYSES=none or "
+                "of a text to put on trial; expected a network that pools by attention. Type ANALYSES=layers or "
                 "MODEL=transformer-me."
             )
+        return self.observe_steps(batch)
+
+    def observe_steps(self, batch: Batch) -> Observation:
+        """The same of any network, for experiments that put another explanation on trial than the weights that pool."""
         if "observation" not in batch:
             batch["observation"] = observe(cast(Network, self.network), batch["id"], batch["token_ids"], attended(batch))
         return batch["observation"]

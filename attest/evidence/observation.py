@@ -68,6 +68,8 @@ class Observation:
     """float ``(B, T)``, in the graph: the attention on trial."""
     logits: Tensor
     """float ``(B, C)``, in the graph."""
+    read_instead: Tensor | None = None
+    """What ``explained_by`` has put in the attention's place."""
     remembered: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
     """What ``once`` has measured already."""
 
@@ -75,6 +77,15 @@ class Observation:
     def attention(self) -> Tensor:
         """``weights`` without the graph, ``(B, T)``."""
         return self.weights.detach()
+
+    @property
+    def explanation(self) -> Tensor:
+        """What is read as importance of the tokens, ``(B, T)``: the attention, or what ``explained_by`` put in its place."""
+        return self.attention if self.read_instead is None else self.read_instead
+
+    def explained_by(self, explanation: Tensor) -> "Observation":
+        """The same pass with another explanation on trial, ``(B, T)``, at least 0: attention rollout, for example."""
+        return replace(self, read_instead=explanation)
 
     @cached_property
     def probabilities(self) -> Tensor:
