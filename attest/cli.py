@@ -21,6 +21,7 @@ from attest.run_command import AttestCLI
 COMMANDS = {
     "evidence": "attest.evidence_command:main",
     "data": "datamodules.check:main",
+    "reproduce": "attest.reproduce_command:main",
 }
 """Commands beside fit, validate and test: a function that takes what follows the command's name and returns the exit code.
 Imported when they are typed, so that none slows the others down."""

@@ -86,12 +86,16 @@ class AttestCLI(LightningCLI):
     def _parse_ckpt_path(self) -> None:
         """Hyper-parameters come from the configuration alone; a checkpoint that does not fit it is an error."""
 
-    def before_instantiate_classes(self) -> None:
+    def locate(self) -> None:
+        """From the configuration to the run's folder."""
         self.settings = self.resolved(self.config)
         self.run = self.config[self.subcommand].run
+        self.folder = RunFolder(run_path(self.settings, self._reference()))
+
+    def before_instantiate_classes(self) -> None:
+        self.locate()
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
-        self.folder = RunFolder(run_path(self.settings, self._reference()))
         self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
         if not self.run.force:
             self._require_same_configuration()
