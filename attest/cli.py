@@ -21,6 +21,7 @@ from attest.run_command import AttestCLI
 COMMANDS = {
     "evidence": "attest.evidence_command:main",
     "data": "datamodules.check:main",
+    "doctor": "attest.doctor:main",
     "reproduce": "attest.reproduce_command:main",
 }
 """Commands beside fit, validate and test: a function that takes what follows the command's name and returns the exit code.
