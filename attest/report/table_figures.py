@@ -1,7 +1,6 @@
 """Figures of reproduced tables: functions of the tables' numbers, or of the evidence of one run beside another."""
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -28,7 +27,9 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
     for comparable, colour, label in ((True, THEIRS, "published"), (False, OTHER_SETTING, "published, another setting")):
         chosen = (numbers["comparable"] == comparable).to_numpy()
         axes.plot(published[chosen], places[chosen], "D", mfc="none", mec=colour, label=label if chosen.any() else None)
-    axes.set_yticks(places, [f"{data}, {row}: {column}" for data, row, column in numbers[["data", "row", "column"]].to_numpy()])
+    axes.set_yticks(
+        places, [f"{data}, {row}: {column}" for data, row, column in numbers[["data", "row", "column"]].to_numpy()]
+    )
     axes.tick_params(axis="y", labelsize=7)
     axes.invert_yaxis()
     axes.set_title(title, fontsize=10)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from attest.experiments import Experiment
-from attest.reproduce.comparison import CLAIM_RULE, NOT_RUN, NUMBER_RULE, REPLICATED, SAME_DIRECTION, NOT_REPLICATED
+from attest.reproduce.comparison import CLAIM_RULE, NOT_REPLICATED, NOT_RUN, NUMBER_RULE, REPLICATED, SAME_DIRECTION
 
 MARK = "†"
 EMPTY = "–"
@@ -47,7 +47,9 @@ def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 
 def _counted(name: str, rows: pd.DataFrame) -> str:
-    counts = [(verdict, int((rows["verdict"] == verdict).sum())) for verdict in (REPLICATED, SAME_DIRECTION, NOT_REPLICATED, NOT_RUN)]
+    counts = [
+        (verdict, int((rows["verdict"] == verdict).sum())) for verdict in (REPLICATED, SAME_DIRECTION, NOT_REPLICATED, NOT_RUN)
+    ]
     return f"{name}: {', '.join(f'{count} {verdict}' for verdict, count in counts if count)}."
 
 

@@ -75,7 +75,9 @@ def make_plan(
             plan.tables[experiment.name] = runs
     if not plan.tables:
         known = sorted({data for experiment in experiments for row in experiment.rows.values() for data in row.data})
-        raise AttestError(f"no row of {_names(experiments)} is on {', '.join(corpora)}; expected DATA= one of: {', '.join(known)}.")
+        raise AttestError(
+            f"no row of {_names(experiments)} is on {', '.join(corpora)}; expected DATA= one of: {', '.join(known)}."
+        )
     return plan
 
 

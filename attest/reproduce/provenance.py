@@ -20,7 +20,9 @@ def provenance(folders: Folders, command: str) -> dict[str, Any]:
     runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
     seconds = [run_seconds(folder) for folder in runs]
     known = [each for each in seconds if each is not None]
-    environments = [read_json(RunFolder(folder).timing).get("environment", {}) for folder in runs if RunFolder(folder).timing.is_file()]
+    environments = [
+        read_json(RunFolder(folder).timing).get("environment", {}) for folder in runs if RunFolder(folder).timing.is_file()
+    ]
     names = sorted({name for environment in environments for name in environment})
     versions = {name: sorted({environment[name] for environment in environments if name in environment}) for name in names}
     return {

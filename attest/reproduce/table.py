@@ -63,7 +63,8 @@ def along_sweep(folders: Folders, row: str, data: str, column: Column) -> dict[i
     seeds = set.intersection(*(set(values) for values in by_value.values()))
     correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[column.along]
     return {
-        seed: float(correlate(list(by_value), [values[seed] for values in by_value.values()]).statistic) for seed in sorted(seeds)
+        seed: float(correlate(list(by_value), [values[seed] for values in by_value.values()]).statistic)
+        for seed in sorted(seeds)
     }
 
 
@@ -85,7 +86,14 @@ def _lines(
             "verdict": judge_number(ours, quoted, column),
         }
     if not sources:
-        yield line | {"published": "", "source": "", "comparable": None, "difference": np.nan, "in_spreads": np.nan, "verdict": ""}
+        yield line | {
+            "published": "",
+            "source": "",
+            "comparable": None,
+            "difference": np.nan,
+            "in_spreads": np.nan,
+            "verdict": "",
+        }
 
 
 def table_claims(experiment: Experiment, folders: Folders) -> pd.DataFrame:
@@ -140,7 +148,10 @@ def _paired_tests(runs: list[Mapping[int, Path]], columns: list[Column], seeds: 
 def published_difference(experiment: Experiment, claim: Claim, data: str) -> float:
     """Of the two sides' published numbers, by the first source that has both; NaN where none has."""
     for source in experiment.sources:
-        numbers = [experiment.rows[row].published.get(source, {}).get(data, {}).get(column) for row, column in (claim.left, claim.right)]
+        numbers = [
+            experiment.rows[row].published.get(source, {}).get(data, {}).get(column)
+            for row, column in (claim.left, claim.right)
+        ]
         if numbers[0] is not None and numbers[1] is not None:
             return numbers[0].value - numbers[1].value
     return np.nan

@@ -1,6 +1,6 @@
 """From run folders to ``results/<table>/``: the table as Markdown, CSV and JSON, and its figures.
 
-    python -m attest.reproduce.write results/workflow.json jw-2
+python -m attest.reproduce.write results/workflow.json jw-2
 """
 
 import sys
@@ -44,7 +44,9 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
 def finished(places: list[list[Any]]) -> Folders:
     """The folders of finished runs by place and seed."""
     return {
-        (row, data, at): {int(seed): Path(folder) for seed, folder in by_seed.items() if RunFolder(Path(folder)).summary.is_file()}
+        (row, data, at): {
+            int(seed): Path(folder) for seed, folder in by_seed.items() if RunFolder(Path(folder)).summary.is_file()
+        }
         for row, data, at, by_seed in places
     }
 
