@@ -28,8 +28,9 @@ SHARE = 8
 def leave_one_out_inputs(observation: Observation) -> Tensor:
     """TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
 
-    NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a row get the very same number, since the text is the same
-    whichever of them goes: rounding is not left to break the tie, for rank correlations would see an order in it.
+    NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a row
+    get the very same number, since the text is the same whichever of them goes: rounding is not left to break the tie, for
+    rank correlations would see an order in it.
     """
     return _tied_in_runs(_movements(observation, predictions_without_each(observation)), observation.tokens)
 
