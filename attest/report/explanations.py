@@ -37,6 +37,11 @@ class Explanation:
         largest = weights.max(initial=0.0)
         return weights / largest if largest > 0 else weights
 
+    @property
+    def is_undefined(self) -> bool:
+        """Whether it says nothing of this text, as leave-one-out of a text of one token."""
+        return bool(np.isnan(self.weights).any())
+
     def top(self, tokens: Sequence[str]) -> list[tuple[str, float]]:
         """The heaviest tokens with their weights, those without any left out."""
         order = np.argsort(-self.weights, kind="stable")[:TOP]
@@ -47,13 +52,18 @@ PER_TOKEN = {
     "instances/attention": ("Attention", "attention"),
     "E1/gradient_inputs": ("Gradient × input", "importance"),
     "E1/leave_one_out_inputs": ("Leave-one-out", "importance"),
+    "E1/gradient_norm_inputs": ("Gradient norm", "importance"),
+    "E1/gradient_norm_hidden": ("Gradient norm, hidden states", "importance"),
+    "E1/leave_one_out_hidden": ("Leave-one-out, hidden states", "importance"),
     "E3/adversary": ("Another attention, same prediction", "adversary"),
     "E8/attention_softmax": ("Swapped to softmax", "attention"),
     "E8/attention_sparsemax": ("Swapped to sparsemax", "attention"),
     "E8/attention_entmax15": ("Swapped to 1.5-entmax", "attention"),
 }
 """Columns with one weight a token, by experiment and name: how they are called and what they are; in the report's order."""
-BESIDE = re.compile(r"E3/(jsd_exact|tvd_exact)|E8/(jsd|tvd|correct)(_\w+)?")
+IN_DETAIL = ("E1/gradient_norm_inputs", "E1/gradient_norm_hidden", "E1/leave_one_out_hidden")
+"""Left out where many texts are shown."""
+BESIDE = re.compile(r"E1/tau_\w+|E3/(jsd_exact|tvd_exact)|E8/(jsd|tvd|correct)(_\w+)?")
 """Columns with one number a text that the notes quote."""
 
 
@@ -74,15 +84,21 @@ def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return rows
 
 
-def explanations(row: Mapping[str, Any]) -> list[Explanation]:
-    """All that is known of one text, a row of ``joined``; swaps to the projection that was trained are left out."""
-    return list(_explanations(row))
+def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:
+    """What is known of one text; swaps to the projection that was trained are left out.
+
+    Args:
+        row: one of ``joined``; without ``label`` where that is not known.
+        in_detail: with those of ``IN_DETAIL``.
+    """
+    return list(_explanations(row, in_detail))
 
 
-def _explanations(row: Mapping[str, Any]) -> Iterator[Explanation]:
+def _explanations(row: Mapping[str, Any], in_detail: bool) -> Iterator[Explanation]:
     for key, (name, kind) in PER_TOKEN.items():
         weights = row.get(key)
-        if not isinstance(weights, np.ndarray | list) or _is_trained(row, key):
+        left_out = key in IN_DETAIL and not in_detail
+        if left_out or not isinstance(weights, np.ndarray | list) or _is_trained(row, key):
             continue
         yield Explanation(key, name, kind, np.asarray(weights, dtype=float), _note(row, key))
 
@@ -93,6 +109,8 @@ def _is_trained(row: Mapping[str, Any], key: str) -> bool:
 
 
 def _note(row: Mapping[str, Any], key: str) -> str:
+    if key.startswith("E1/"):
+        return f"τ-b with attention {number(row.get(f'E1/tau_{key[3:]}'))}"
     if key == "E3/adversary":
         return f"JSD {number(row['E3/jsd_exact'])} to attention, moves the prediction by {number(row['E3/tvd_exact'])}"
     projection = key.removeprefix("E8/attention_")
@@ -100,4 +118,6 @@ def _note(row: Mapping[str, Any], key: str) -> str:
         return ""
     before, after = bool(row["E8/correct"]), bool(row[f"E8/correct_{projection}"])
     moved = f"JSD {number(row[f'E8/jsd_{projection}'])}, moves the prediction by {number(row[f'E8/tvd_{projection}'])}"
-    return moved if before == after else f"{moved}; now decided {'rightly' if after else 'wrongly'}"
+    if before == after:
+        return moved
+    return f"{moved}; now decided {'rightly' if after else 'wrongly'}" if "label" in row else f"{moved}; the decision changes"

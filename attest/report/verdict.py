@@ -20,6 +20,14 @@ class Claim(NamedTuple):
     """How it is easily misread."""
 
 
+def scale_of(key: str) -> tuple[float, float]:
+    """The least and the greatest value that a measure can take."""
+    measure = key.split("/")[-1]
+    if measure.startswith(("tau", "ratio")):
+        return -1.0, 1.0
+    return (0.0, math.log(2)) if measure.startswith("jsd") else (0.0, 1.0)
+
+
 @dataclass(frozen=True)
 class Line:
     """One row of the verdict."""
@@ -44,10 +52,7 @@ class Line:
     @property
     def scale(self) -> tuple[float, float]:
         """The least and the greatest value that the measure can take."""
-        measure = self.key.split("/")[-1]
-        if measure.startswith(("tau", "ratio")):
-            return -1.0, 1.0
-        return (0.0, math.log(2)) if measure.startswith("jsd") else (0.0, 1.0)
+        return scale_of(self.key)
 
     def place(self, value: float | None) -> float | None:
         """Where a value lies on the scale, in percent; None outside it."""
