@@ -6,6 +6,7 @@ tokens on, so that later layers feel it. Start at ``observation.py``.
 """
 
 from attest.evidence.layers.activation_swap import layer_activation_swap
+from attest.evidence.layers.identifiability import layer_identifiability
 from attest.evidence.layers.key_shuffle import key_shuffle
 from attest.evidence.layers.keys import clean_keys, replacing_keys
 from attest.evidence.layers.observation import LayerObservation, observe_layers
@@ -18,6 +19,7 @@ __all__ = [
     "clean_keys",
     "key_shuffle",
     "layer_activation_swap",
+    "layer_identifiability",
     "layer_permutation",
     "observe_layers",
     "replacing_keys",
