@@ -93,10 +93,7 @@ class Evidence(Callback):
         return trainer.current_epoch % self.every_n_epochs == 0
 
     def _in_validation_part(self, trainer: Trainer, batch_idx: int) -> bool:
-        data = data_of(trainer)
-        wanted = min(data.validation_batches, math.ceil(self.validation_instances / data.batch_size))
-        chosen = np.linspace(0, data.validation_batches - 1, wanted).round().astype(int)
-        return batch_idx * trainer.world_size + trainer.global_rank in chosen
+        return in_part(trainer, batch_idx, data_of(trainer).validation_batches, self.validation_instances)
 
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
         if not len(batch["id"]):  # this rank has no texts
@@ -116,6 +113,19 @@ class Evidence(Callback):
             torch.distributed.all_gather_object(shards, parts)
             parts = [part for shard in shards for part in shard]
         return pd.concat(parts).sort_values("id", ignore_index=True)
+
+
+def in_part(trainer: Trainer, batch_idx: int, batches: int, instances: int) -> bool:
+    """Whether a batch is in the part of a split that stands for it: whole batches, evenly spread over the lengths.
+
+    Args:
+        trainer, batch_idx: which batch, of those of this rank.
+        batches: of the split, over all ranks.
+        instances: about how many the part shall have.
+    """
+    wanted = min(batches, math.ceil(instances / data_of(trainer).batch_size))
+    chosen = np.linspace(0, batches - 1, wanted).round().astype(int)
+    return batch_idx * trainer.world_size + trainer.global_rank in chosen
 
 
 def data_of(trainer: Trainer) -> TextDataModule:

@@ -1,5 +1,7 @@
 """E13: does the outcome determine the attention? (Brunner et al. 2020; Drozdyuk et al., section 2.7.)"""
 
+from typing import Any, cast
+
 import torch
 from torch import Tensor
 
@@ -42,7 +44,7 @@ def _matrices(observation: Observation) -> dict[str, Tensor]:
     hidden = observation.hidden.detach()
     if observation.class_logits is None:
         return {"context": hidden}
-    decide = observation.network.token_logits
+    decide = cast(Any, observation.network).token_logits
     return {"context": hidden, "prediction": (decide(hidden) - decide(torch.zeros_like(hidden))).detach()}
 
 

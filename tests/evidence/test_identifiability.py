@@ -28,9 +28,7 @@ def test_each_kind_equals_the_pseudo_inverse(monkeypatch):
                 rank, effective = by_hand(attention, each)
                 assert columns[f"rank_{kind}{strict}"][row] == rank
                 assert columns[f"trivial_{kind}{strict}"][row] == (rank == length)
-                np.testing.assert_allclose(
-                    columns[f"l1_{kind}{strict}"][row], np.abs(attention - effective).sum(), atol=1e-9
-                )
+                np.testing.assert_allclose(columns[f"l1_{kind}{strict}"][row], np.abs(attention - effective).sum(), atol=1e-9)
     assert columns["trivial_context"].tolist() == [1, 1, 1, 0], "16 hidden units cannot tell 20 tokens apart"
     assert columns["rank_prediction"].tolist() == [3, 1, 3, 3]
     assert columns["rank_prediction_strict"].tolist() == [4, 1, 3, 4]

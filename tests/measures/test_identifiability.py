@@ -19,7 +19,9 @@ def of_rank(rank: int, rows: int, columns: int, dtype=torch.float64) -> torch.Te
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize(("rank", "rows", "columns"), [(1, 7, 5), (3, 7, 5), (5, 7, 5), (7, 7, 40), (4, 40, 16), (16, 200, 16)])
+@pytest.mark.parametrize(
+    ("rank", "rows", "columns"), [(1, 7, 5), (3, 7, 5), (5, 7, 5), (7, 7, 40), (4, 40, 16), (16, 200, 16)]
+)
 def test_the_rank_is_that_of_construction(rank, rows, columns, dtype):
     matrix = of_rank(rank, rows, columns, dtype)
     assert column_space(matrix, torch.ones(rows, dtype=torch.bool)).rank == rank

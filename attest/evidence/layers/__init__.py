@@ -6,6 +6,7 @@ tokens on, so that later layers feel it. Start at ``observation.py``.
 """
 
 from attest.evidence.layers.activation_swap import layer_activation_swap
+from attest.evidence.layers.adversarial_search import layer_adversarial_attention
 from attest.evidence.layers.identifiability import layer_identifiability
 from attest.evidence.layers.key_shuffle import key_shuffle
 from attest.evidence.layers.keys import clean_keys, replacing_keys
@@ -19,6 +20,7 @@ __all__ = [
     "clean_keys",
     "key_shuffle",
     "layer_activation_swap",
+    "layer_adversarial_attention",
     "layer_identifiability",
     "layer_permutation",
     "observe_layers",

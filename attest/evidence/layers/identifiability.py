@@ -36,7 +36,7 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
     names = [f"{measure}{strict}" for strict in ("", "_strict") for measure in MEASURES]
     values = _head_outputs(observation)
     measured = {layer: _of_layer(observation, layer, values[layer]) for layer in values}
-    columns = {}
+    columns: dict[str, Tensor] = {}
     for suffix, layers in observation.scopes.items():
         together = torch.stack([measured[layer] for layer in layers]).nanmean(dim=0)
         columns |= {f"{name}{suffix}": column for name, column in zip(names, together.unbind(dim=-1), strict=True)}

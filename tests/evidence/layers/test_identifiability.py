@@ -22,10 +22,9 @@ def head_matrices(observation, layer, row):
     size = attention.value.out_features // attention.heads
     heads = [slice(n * size, (n + 1) * size) for n in range(attention.heads)]
     with torch.no_grad():
-        return [
-            ((entered[0] @ attention.value.weight[head].T + attention.value.bias[head]) @ attention.output.weight[:, head].T).numpy()
-            for head in heads
-        ], text.attention[layer][0].numpy()
+        values = [entered[0] @ attention.value.weight[head].T + attention.value.bias[head] for head in heads]
+        outputs = [value @ attention.output.weight[:, head].T for value, head in zip(values, heads, strict=True)]
+    return [output.numpy() for output in outputs], text.attention[layer][0].numpy()
 
 
 @pytest.mark.parametrize("strict", ["", "_strict"])
