@@ -12,8 +12,11 @@ from pytorch_lightning.loggers import WandbLogger
 from torch import Tensor
 
 from attest.measures import summarise
+from attest.memory import longest_over_pairs
 from attest.run_folder import INSTANCES, RunFolder, write_table
+from callbacks.ranks import of_all_ranks
 from datamodules import TextDataModule
+from datamodules.notice import say
 
 Batch = dict[str, Any]
 
@@ -27,11 +30,14 @@ class Evidence(Callback):
 
     Args:
         every_n_epochs: how often at validation end; 0 for never.
-        validation_instances: about how many validation instances; whole batches, evenly spread over the lengths.
+        validation_instances: about how many validation instances; whole batches, evenly spread over the lengths; 0 for never.
     """
 
     id: ClassVar[str]
     """E1 … E15: file name, metric prefix, section of the report."""
+
+    over_pairs: ClassVar[str | None] = None
+    """What of the experiment compares every token with every other and so leaves out very long texts; None for nothing."""
 
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
         self.every_n_epochs = every_n_epochs
@@ -81,14 +87,24 @@ class Evidence(Callback):
             return
         seconds = self._seconds
         rows = self.complete(self._gather(), trainer)
+        self._name_left_out(rows)
         if trainer.is_global_zero:
             if self.folder is not None:
                 write_table(self.folder.evidence(self.id), rows)
                 self.folder.note(seconds={f"evidence/{self.id}": seconds})
             _log_table(trainer, self.id, rows)
 
+    def _name_left_out(self, rows: pd.DataFrame) -> None:
+        longest = longest_over_pairs()
+        count = int((rows["length"] > longest).sum())
+        if self.over_pairs and count:
+            say(
+                f"{self.id}: {self.over_pairs} left out for {count} of {len(rows)} texts, those of more than {longest:,} tokens. "
+                "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say how long is too long."
+            )
+
     def _due(self, trainer: Trainer) -> bool:
-        if trainer.sanity_checking or not self.every_n_epochs:
+        if trainer.sanity_checking or not self.every_n_epochs or not self.validation_instances:
             return False
         return trainer.current_epoch % self.every_n_epochs == 0
 
@@ -108,11 +124,8 @@ class Evidence(Callback):
     def _gather(self) -> pd.DataFrame:
         """All rows of all ranks, sorted by id, on every rank."""
         parts, self._parts, self._seconds = self._parts, [], 0.0
-        if torch.distributed.is_available() and torch.distributed.is_initialized():
-            shards: list[Any] = [None] * torch.distributed.get_world_size()
-            torch.distributed.all_gather_object(shards, parts)
-            parts = [part for shard in shards for part in shard]
-        return pd.concat(parts).sort_values("id", ignore_index=True)
+        gathered = [part for shard in of_all_ranks(parts) for part in shard]
+        return pd.concat(gathered).sort_values("id", ignore_index=True)
 
 
 def in_part(trainer: Trainer, batch_idx: int, batches: int, instances: int) -> bool:

@@ -16,6 +16,7 @@ class FeatureImportance(Explaining):
     """
 
     id = "E1"
+    over_pairs = "leave-one-out"
 
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
         return feature_importance(observation, leave_one_out=bool(trainer.testing))

@@ -11,11 +11,13 @@ from typing import Any, Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from attest.measures import class_logits, probabilities
-from attest.memory import by_rows
+from attest.memory import by_rows, longest_over_pairs
 
 Result = TypeVar("Result")
+Columns = TypeVar("Columns", Tensor, dict[str, Tensor])
 
 
 class Network(Protocol):
@@ -100,6 +102,13 @@ class Observation:
         """Predicted classes, int64 ``(B,)``; a tie goes to the lower class."""
         return self.probabilities.argmax(dim=-1)
 
+    def part(self, rows: Tensor) -> "Observation":
+        """Some of the texts, bool or int64 ``rows``, padded to the longest of them; cut off from the graph."""
+        size = int(self.lengths[rows].max())
+        tokenwise = (self.tokens, self.mask, self.embedded, self.hidden, self.scores, self.weights)
+        parts = (values.detach()[rows, :size] for values in tokenwise)
+        return Observation(self.network, self.ids[rows], *parts, self.logits.detach()[rows])
+
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:
         """Class probabilities had the attention been another one, hidden states unchanged.
@@ -160,6 +169,55 @@ def once(measurement: Callable[[Observation], Result]) -> Callable[[Observation]
         return observation.remembered[measurement]
 
     return remembering
+
+
+def over_pairs(measurement: Callable[..., Columns]) -> Callable[..., Columns]:
+    """Spare texts too long for a measurement that compares every token with every other; they get NaN.
+
+    Args:
+        measurement: takes an observation, and what else there may be; returns ``(B,)`` or ``(B, T)``, 0 at padding, or a
+            dictionary of such. It needs no gradient.
+    """
+
+    @wraps(measurement)
+    def sparing(observation: Observation, *arguments: Any) -> Columns:
+        short = observation.lengths <= longest_over_pairs()
+        if short.all():
+            return measurement(observation, *arguments)
+        # a single token stands in for all where every text is too long, so that there are the same columns
+        measured = measurement(observation.part(short) if short.any() else _first_tokens(observation), *arguments)
+        if isinstance(measured, Tensor):
+            return _spread(measured, short, observation.mask)
+        return {name: _spread(column, short, observation.mask) for name, column in measured.items()}
+
+    return sparing
+
+
+def _first_tokens(observation: Observation) -> Observation:
+    first = torch.zeros_like(observation.mask)
+    first[:, 0] = True
+    return replace(observation, mask=first).part(torch.tensor([0], device=first.device))
+
+
+def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
+    """What was measured of the short texts, among NaN for the others."""
+    everyone = column.new_full(mask.shape[: column.ndim], torch.nan)
+    if column.ndim > 1:
+        everyone = everyone.masked_fill(~mask, 0)
+    rows = short.nonzero().flatten()
+    everyone[(rows, *map(slice, column.shape[1:]))] = column[: len(rows)]
+    return everyone
+
+
+def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, observation: Observation) -> Tensor:
+    """Measure a few texts at a time, within the memory budget; the measurement needs no gradient."""
+    everyone = torch.arange(len(observation.ids), device=observation.ids.device)
+
+    def of_rows(rows: Tensor) -> Tensor:
+        measured = measurement(observation.part(rows))
+        return functional.pad(measured, (0, observation.mask.shape[-1] - measured.shape[-1]))
+
+    return by_rows(of_rows, bytes_per_text, everyone)
 
 
 def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Observation:
