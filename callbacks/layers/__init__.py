@@ -7,10 +7,12 @@ from callbacks.layers.activation_swap import LayerActivationSwap
 from callbacks.layers.adversarial_attention import LayerAdversarialAttention
 from callbacks.layers.base import LayerEvidence, observed_layers
 from callbacks.layers.identifiability import LayerIdentifiability
+from callbacks.layers.key_attack import KeyAttack
 from callbacks.layers.key_shuffle import KeyShuffle
 from callbacks.layers.permutation import LayerPermutation
 
 __all__ = [
+    "KeyAttack",
     "KeyShuffle",
     "LayerActivationSwap",
     "LayerAdversarialAttention",
