@@ -109,7 +109,10 @@ class Evidence(Callback):
         return trainer.current_epoch % self.every_n_epochs == 0
 
     def _in_validation_part(self, trainer: Trainer, batch_idx: int) -> bool:
-        return in_part(trainer, batch_idx, data_of(trainer).validation_batches, self.validation_instances)
+        data = data_of(trainer)
+        wanted = min(data.validation_batches, math.ceil(self.validation_instances / data.batch_size))
+        chosen = np.linspace(0, data.validation_batches - 1, wanted).round().astype(int)
+        return batch_idx * trainer.world_size + trainer.global_rank in chosen
 
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
         if not len(batch["id"]):  # this rank has no texts
@@ -128,19 +131,6 @@ class Evidence(Callback):
         return pd.concat(gathered).sort_values("id", ignore_index=True)
 
 
-def in_part(trainer: Trainer, batch_idx: int, batches: int, instances: int) -> bool:
-    """Whether a batch is in the part of a split that stands for it: whole batches, evenly spread over the lengths.
-
-    Args:
-        trainer, batch_idx: which batch, of those of this rank.
-        batches: of the split, over all ranks.
-        instances: about how many the part shall have.
-    """
-    wanted = min(batches, math.ceil(instances / data_of(trainer).batch_size))
-    chosen = np.linspace(0, batches - 1, wanted).round().astype(int)
-    return batch_idx * trainer.world_size + trainer.global_rank in chosen
-
-
 def data_of(trainer: Trainer) -> TextDataModule:
     """The DataModule of a running trainer, an attribute that Lightning sets but does not declare."""
     return cast(Any, trainer).datamodule
@@ -155,7 +145,7 @@ def _identity(observation: Any, batch: Batch) -> dict[str, Tensor]:
 
 
 def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
-    """One row per instance; a column with one value a token becomes a list as long as the text."""
+    """One row per instance; values of tokens become a list as long as the text, of pairs of tokens its square, row by row."""
     lengths = mask.sum(dim=-1).tolist()
     return pd.DataFrame({name: _column(values.detach().cpu().numpy(), lengths) for name, values in columns.items()})
 
@@ -163,7 +153,9 @@ def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
 def _column(values: np.ndarray, lengths: list[int]) -> Any:
     if values.ndim == 1:
         return values
-    return [row[:length] for row, length in zip(values, lengths, strict=True)]
+    if values.ndim == 2:
+        return [row[:length] for row, length in zip(values, lengths, strict=True)]
+    return [rows[:length, :length].ravel() for rows, length in zip(values, lengths, strict=True)]
 
 
 def _log_table(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:

@@ -11,6 +11,7 @@ from attest import __version__
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.figures import learning_curves, permutation_violins, to_svg
 from attest.report.illustration import Illustration
+from attest.report.layer_illustrations import layer_illustrations
 from attest.report.verdict import verdict
 from attest.run_folder import INSTANCES, RunFolder, read_json, write_text
 
@@ -65,7 +66,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
             learning_curves(read_json(folder.curves)),
         )
     ]
-    if (rows := _table(folder, "E2")) is not None:
+    if (rows := _table(folder, "E2")) is not None and "predicted" in rows:
         figures.append(
             Illustration(
                 "E2/permutation_by_max_attention",
@@ -78,7 +79,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
         )
     tables = {identity: _table(folder, identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
-    return figures
+    return [*figures, *layer_illustrations(folder)]
 
 
 def heat(instances: pd.DataFrame, class_names: Sequence[str], count: int) -> list[dict[str, Any]]:

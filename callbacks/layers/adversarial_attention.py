@@ -1,12 +1,14 @@
 """E3 inside layers, on a part of the test split."""
 
+import math
 from typing import Any
 
+import numpy as np
 from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor
 
 from attest.evidence.layers import LayerObservation, layer_adversarial_attention
-from callbacks.evidence import data_of, in_part
+from callbacks.evidence import data_of
 from callbacks.layers.base import LayerEvidence
 
 
@@ -41,8 +43,15 @@ class LayerAdversarialAttention(LayerEvidence):
         dataloader_idx: int = 0,
     ) -> None:
         """Measure the batches of the part."""
-        if in_part(trainer, batch_idx, data_of(trainer).test_batches, self.texts):
+        if self._in_part(trainer, batch_idx):
             super().on_test_batch_end(trainer, pl_module, outputs, batch, batch_idx, dataloader_idx)
+
+    def _in_part(self, trainer: Trainer, batch_idx: int) -> bool:
+        """The middle batch of each of as many equal stretches of the split as batches are wanted."""
+        data = data_of(trainer)
+        wanted = min(data.test_batches, math.ceil(self.texts / data.batch_size))
+        chosen = ((np.arange(wanted) + 0.5) * data.test_batches / wanted).astype(int)
+        return batch_idx * trainer.world_size + trainer.global_rank in chosen
 
     def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
         seed = data_of(trainer).seed
