@@ -3,12 +3,10 @@
 Legend: B batch, Y layers, T tokens, H size of the keys of all heads side by side.
 """
 
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, cast
 
 import torch
-from pytorch_lightning.cli import OptimizerCallable
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from attest.errors import AttestError
@@ -50,35 +48,31 @@ class KeyAdversary(Classifier):
     K are the keys of a clean pass. Logs ``train/loss`` and ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
 
     Args:
-        base_network: makes the network under attack from vocabulary size and number of logits; its parameters
-            come by ``take_base``.
         attack: one of the above.
         distance: d of the adversarial attack. ``log``, the released code's, is the logarithm of a text's mean squared
             distance; ``norm``, as published, its Euclidean distance, which nothing bounds: the keys run away.
         weight: w of the adversarial attack; 0.5 in the released code.
         hidden_size: of the MLP; 256 as published.
-        optimizer: of the MLP.
-        vocab_size: number of token ids; given by the data.
-        num_classes: K; given by the data.
+        num_classes: as in ``Classifier``.
+        options: as in ``Classifier``: ``network``, the one under attack, whose parameters come by ``take_base``, and
+            ``optimizer``, that of the MLP.
     Raises:
         AttestError: ``opposite`` with other than two classes, or no layer of the network has self-attention.
     """
 
     def __init__(
         self,
-        base_network: Callable[[int, int], nn.Module],
         attack: Attack = "adversarial",
         distance: Distance = "log",
         weight: float = 0.5,
         hidden_size: int = 256,
-        optimizer: OptimizerCallable = torch.optim.Adam,
-        vocab_size: int = 2,
         num_classes: int = 2,
+        **options: Any,
     ) -> None:
-        super().__init__(base_network, optimizer, vocab_size=vocab_size, num_classes=num_classes)
+        super().__init__(num_classes=num_classes, **options)
         if attack == "opposite" and num_classes != 2:
             raise AttestError(f"ATTACK=opposite has no opposite among {num_classes} classes; expected a corpus with two.")
-        self.attack, self.distance, self.weight, self.optimizer = attack, distance, weight, optimizer
+        self.attack, self.distance, self.weight = attack, distance, weight
         self.network.requires_grad_(False).eval()
         self.layers = self_attending(self.network)
         self.adversary = KeyPerturbation(self._key_size, hidden_size)
@@ -151,4 +145,4 @@ class KeyAdversary(Classifier):
 
     def configure_optimizers(self) -> Any:
         """One optimiser over the adversary's parameters alone."""
-        return self.optimizer(self.adversary.parameters())
+        return self.optimisation.optimizer(self.adversary.parameters())

@@ -25,7 +25,7 @@ def small(words, outputs):
 
 def adversary(attack="adversarial", **options):
     torch.manual_seed(0)
-    module = KeyAdversary(small, attack, vocab_size=VOCABULARY, **options)
+    module = KeyAdversary(attack, network=small, vocab_size=VOCABULARY, **options)
     for name, parameter in module.network.named_parameters():
         if parameter.ndim > 1 and "norm" not in name:
             torch.nn.init.normal_(parameter, std=0.7)
@@ -126,6 +126,6 @@ def test_published_distance_runs_away_where_its_logarithm_slows_down():
 
 def test_what_cannot_be_attacked_is_named():
     with pytest.raises(AttestError, match="no opposite among 3 classes"):
-        KeyAdversary(small, "opposite", vocab_size=VOCABULARY, num_classes=3)
+        KeyAdversary("opposite", network=small, vocab_size=VOCABULARY, num_classes=3)
     with pytest.raises(AttestError, match="PoolingClassifier has no layer in which tokens attend to one another"):
-        KeyAdversary(PoolingClassifier, vocab_size=VOCABULARY)
+        KeyAdversary(network=PoolingClassifier, vocab_size=VOCABULARY)
