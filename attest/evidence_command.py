@@ -27,7 +27,7 @@ from attest.report import summarise_run, write_report
 from attest.run_command import AttestCLI
 from attest.run_folder import RunFolder, read_json, write_json
 
-EXPERIMENT = re.compile(r"E\d+|instances")
+EXPERIMENT = re.compile(r"E\d+|instances|maps")
 
 
 def main(arguments: list[str]) -> int:

@@ -92,11 +92,15 @@ class AttestCLI(LightningCLI):
         self.run = self.config[self.subcommand].run
         self.folder = RunFolder(run_path(self.settings, self._reference()))
 
+    def expected_evidence(self) -> list[str]:
+        """Ids of the tables without which the run is not complete."""
+        return [identity for identity, evidence in self.settings["analyses"].items() if evidence]
+
     def before_instantiate_classes(self) -> None:
         self.locate()
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
-        self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
+        self.identities = self.expected_evidence()
         if not self.run.force:
             self._require_same_configuration()
         self.nothing_to_do = self.subcommand == "fit" and not self.run.force and self.folder.complete(self.identities)

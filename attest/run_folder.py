@@ -17,8 +17,8 @@ import pandas as pd
 
 from attest.errors import chain, unwritable
 
-INSTANCES = "instances"
-"""The table of the texts themselves, which every table of evidence can be joined to by ``id``."""
+INSTANCES, MAPS = "instances", "maps"
+"""The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""
 TEMPORARY = ".unfinished"
 """How the name of a file ends while it is written."""
 

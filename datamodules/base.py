@@ -188,6 +188,11 @@ class TextDataModule(LightningDataModule):
         """Validation batches over all ranks; more than full ones would be where texts differ much in length."""
         return len(batch_sizes(self.validation.sizes, self.batch_size))
 
+    @property
+    def test_batches(self) -> int:
+        """Test batches over all ranks."""
+        return len(batch_sizes(self.test.sizes, self.batch_size))
+
     def _evaluation_loader(self, dataset: EncodedDocuments) -> BatchLoader:
         batches = self._deal(batches_by_length(dataset.sizes, self.batch_size), equally=False)
         return BatchLoader(dataset, lambda: batches, self.num_workers)

@@ -13,6 +13,7 @@ from attest.report.explanations import explanations, joined
 from attest.report.figures import learning_curves, permutation_violins
 from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table
+from attest.report.layer_illustrations import layer_illustrations
 from attest.report.saved_figures import embedded, save_figures
 from attest.report.templating import render
 from attest.report.verdict import verdict
@@ -117,7 +118,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
             learning_curves(read_json(folder.curves)),
         )
     ]
-    if (rows := _table(folder, "E2")) is not None:
+    if (rows := _table(folder, "E2")) is not None and "predicted" in rows:
         figures.append(
             Illustration(
                 "E2/permutation_by_max_attention",
@@ -130,4 +131,4 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
         )
     tables = {identity: _table(folder, identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
-    return figures
+    return [*figures, *layer_illustrations(folder)]
