@@ -25,6 +25,7 @@ COMMANDS = {
     "table": "attest.table_command:main",
     "dashboard": "attest.dashboard_command:main",
     "data": "datamodules.check:main",
+    "doctor": "attest.doctor:main",
     "reproduce": "attest.reproduce_command:main",
 }
 """Commands beside fit, validate and test: a function that takes what follows the command's name and returns the exit code.
