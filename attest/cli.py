@@ -14,7 +14,7 @@ import wandb
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import expand
-from attest.errors import AttestError
+from attest.errors import mendable
 from attest.readable import unmarked
 from attest.run_command import AttestCLI
 
@@ -60,8 +60,10 @@ def main(arguments: list[str] | None = None) -> int:
             module, function = COMMANDS[command].split(":")
             return int(getattr(import_module(module), function)(rest))
         AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
-    except AttestError as error:
-        print(f"attest: {unmarked(str(error))}", file=sys.stderr)
+    except Exception as error:
+        if (mistake := mendable(error)) is None:
+            raise
+        print(f"attest: {unmarked(str(mistake))}", file=sys.stderr)
         return 2
     except (SIGTERMException, KeyboardInterrupt) as stop:
         print("attest: stopped; the same command takes the run up where it stopped.", file=sys.stderr)

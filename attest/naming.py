@@ -21,6 +21,8 @@ class RunSettings:
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
         checkpoint_every_n_batches: what a killed run loses at most.
         memory_gib: working memory that evidence may take above the loaded model and batch, in GiB.
+        max_evidence_tokens: longer texts are left out of evidence that compares every token with every other, as are those
+            whose pairs do not fit ``memory_gib``; their columns are NaN, and counted.
     """
 
     root: str = "runs"
@@ -35,6 +37,7 @@ class RunSettings:
     threads: int = 1
     checkpoint_every_n_batches: int = 100
     memory_gib: float = 1.0
+    max_evidence_tokens: int = 3000
 
 
 MACHINE_KEYS = (
@@ -43,6 +46,7 @@ MACHINE_KEYS = (
     "run.threads",
     "run.checkpoint_every_n_batches",
     "run.memory_gib",
+    "run.max_evidence_tokens",
     "trainer.accelerator",
     "trainer.devices",
     "trainer.num_nodes",

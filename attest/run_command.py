@@ -18,7 +18,7 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import choice_arguments
-from attest.errors import AttestError, mendable
+from attest.errors import AttestError
 from attest.loggers import log_report, point_loggers
 from attest.memory import set_memory_budget
 from attest.naming import RunSettings, differing_keys, run_path, without_machine_keys
@@ -29,6 +29,7 @@ from attest.versions import environment, peak_memory
 from callbacks import Evidence
 from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from callbacks.curves import Curves
+from callbacks.finite import FiniteLoss
 
 LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
 """What the model learns from the data."""
@@ -94,7 +95,7 @@ class AttestCLI(LightningCLI):
     def before_instantiate_classes(self) -> None:
         self.locate()
         torch.set_num_threads(self.run.threads)
-        set_memory_budget(self.run.memory_gib)
+        set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
         self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
         if not self.run.force:
             self._require_same_configuration()
@@ -142,18 +143,14 @@ class AttestCLI(LightningCLI):
     def _open_folder(self) -> None:
         if self.run.force:
             self.folder.remove()
+        self.folder.sweep()
         write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def instantiate_classes(self) -> None:
         if self.nothing_to_do:
             return
-        try:
-            super().instantiate_classes()
-        except ValueError as error:
-            if (sentence := mendable(error)) is None:
-                raise
-            raise sentence from error
+        super().instantiate_classes()
         if self.subcommand == "fit":
             self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
 
@@ -165,6 +162,7 @@ class AttestCLI(LightningCLI):
             *self.analyses.values(),
             self.curves,
             RandomState(),
+            FiniteLoss(),
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
         ]

@@ -19,7 +19,7 @@ def activation_swap(observation: Observation, projections: Mapping[str, Projecti
     Returns:
         Per instance ``(B,)``, for each name: ``correct_<name>`` (bool), ``tvd_<name>`` of predictions in [0, 1],
         ``jsd_<name>`` of attention in nats, ``support_<name>``, the share of real tokens with weight; and ``correct`` and
-        ``support`` of the trained projection.
+        ``support`` of the trained projection. Per token ``(B, T)``: ``attention_<name>``, the weights under it.
     """
     columns = {
         "correct": observation.predicted == labels,
@@ -32,6 +32,7 @@ def activation_swap(observation: Observation, projections: Mapping[str, Projecti
         columns[f"tvd_{name}"] = total_variation(outcome, observation.probabilities)
         columns[f"jsd_{name}"] = jensen_shannon(swapped, observation.attention)
         columns[f"support_{name}"] = _support(swapped, observation.mask)
+        columns[f"attention_{name}"] = swapped
     return columns
 
 

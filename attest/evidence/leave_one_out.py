@@ -6,24 +6,29 @@ the attention alone must do without one of them.
 Legend: B batch, T tokens, V removed tokens (one variant of the text each), H hidden, K classes.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
-from attest.evidence.observation import Network, Observation, once
+from attest.evidence.observation import Network, Observation, by_texts, once, over_pairs
 from attest.measures import probabilities, total_variation
 from attest.memory import by_rows, rows_at_once
 
 ACTIVATIONS = 8
 """Tensors as large as the hidden states that an encoder may hold at once on the generic path."""
+WEIGHTS_A_PAIR = 12
+"""Numbers that are alive for each pair of tokens while attention is projected without one of them."""
 SHARE = 8
 """One in so many bytes of the budget is used on the fast path: smaller chunks are warmer, a third faster on sentences."""
 
 
 @once
+@over_pairs
 def leave_one_out_inputs(observation: Observation) -> Tensor:
     """TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
 
-    NaN for a text of one token; 0 at padding. Equal tokens in a row get the very same number, since the text is the same
+    NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a row get the very same number, since the text is the same
     whichever of them goes: rounding is not left to break the tie, for rank correlations would see an order in it.
     """
     return _tied_in_runs(_movements(observation, predictions_without_each(observation)), observation.tokens)
@@ -39,17 +44,19 @@ def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
     return importance.gather(-1, torch.where(begins, position, 0).cummax(dim=-1).values)
 
 
+@over_pairs
 def leave_one_out_hidden(observation: Observation) -> Tensor:
     """TVD of the prediction when attention is projected anew without a hidden state, ``(B, T)`` in [0, 1], NaN as above."""
-    return _movements(observation, observation.probabilities_under(_reprojected_without_each(observation)))
+    return _movements_under(_reprojected_without_each, observation)
 
 
+@over_pairs
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
     """The same where the remaining attention keeps its proportions: divided by 1 - alpha_i instead of projected anew.
 
     For softmax the two are equal, for sparse projections not. NaN also for a token that has all the attention.
     """
-    return _movements(observation, observation.probabilities_under(_renormalised_without_each(observation)))
+    return _movements_under(_renormalised_without_each, observation)
 
 
 def predictions_without_each(observation: Observation) -> Tensor:
@@ -119,25 +126,31 @@ def _bytes_per_variant(observation: Observation) -> int:
     return embedded.nbytes + ACTIVATIONS * hidden.nbytes + attention_maps
 
 
+def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:
+    """Movements under T attentions a text, ``(B, T, T)`` of them, a few texts at a time."""
+
+    def of_texts(part: Observation) -> Tensor:
+        return _movements(part, part.probabilities_under(counterfactual(part)))
+
+    per_text = WEIGHTS_A_PAIR * observation.mask.shape[-1] ** 2 * observation.scores.element_size()
+    return by_texts(of_texts, per_text, observation)
+
+
 @torch.no_grad()
 def _reprojected_without_each(observation: Observation) -> Tensor:
     size = observation.mask.shape[-1]
     others = ~torch.eye(size, dtype=torch.bool, device=observation.mask.device)
-
-    def project(scores: Tensor, mask: Tensor) -> Tensor:
-        kept = mask.unsqueeze(1) & others
-        kept[..., 0] |= ~kept.any(dim=-1)
-        scores = scores.unsqueeze(1).expand(kept.shape)
-        return observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).unflatten(0, (-1, size))
-
-    return by_rows(project, 8 * size**2 * observation.scores.element_size(), observation.scores.detach(), observation.mask)
+    kept = observation.mask.unsqueeze(1) & others
+    kept[..., 0] |= ~kept.any(dim=-1)
+    scores = observation.scores.unsqueeze(1).expand(kept.shape)
+    return observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).unflatten(0, (-1, size))
 
 
 def _renormalised_without_each(observation: Observation) -> Tensor:
     size = observation.mask.shape[-1]
     others = ~torch.eye(size, dtype=torch.bool, device=observation.mask.device)
     rest = observation.attention.unsqueeze(1) * others
-    return rest / rest.sum(dim=-1, keepdim=True)
+    return rest.div_(rest.sum(dim=-1, keepdim=True))
 
 
 def _movements(observation: Observation, outcomes: Tensor) -> Tensor:
