@@ -7,6 +7,7 @@ import wandb
 from jsonargparse import Namespace
 from pytorch_lightning.loggers import Logger, WandbLogger
 
+from attest.artifacts import log_artifacts
 from attest.report.illustration import Illustration
 from attest.report.saved_figures import figure_file
 from attest.run_folder import RunFolder
@@ -53,9 +54,17 @@ def _logged_in() -> bool:
         return False
 
 
+def without_deprecated(loggers: Iterable[Logger]) -> None:
+    """Keep Lightning from passing W&B a setting that W&B warns about at every start."""
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            logger._wandb_init.pop("anonymous", None)
+
+
 def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Send the report and its figures, as they lie in the run folder, to W&B."""
+    """Send figures, report, model and evidence to W&B, as they lie in the run folder."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             pictures = {each.key: wandb.Image(str(figure_file(folder, each, "png")), caption=each.caption) for each in figures}
             logger.experiment.log(pictures | {"report": wandb.Html(str(folder.report), inject=False)})
+            log_artifacts(logger.experiment, folder)
