@@ -19,7 +19,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import choice_arguments
 from attest.errors import AttestError, mendable
-from attest.loggers import log_report, point_loggers
+from attest.loggers import log_report, point_loggers, without_deprecated
 from attest.memory import set_memory_budget
 from attest.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.readable import readable_parser_error
@@ -27,6 +27,7 @@ from attest.report import illustrations, summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
 from attest.versions import environment, peak_memory
 from callbacks import Evidence
+from callbacks.axes import EpochAxes
 from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from callbacks.curves import Curves
 from callbacks.finite import FiniteLoss
@@ -172,13 +173,16 @@ class AttestCLI(LightningCLI):
         ours = [
             *self.analyses.values(),
             self.curves,
+            EpochAxes(),
             RandomState(),
             FiniteLoss(),
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
         ]
         callbacks = [*(config.trainer.callbacks or []), *ours]
-        return super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
+        trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
+        without_deprecated(trainer.loggers)
+        return trainer
 
     def _run_subcommand(self, subcommand: str) -> None:
         if self.nothing_to_do:
