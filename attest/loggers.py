@@ -1,13 +1,15 @@
 """Loggers pointed at the run folder, whichever the configuration names: W&B, CSV, TensorBoard, or several."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import wandb
 from jsonargparse import Namespace
 from pytorch_lightning.loggers import Logger, WandbLogger
 
-from attest.report import illustrations
+from attest.artifacts import log_artifacts
+from attest.report.illustration import Illustration
+from attest.report.saved_figures import figure_file
 from attest.run_folder import RunFolder
 
 UNSET = "."
@@ -52,9 +54,32 @@ def _logged_in() -> bool:
         return False
 
 
-def log_report(loggers: Iterable[Logger], folder: RunFolder) -> None:
-    """Send the report and its figures to W&B."""
+def without_deprecated(loggers: Iterable[Logger]) -> None:
+    """Keep Lightning from passing W&B a setting that W&B warns about at every start."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
-            figures = {figure.key: wandb.Image(figure.drawing) for figure in illustrations(folder)}
-            logger.experiment.log(figures | {"report": wandb.Html(str(folder.report), inject=False)})
+            logger._wandb_init.pop("anonymous", None)
+
+
+def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
+    """Send figures, report, model and evidence to W&B, as they lie in the run folder."""
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            pictures = {each.key: wandb.Image(str(figure_file(folder, each, "png")), caption=each.caption) for each in figures}
+            logger.experiment.log(pictures | {"report": wandb.Html(str(folder.report), inject=False)})
+            log_artifacts(logger.experiment, folder)
+
+
+def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
+    """Name in W&B's configuration of a run the checkpoint that it reads; ``log_artifacts`` draws the lineage.
+
+    Args:
+        loggers: of the run that reads.
+        base: the run that is read.
+        wandb_id: of that run, None where it has none.
+        sha256: of its best checkpoint.
+    """
+    facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            logger.experiment.config.update({"base": facts}, allow_val_change=True)
