@@ -14,6 +14,7 @@ import yaml
 from jsonargparse import Namespace
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import LightningDataModule, LightningModule, Trainer
+from pytorch_lightning.callbacks import ProgressBar
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
@@ -30,6 +31,7 @@ from callbacks import Evidence
 from callbacks.axes import EpochAxes
 from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from callbacks.curves import Curves
+from callbacks.progress import EvidenceProgress
 
 LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
 """What the model learns from the data."""
@@ -166,7 +168,9 @@ class AttestCLI(LightningCLI):
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
         ]
-        callbacks = [*(config.trainer.callbacks or []), *ours]
+        theirs = config.trainer.callbacks or []
+        silent = config.trainer.enable_progress_bar is False or any(isinstance(each, ProgressBar) for each in theirs)
+        callbacks = [*theirs, *ours, *([] if silent else [EvidenceProgress()])]
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
         without_deprecated(trainer.loggers)
         return trainer
@@ -212,6 +216,7 @@ class AttestCLI(LightningCLI):
         _say(f"Evidence on the test split: {', '.join(missing) or 'scores only'}")
         scores = self._test(model, str(self.folder.best))
         if self.trainer.is_global_zero:
+            _say_seconds(self.folder, missing)
             monitored = (self.run.monitor, self.run.mode)
             write_json(self.folder.summary, summarise_run(self.folder, self.identities, scores, *monitored))
 
@@ -241,6 +246,14 @@ class AttestCLI(LightningCLI):
 @rank_zero_only
 def _say(sentence: str) -> None:
     print(sentence, flush=True)
+
+
+def _say_seconds(folder: RunFolder, identities: list[str]) -> None:
+    """What each experiment took."""
+    seconds = read_json(folder.timing).get("seconds", {})
+    known = [f"{name} {seconds[key]:.0f} s" for name in identities if (key := f"evidence/{name}") in seconds]
+    if known:
+        print(f"It took {', '.join(known)}.", flush=True)
 
 
 @rank_zero_only

@@ -14,6 +14,7 @@ from torch import Tensor
 from attest.evidence import Observation
 from attest.measures import summarise
 from attest.run_folder import INSTANCES, RunFolder, write_table
+from callbacks.progress import show_running
 from datamodules import TextDataModule
 
 Batch = dict[str, Any]
@@ -99,6 +100,7 @@ class Evidence(Callback):
         if not len(batch["id"]):  # this rank has no texts
             return
         started = time.perf_counter()
+        show_running(trainer, self.id)
         observation: Observation = cast(Any, pl_module).observe(batch)
         with torch.inference_mode(False):
             columns = self.measure(observation, batch, trainer)
