@@ -89,11 +89,16 @@ def _parameter_options(choice: str, value: str, file: Path, parameter: str | Non
                       if declared else f"{choice}={found} takes no parameter; expected {expected}.")  # fmt: skip
 
 
-def _with_defaults(typed: dict[str, str]) -> dict[str, str]:
-    """Every choice: as typed, else as the model has it, else as everyone has it."""
+def default_choices(model: str | None = None) -> dict[str, str]:
+    """What is chosen where nothing is typed, for a model or for the default one; without ``RECIPE``."""
     defaults = yaml.safe_load((configs_folder() / "defaults.yaml").read_text())
     by_model = defaults.pop("FOR_MODEL", {})
-    chosen = defaults | by_model.get(typed.get("MODEL", defaults["MODEL"]), {}) | typed
+    return defaults | by_model.get(model or defaults["MODEL"], {})
+
+
+def _with_defaults(typed: dict[str, str]) -> dict[str, str]:
+    """Every choice: as typed, else as the model has it, else as everyone has it."""
+    chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text())
         chosen["RECIPE"] = model["run"]["recipe"]

@@ -14,7 +14,7 @@ import wandb
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import expand
-from attest.errors import AttestError
+from attest.errors import mendable
 from attest.readable import unmarked
 from attest.run_command import AttestCLI
 
@@ -25,6 +25,8 @@ COMMANDS = {
     "table": "attest.table_command:main",
     "dashboard": "attest.dashboard_command:main",
     "data": "datamodules.check:main",
+    "doctor": "attest.doctor:main",
+    "reproduce": "attest.reproduce_command:main",
 }
 """Commands beside fit, validate and test: a function that takes what follows the command's name and returns the exit code.
 Imported when they are typed, so that none slows the others down."""
@@ -63,8 +65,10 @@ def main(arguments: list[str] | None = None) -> int:
             module, function = COMMANDS[command].split(":")
             return int(getattr(import_module(module), function)(rest))
         AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
-    except AttestError as error:
-        print(f"attest: {unmarked(str(error))}", file=sys.stderr)
+    except Exception as error:
+        if (mistake := mendable(error)) is None:
+            raise
+        print(f"attest: {unmarked(str(mistake))}", file=sys.stderr)
         return 2
     except (SIGTERMException, KeyboardInterrupt) as stop:
         print("attest: stopped; the same command takes the run up where it stopped.", file=sys.stderr)

@@ -1,21 +1,76 @@
 """What a user is told when something is missing or mistyped: what was found, what was expected, what to type."""
 
 import difflib
-from collections.abc import Iterable
+import errno
+import os
+import re
+from collections.abc import Iterable, Iterator
 
 
 class AttestError(Exception):
     """A mistake the user can mend; its message is one readable sentence and needs no traceback."""
 
 
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+"""What the system says of a full disk, a quota, a file too large, and a disk that is read only."""
+REFUSED = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
+"""What it says of paths that do not lead where they should."""
+OTHER_NETWORK = re.compile(r"Error\(s\) in loading state_dict for .*?\n(.*)")
+INVALID = re.compile(r"Invalid (\w+(?: \w+)*): ")
+"""How the optimisers of torch begin."""
+NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory", re.IGNORECASE)
+
+
 def mendable(error: BaseException | None) -> AttestError | None:
-    """The mistake that a library has wrapped in errors of its own: an AttestError or a missing package; None for others."""
-    while error is not None and not isinstance(error, AttestError):
-        if isinstance(error, ModuleNotFoundError):
-            said = " ".join(str(error).split())
+    """The mistake that a library has wrapped in errors of its own; None for anything but what a user can mend.
+
+    That is an AttestError, a missing package, a disk that is full or may not be written, and memory that does not suffice.
+    """
+    for each in chain(error):
+        if isinstance(each, AttestError):
+            return each
+        if isinstance(each, ModuleNotFoundError):
+            said = " ".join(str(each).split())
             return AttestError(f"a package is missing ({said}). It comes with an extra: pip install 'attest[tensorboard]'")
+        if isinstance(each, OSError) and each.errno in UNWRITABLE:
+            return unwritable(each.filename or "a file of this run", each)
+        if isinstance(each, OSError) and each.errno in REFUSED and each.filename is not None:
+            reason = os.strerror(each.errno)
+            return AttestError(
+                f"{each.filename} cannot be used: {reason}; expected a path that may be. Check it and who owns it."
+            )
+        if isinstance(each, RuntimeError) and (found := OTHER_NETWORK.search(str(each))):
+            return AttestError(
+                f"the checkpoint is one of another network ({found[1].strip()}); expected one trained with this configuration. "
+                "Give the configuration that it was trained with: --config=<its run folder>/config.yaml"
+            )
+        if isinstance(each, ValueError) and INVALID.match(str(each)):
+            return AttestError(
+                f"the optimiser cannot be made ({each}); expected a value in its range. Look at model.init_args."
+            )
+        if isinstance(each, MemoryError) or (isinstance(each, RuntimeError) and NO_MEMORY.search(str(each))):
+            return AttestError(
+                "there is not enough memory for a batch and its evidence; expected room for both. Type "
+                "--data.init_args.batch_size=8 for smaller batches, --run.memory_gib=0.25 for less working memory, or leave "
+                "out long texts with --data.init_args.max_tokens=<number>"
+            )
+    return None
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, what it was raised from, and so on."""
+    while error is not None:
+        yield error
         error = error.__cause__ or error.__context__
-    return error
+
+
+def unwritable(path: object, error: OSError) -> AttestError:
+    """The error for a file that cannot be written."""
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return AttestError(
+        f"{path} cannot be written: {reason}; expected a writable folder with room. Free some space or give another place "
+        "with --run.root=<folder>"
+    )
 
 
 def unknown_choice(what: str, found: str, expected: Iterable[str], command: str) -> AttestError:

@@ -20,14 +20,14 @@ import yaml
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import LightningModule
 
-from attest.choices import config_file, expand
+from attest.choices import config_file, default_choices, expand
 from attest.errors import AttestError, unknown_choice
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
 from attest.run_command import AttestCLI
 from attest.run_folder import RunFolder, read_json, write_json
 
-EXPERIMENT = re.compile(r"E\d+|instances")
+EXPERIMENT = re.compile(r"E\d+|instances|maps")
 
 
 def main(arguments: list[str]) -> int:
@@ -80,12 +80,13 @@ def _apart(out: Path | None, checkpoint: Path) -> RunFolder:
 
 @contextmanager
 def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
-    """The run's configuration as an argument, with every experiment that ships beside its own; none for a bare checkpoint."""
+    """The run's configuration as an argument, with every experiment that ships for its model; none for a bare checkpoint."""
     if run is None:
         yield []
         return
-    shipped = yaml.safe_load(config_file("ANALYSES", "pooled").read_text(encoding="utf-8"))["analyses"]
     settings: dict[str, Any] = yaml.safe_load(run.config.read_text(encoding="utf-8"))
+    suited = config_file("ANALYSES", default_choices(settings["run"]["model"])["ANALYSES"])
+    shipped = yaml.safe_load(suited.read_text(encoding="utf-8"))["analyses"]
     settings["analyses"] = shipped | {name: given for name, given in settings["analyses"].items() if given}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"

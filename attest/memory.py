@@ -3,6 +3,7 @@
 Results do not depend on the budget beyond rounding: rows never meet.
 """
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -11,7 +12,10 @@ from torch import Tensor
 from attest.errors import AttestError
 
 _GIBIBYTE = 1 << 30
+_BYTES_PER_PAIR = 96
+"""Of two tokens of a text, where pairs are compared: a dozen float64 numbers."""
 _budget = _GIBIBYTE
+_longest = 3000
 
 
 def memory_budget() -> int:
@@ -19,16 +23,26 @@ def memory_budget() -> int:
     return _budget
 
 
-def set_memory_budget(gibibytes: float) -> None:
+def longest_over_pairs() -> int:
+    """Most tokens of a text for evidence that compares every token with every other: as set, and as the budget allows."""
+    return min(_longest, math.isqrt(_budget // _BYTES_PER_PAIR))
+
+
+def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
     """Set the budget of this process.
 
+    Args:
+        gibibytes: working memory of one step of evidence.
+        longest: most tokens of a text for evidence over pairs of tokens, which otherwise a single text could make endless.
     Raises:
-        AttestError: it is not positive.
+        AttestError: one of them is not positive.
     """
-    global _budget
+    global _budget, _longest
     if not gibibytes > 0:
         raise AttestError(f"run.memory_gib is {gibibytes}; expected a positive number of GiB, 1 for example.")
-    _budget = int(gibibytes * _GIBIBYTE)
+    if longest < 1:
+        raise AttestError(f"run.max_evidence_tokens is {longest}; expected a whole number from 1, 3000 for example.")
+    _budget, _longest = int(gibibytes * _GIBIBYTE), longest
 
 
 def rows_at_once(bytes_per_row: int) -> int:

@@ -5,7 +5,9 @@ import json
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from attest.errors import AttestError
 
 
 @dataclass
@@ -21,6 +23,8 @@ class RunSettings:
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
         checkpoint_every_n_batches: what a killed run loses at most.
         memory_gib: working memory that evidence may take above the loaded model and batch, in GiB.
+        max_evidence_tokens: longer texts are left out of evidence that compares every token with every other, as are those
+            whose pairs do not fit ``memory_gib``; their columns are NaN, and counted.
     """
 
     root: str = "runs"
@@ -30,11 +34,28 @@ class RunSettings:
     scoring: str = "unnamed"
     projection: str = "unnamed"
     monitor: str = "validation/loss"
-    mode: str = "min"
+    mode: Literal["max", "min"] = "min"
     force: bool = False
     threads: int = 1
     checkpoint_every_n_batches: int = 100
     memory_gib: float = 1.0
+    max_evidence_tokens: int = 3000
+
+
+POSITIVE = ("threads", "checkpoint_every_n_batches")
+
+
+def require_positive(run: RunSettings) -> None:
+    """Refuse settings that count something and are below 1.
+
+    Raises:
+        AttestError: one is.
+    """
+    for name in POSITIVE:
+        if getattr(run, name) < 1:
+            raise AttestError(
+                f"run.{name} is {getattr(run, name)}; expected a whole number from 1. Type --run.{name}=<number>"
+            )
 
 
 MACHINE_KEYS = (
@@ -43,6 +64,7 @@ MACHINE_KEYS = (
     "run.threads",
     "run.checkpoint_every_n_batches",
     "run.memory_gib",
+    "run.max_evidence_tokens",
     "trainer.accelerator",
     "trainer.devices",
     "trainer.num_nodes",

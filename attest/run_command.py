@@ -22,7 +22,7 @@ from attest.choices import choice_arguments
 from attest.errors import AttestError, mendable
 from attest.loggers import log_report, point_loggers, without_deprecated
 from attest.memory import set_memory_budget
-from attest.naming import RunSettings, differing_keys, run_path, without_machine_keys
+from attest.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.readable import readable_parser_error
 from attest.report import illustrations, summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
@@ -31,6 +31,7 @@ from callbacks import Evidence
 from callbacks.axes import EpochAxes
 from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from callbacks.curves import Curves
+from callbacks.finite import FiniteLoss
 from callbacks.progress import EvidenceProgress
 
 LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
@@ -88,13 +89,22 @@ class AttestCLI(LightningCLI):
     def _parse_ckpt_path(self) -> None:
         """Hyper-parameters come from the configuration alone; a checkpoint that does not fit it is an error."""
 
-    def before_instantiate_classes(self) -> None:
+    def locate(self) -> None:
+        """From the configuration to the run's folder."""
         self.settings = self.resolved(self.config)
         self.run = self.config[self.subcommand].run
-        torch.set_num_threads(self.run.threads)
-        set_memory_budget(self.run.memory_gib)
         self.folder = RunFolder(run_path(self.settings, self._reference()))
-        self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
+
+    def expected_evidence(self) -> list[str]:
+        """Ids of the tables without which the run is not complete."""
+        return [identity for identity, evidence in self.settings["analyses"].items() if evidence]
+
+    def before_instantiate_classes(self) -> None:
+        self.locate()
+        require_positive(self.run)
+        torch.set_num_threads(self.run.threads)
+        set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
+        self.identities = self.expected_evidence()
         if not self.run.force:
             self._require_same_configuration()
         self.nothing_to_do = self.subcommand == "fit" and not self.run.force and self.folder.complete(self.identities)
@@ -141,6 +151,7 @@ class AttestCLI(LightningCLI):
     def _open_folder(self) -> None:
         if self.run.force:
             self.folder.remove()
+        self.folder.sweep()
         write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
@@ -150,9 +161,10 @@ class AttestCLI(LightningCLI):
         try:
             super().instantiate_classes()
         except ValueError as error:
-            if (sentence := mendable(error)) is None:
-                raise
-            raise sentence from error
+            raise mendable(error) or AttestError(
+                f"the configuration cannot be built ({' '.join(str(error).split())}); expected values that fit together. "
+                "`attest fit --help` lists every option."
+            ) from error
         if self.subcommand == "fit":
             self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
 
@@ -165,6 +177,7 @@ class AttestCLI(LightningCLI):
             self.curves,
             EpochAxes(),
             RandomState(),
+            FiniteLoss(),
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
         ]

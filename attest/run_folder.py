@@ -15,10 +15,12 @@ from typing import Any
 
 import pandas as pd
 
-from attest.errors import AttestError
+from attest.errors import chain, unwritable
 
-INSTANCES = "instances"
-"""The table of the texts themselves, which every table of evidence can be joined to by ``id``."""
+INSTANCES, MAPS = "instances", "maps"
+"""The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""
+TEMPORARY = ".unfinished"
+"""How the name of a file ends while it is written."""
 
 
 class RunFolder:
@@ -59,8 +61,18 @@ class RunFolder:
         return self.trained and not self.missing_evidence(identities) and all(file.is_file() for file in files)
 
     def remove(self) -> None:
-        """Delete the folder and all that is in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Delete the folder and all that is in it; stopped in the middle, it leaves nothing that looks like a run."""
+        if self.path.is_dir():
+            doomed = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=TEMPORARY))
+            self.path.replace(doomed)
+        for doomed in self.path.parent.glob(f".{self.path.name}.*{TEMPORARY}"):
+            shutil.rmtree(doomed, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Delete what a killed process was writing."""
+        for folder in (self.path, self.best.parent, self.path / "evidence"):
+            for unfinished in folder.glob(f".*{TEMPORARY}"):
+                unfinished.unlink(missing_ok=True)
 
     def note(self, **facts: Any) -> None:
         """Add facts to ``timing.json``; dictionaries are merged one level deep."""
@@ -73,26 +85,40 @@ class RunFolder:
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     """Let ``write`` fill a temporary sibling of ``path``, then rename it; on failure nothing is left behind.
 
+    File and name are on the disk when this returns, so that files are there in the order in which they were written, also
+    after a power cut.
+
     Raises:
         AttestError: the folder cannot be written, or the disk is full.
     """
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
         os.close(handle)
         temporary = Path(name)
         write(temporary)
-        with temporary.open("rb") as written:
-            os.fsync(written.fileno())
+        _sync(temporary)
         temporary.chmod(0o644)
         temporary.replace(path)
-    except OSError as error:
-        raise AttestError(f"{path} cannot be written: {error.strerror}; expected a writable folder with room. "
-                          "Free some space or give another place with --run.root=<folder>") from error  # fmt: skip
+        _sync(path.parent)
+    except (OSError, RuntimeError) as error:  # torch wraps what the system says
+        refusal = next((each for each in chain(error) if isinstance(each, OSError)), None)
+        if refusal is None:
+            raise
+        raise unwritable(path, refusal) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Have the system put a file, or the names in a folder, on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_text(path: Path, text: str) -> None:

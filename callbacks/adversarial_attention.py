@@ -21,6 +21,7 @@ class AdversarialAttention(Evidence):
     """
 
     id = "E3"
+    over_pairs = "the exact adversary"
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 
 from attest.errors import AttestError
 from attest.run_folder import RunFolder, write_atomically
+from callbacks.ranks import of_all_ranks, share_of_rank
 
 
 class BestCheckpoint(ModelCheckpoint):
@@ -26,6 +27,15 @@ class BestCheckpoint(ModelCheckpoint):
         super().__init__(
             folder.best.parent, folder.best.stem, monitor=monitor, mode=mode, save_top_k=1, enable_version_counter=False
         )
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.monitor not in trainer.callback_metrics:
+            known = sorted(name for name in trainer.callback_metrics if name.startswith("validation/"))
+            raise AttestError(
+                f"run.monitor is {self.monitor}, which is not logged; expected one of {', '.join(known)}. "
+                f"Type for example --run.monitor={known[0]} --run.mode=min"
+            )
+        super().on_validation_end(trainer, pl_module)
 
 
 class LastCheckpoint(Callback):
@@ -56,17 +66,17 @@ class LastCheckpoint(Callback):
 
 
 class RandomState(Callback):
-    """Keeps torch's random state in every checkpoint, so that dropout goes on where it was."""
+    """Keeps torch's random state of every rank in every checkpoint, so that dropout goes on where it was."""
 
     def __init__(self) -> None:
         self._resumed: dict[str, Any] | None = None
 
     def state_dict(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-        return {"cpu": torch.get_rng_state(), "cuda": cuda}
+        return {"ranks": of_all_ranks({"cpu": torch.get_rng_state(), "cuda": cuda})}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._resumed = state_dict
+        self._resumed, *_ = share_of_rank(state_dict["ranks"]) or state_dict["ranks"]
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self._resumed is not None:
@@ -79,11 +89,15 @@ class AtomicCheckpointIO(TorchCheckpointIO):
     """Writes checkpoints whole or not at all, and says which file is broken when one cannot be read."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike, storage_options: Any = None) -> None:
-        write_atomically(Path(path), lambda temporary: torch.save(checkpoint, temporary))
+        def write(temporary: Path) -> None:
+            with temporary.open("wb") as file:  # given a path, torch says nothing of why it cannot write
+                torch.save(checkpoint, file)
+
+        write_atomically(Path(path), write)
 
     def load_checkpoint(self, path: str | Path, *args: Any, **kwargs: Any) -> dict[str, Any]:
         try:
-            return super().load_checkpoint(path, *args, **kwargs)
+            checkpoint = super().load_checkpoint(path, *args, **kwargs)
         except FileNotFoundError as error:
             raise AttestError(f"{path} does not exist; expected a checkpoint. Train one first: make train") from error
         except Exception as error:  # torch reports a broken file as any of half a dozen types
@@ -91,3 +105,8 @@ class AtomicCheckpointIO(TorchCheckpointIO):
                 f"{path} cannot be read as a checkpoint ({type(error).__name__}): it is truncated or none; expected a file "
                 "that this program wrote. Delete it and run the same command again, or add FORCE=1 to train afresh."
             ) from error
+        if not isinstance(checkpoint, dict) or "state_dict" not in checkpoint:
+            raise AttestError(
+                f"{path} holds no trained network; expected a checkpoint that this program wrote. Give another file."
+            )
+        return checkpoint

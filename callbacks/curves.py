@@ -6,22 +6,29 @@ import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
+from callbacks.ranks import of_all_ranks, share_of_rank
+
 
 class Curves(Callback):
     """Remembers, in the checkpoint, training loss and all validation scores and evidence of every epoch."""
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
-        """One entry an epoch: ``epoch``, ``step``, ``train/loss`` (mean over batches) and every logged validation value."""
+        """One entry an epoch: ``epoch``, ``step``, ``train/loss`` (mean over the batches of all ranks) and every logged
+        validation value."""
         self._loss_sum: float | Tensor = 0.0
         self._batches = 0
 
     def state_dict(self) -> dict[str, Any]:
-        return {"epochs": self.epochs, "loss_sum": float(self._loss_sum), "batches": self._batches}
+        return {"epochs": self.epochs, "running": self._running()}
+
+    def _running(self) -> list[tuple[float, int]]:
+        """Sum of losses and number of batches since the epoch began, of every rank."""
+        return of_all_ranks((float(self._loss_sum), self._batches))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.epochs = list(state_dict["epochs"])
-        self._loss_sum, self._batches = state_dict["loss_sum"], state_dict["batches"]
+        self._loss_sum, self._batches = _total(share_of_rank(state_dict["running"]))
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
@@ -31,6 +38,11 @@ class Curves(Callback):
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         logged = {name: float(value) for name, value in trainer.callback_metrics.items() if "validation" in name}
-        loss = float(self._loss_sum) / max(self._batches, 1)
-        self.epochs.append({"epoch": trainer.current_epoch, "step": trainer.global_step, "train/loss": loss} | logged)
+        loss, batches = _total(self._running())
+        losses = {"train/loss": loss / max(batches, 1)}
+        self.epochs.append({"epoch": trainer.current_epoch, "step": trainer.global_step} | losses | logged)
         self._loss_sum, self._batches = 0.0, 0
+
+
+def _total(running: list[tuple[float, int]]) -> tuple[float, int]:
+    return sum(loss for loss, _ in running), sum(batches for _, batches in running)

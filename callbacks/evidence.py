@@ -11,11 +11,13 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.loggers import WandbLogger
 from torch import Tensor
 
-from attest.evidence import Observation
 from attest.measures import summarise
+from attest.memory import longest_over_pairs
 from attest.run_folder import INSTANCES, RunFolder, write_table
 from callbacks.progress import show_running
+from callbacks.ranks import of_all_ranks
 from datamodules import TextDataModule
+from datamodules.notice import say
 
 Batch = dict[str, Any]
 
@@ -24,16 +26,19 @@ class Evidence(Callback):
     """One experiment, run at validation end on a fixed part of the split and once on the whole test split.
 
     A subclass sets ``id`` and defines ``measure``. Its table has one row per instance: ``id`` (row in the
-    source), ``label``, ``predicted``, ``length`` (real tokens, or sentences where attention is over them), and the columns
-    that ``measure`` returns.
+    source), ``label``, ``predicted`` (neither for taggers), ``length`` (real tokens, or sentences where attention is over
+    them), and the columns that ``measure`` returns.
 
     Args:
         every_n_epochs: how often at validation end; 0 for never.
-        validation_instances: about how many validation instances; whole batches, evenly spread over the lengths.
+        validation_instances: about how many validation instances; whole batches, evenly spread over the lengths; 0 for never.
     """
 
     id: ClassVar[str]
     """E1 … E15: file name, metric prefix, section of the report."""
+
+    over_pairs: ClassVar[str | None] = None
+    """What of the experiment compares every token with every other and so leaves out very long texts; None for nothing."""
 
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
         self.every_n_epochs = every_n_epochs
@@ -45,7 +50,11 @@ class Evidence(Callback):
         self._parts: list[pd.DataFrame] = []
         self._seconds = 0.0
 
-    def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> dict[str, Tensor]:
+    def observe(self, pl_module: LightningModule, batch: Batch) -> Any:
+        """What is measured: pooled attention, unless a subclass observes something else that knows mask and predicted."""
+        return cast(Any, pl_module).observe(batch)
+
+    def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> dict[str, Tensor]:
         """Columns of evidence: ``(B,)`` one number an instance, ``(B, T)`` one a token."""
         raise NotImplementedError(f"{type(self).__name__} must say what it measures: define measure.")
 
@@ -79,14 +88,24 @@ class Evidence(Callback):
             return
         seconds = self._seconds
         rows = self.complete(self._gather(), trainer)
+        self._name_left_out(rows)
         if trainer.is_global_zero:
             if self.folder is not None:
                 write_table(self.folder.evidence(self.id), rows)
                 self.folder.note(seconds={f"evidence/{self.id}": seconds})
             _log_table(trainer, self.id, rows)
 
+    def _name_left_out(self, rows: pd.DataFrame) -> None:
+        longest = longest_over_pairs()
+        count = int((rows["length"] > longest).sum())
+        if self.over_pairs and count:
+            say(
+                f"{self.id}: {self.over_pairs} left out for {count} of {len(rows)} texts, those of more than {longest:,} tokens. "
+                "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say how long is too long."
+            )
+
     def _due(self, trainer: Trainer) -> bool:
-        if trainer.sanity_checking or not self.every_n_epochs:
+        if trainer.sanity_checking or not self.every_n_epochs or not self.validation_instances:
             return False
         return trainer.current_epoch % self.every_n_epochs == 0
 
@@ -101,26 +120,17 @@ class Evidence(Callback):
             return
         started = time.perf_counter()
         show_running(trainer, self.id)
-        observation: Observation = cast(Any, pl_module).observe(batch)
+        observation = self.observe(pl_module, batch)
         with torch.inference_mode(False):
             columns = self.measure(observation, batch, trainer)
-        identity = {
-            "id": batch["id"],
-            "label": batch["label"],
-            "predicted": observation.predicted,
-            "length": observation.mask.sum(dim=-1),
-        }
-        self._parts.append(_rows(identity | columns, observation.mask))
+        self._parts.append(_rows(_identity(observation, batch) | columns, observation.mask))
         self._seconds += time.perf_counter() - started
 
     def _gather(self) -> pd.DataFrame:
         """All rows of all ranks, sorted by id, on every rank."""
         parts, self._parts, self._seconds = self._parts, [], 0.0
-        if torch.distributed.is_available() and torch.distributed.is_initialized():
-            shards: list[Any] = [None] * torch.distributed.get_world_size()
-            torch.distributed.all_gather_object(shards, parts)
-            parts = [part for shard in shards for part in shard]
-        return pd.concat(parts).sort_values("id", ignore_index=True)
+        gathered = [part for shard in of_all_ranks(parts) for part in shard]
+        return pd.concat(gathered).sort_values("id", ignore_index=True)
 
 
 def data_of(trainer: Trainer) -> TextDataModule:
@@ -128,8 +138,16 @@ def data_of(trainer: Trainer) -> TextDataModule:
     return cast(Any, trainer).datamodule
 
 
+def _identity(observation: Any, batch: Batch) -> dict[str, Tensor]:
+    """Which text, how long; its label and prediction, unless every token has its own."""
+    length = observation.mask.sum(dim=-1)
+    if "label" not in batch:
+        return {"id": batch["id"], "length": length}
+    return {"id": batch["id"], "label": batch["label"], "predicted": observation.predicted, "length": length}
+
+
 def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
-    """One row per instance; a column with one value a token becomes a list as long as the text."""
+    """One row per instance; values of tokens become a list as long as the text, of pairs of tokens its square, row by row."""
     lengths = mask.sum(dim=-1).tolist()
     return pd.DataFrame({name: _column(values.detach().cpu().numpy(), lengths) for name, values in columns.items()})
 
@@ -137,7 +155,9 @@ def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
 def _column(values: np.ndarray, lengths: list[int]) -> Any:
     if values.ndim == 1:
         return values
-    return [row[:length] for row, length in zip(values, lengths, strict=True)]
+    if values.ndim == 2:
+        return [row[:length] for row, length in zip(values, lengths, strict=True)]
+    return [rows[:length, :length].ravel() for rows, length in zip(values, lengths, strict=True)]
 
 
 def _log_table(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:

@@ -6,16 +6,17 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence import Observation, feature_importance
-from callbacks.evidence import Evidence
+from callbacks.explaining import Explaining
 
 
-class FeatureImportance(Evidence):
+class FeatureImportance(Explaining):
     """E1: rank correlation of attention with importance; columns as in ``attest.evidence.feature_importance``.
 
     Leave-one-out, which reads a text once a token, waits for the test split; at validation end gradients speak alone.
     """
 
     id = "E1"
+    over_pairs = "leave-one-out"
 
     def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
         return feature_importance(observation, leave_one_out=bool(trainer.testing))

@@ -21,6 +21,7 @@ class ImportanceEntropy(Evidence):
     """
 
     id = "E10"
+    over_pairs = "the entropy of leave-one-out"
 
     def __init__(
         self, texts: int = 200, positions: int = 16, every_n_epochs: int = 1, validation_instances: int = 256

@@ -41,6 +41,7 @@ class TextDataModule(LightningDataModule):
         min_df: least number of training texts with a word that the vocabulary keeps; None for what the corpus calls for.
         max_words: most words that the vocabulary keeps, those of most texts; None for all.
         max_tokens: longer texts are left out, and counted; None for none.
+        texts: most texts of a split, evenly spread over it, the vocabulary staying that of all; None for all. For trying out.
         embeddings: file of pretrained vectors (fastText, GloVe or word2vec as text); None for none.
     """
 
@@ -54,6 +55,7 @@ class TextDataModule(LightningDataModule):
         max_words: int | None = None,
         max_tokens: int | None = None,
         embeddings: str | None = None,
+        texts: int | None = None,
     ) -> None:
         super().__init__()
         self.batch_size = batch_size
@@ -64,6 +66,7 @@ class TextDataModule(LightningDataModule):
         self.max_words = max_words
         self.max_tokens = max_tokens
         self.embeddings = embeddings
+        self.texts = texts
 
     def read(self) -> Corpus:
         """Read, tokenise and split the corpus."""
@@ -91,10 +94,12 @@ class TextDataModule(LightningDataModule):
     @cached_property
     def corpus(self) -> Corpus:
         """The corpus, read when first asked for."""
-        self._require_positive("batch_size", "min_df", "max_words", "max_tokens")
+        self._require_positive("batch_size", "min_df", "max_words", "max_tokens", "texts")
         corpus = self.read()
         if self.max_tokens is not None:
             corpus = self._within_max_tokens(corpus, self.max_tokens)
+        if self.texts is not None:
+            corpus = corpus.thinned(self.texts)
         return corpus.require_texts(type(self).__name__)
 
     def _require_positive(self, *names: str) -> None:
@@ -181,6 +186,11 @@ class TextDataModule(LightningDataModule):
     def validation_batches(self) -> int:
         """Validation batches over all ranks; more than full ones would be where texts differ much in length."""
         return len(batch_sizes(self.validation.sizes, self.batch_size))
+
+    @property
+    def test_batches(self) -> int:
+        """Test batches over all ranks."""
+        return len(batch_sizes(self.test.sizes, self.batch_size))
 
     def _evaluation_loader(self, dataset: EncodedDocuments) -> BatchLoader:
         batches = self._deal(batches_by_length(dataset.sizes, self.batch_size), equally=False)

@@ -14,7 +14,7 @@ from attest.evidence import Network, Observation, observe
 from attest.measures import probabilities
 from lightning_modules.metrics import classification_scores
 from lightning_modules.optimisation import Optimisation
-from lightning_modules.predictions import Predictions
+from lightning_modules.predictions import InstanceRows, Predicted, require_finite
 from lightning_modules.vectors import load_vectors
 
 Batch = dict[str, Any]
@@ -63,7 +63,7 @@ class Classifier(LightningModule):
         self.loss_reduction = loss_reduction
         self.num_classes = num_classes
         self.positive_weight = positive_weight
-        self.predictions = nn.ModuleDict({f"{stage}_split": Predictions() for stage in ("validation", "test")})
+        self.predictions = nn.ModuleDict({f"{stage}_split": InstanceRows() for stage in ("validation", "test")})
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
@@ -78,9 +78,13 @@ class Classifier(LightningModule):
         if not self._pools_by_attention:
             raise AttestError(
                 f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens "
-                "of a text to put on trial; expected a network that pools by attention. Type ANALYSES=none or "
+                "of a text to put on trial; expected a network that pools by attention. Type ANALYSES=layers or "
                 "MODEL=transformer-me."
             )
+        return self.observe_steps(batch)
+
+    def observe_steps(self, batch: Batch) -> Observation:
+        """The same of any network, for experiments that put another explanation on trial than the weights that pool."""
         if "observation" not in batch:
             batch["observation"] = observe(cast(Network, self.network), batch["id"], batch["token_ids"], attended(batch))
         return batch["observation"]
@@ -120,7 +124,7 @@ class Classifier(LightningModule):
         """Collect predictions; a rank without texts gets an empty batch, which is not shown to the network."""
         labels = batch["label"]
         logits = logits_of(batch) if len(labels) else torch.zeros(0, self.outputs, device=self.device)
-        self._collected(stage).update(batch["id"], labels, probabilities(logits), self.instance_losses(logits, labels))
+        self._collected(stage).update(batch["id"], labels, self.instance_losses(logits, labels), probabilities(logits))
 
     def on_validation_epoch_end(self) -> None:
         """Log the validation scores."""
@@ -132,13 +136,15 @@ class Classifier(LightningModule):
 
     def _log_scores(self, stage: str) -> None:
         collected = self._collected(stage)
-        scores = classification_scores(collected.compute())
+        predicted = Predicted.of(collected.compute())
+        require_finite(predicted.losses, predicted.ids, stage)
+        scores = classification_scores(predicted)
         self.log_dict({f"{stage}/{name}": score for name, score in scores.items()})
         collected.reset()
 
-    def _collected(self, stage: str) -> Predictions:
+    def _collected(self, stage: str) -> InstanceRows:
         predictions = self.predictions[f"{stage}_split"]
-        assert isinstance(predictions, Predictions)
+        assert isinstance(predictions, InstanceRows)
         return predictions
 
     def configure_optimizers(self) -> Any:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
-from torchmetrics import Metric, MetricCollection
+from torch.nn import functional
 from torchmetrics.classification import (
     BinaryAccuracy,
     BinaryAUROC,
@@ -13,7 +14,7 @@ from torchmetrics.classification import (
     MulticlassF1Score,
 )
 
-from lightning_modules.chunks import ChunkF1, TokenF1
+from lightning_modules.chunks import chunk_counts, f1_of_counts, token_counts
 from lightning_modules.predictions import Predicted
 
 
@@ -40,12 +41,33 @@ def classification_scores(predicted: Predicted) -> dict[str, Tensor]:
     return scores | {"loss": predicted.losses.mean().float()}
 
 
-def tagging_metrics(label_names: Sequence[str], prefix: str) -> MetricCollection:
-    """Accuracy over tokens, F1 over tokens and over chunks, to be updated with predicted and gold tags ``(B, T)``."""
-    accuracy = MulticlassAccuracy(len(label_names), average="micro", ignore_index=-100)
-    metrics: dict[str, Metric | MetricCollection] = {
-        "accuracy": accuracy,
-        "token_f1": TokenF1(label_names),
-        "chunk_f1": ChunkF1(label_names),
+def tagging_columns(logits: Tensor, tags: Tensor, label_names: Sequence[str]) -> Tensor:
+    """What each sentence contributes to the scores of a tagger, float64 ``(B, 9)``; B may be 0.
+
+    Args:
+        logits: ``(B, T, K)``.
+        tags: int64 ``(B, T)``, -100 at padding.
+        label_names: the K tags.
+    Returns:
+        sum of the tokens' losses, tokens, tokens tagged right; then correct, predicted and gold, of tokens and of chunks.
+    """
+    predicted, real = logits.argmax(dim=-1), tags >= 0
+    losses = functional.cross_entropy(logits.transpose(1, 2), tags, reduction="none")
+    counts = token_counts(predicted, tags, label_names), chunk_counts(predicted, tags, label_names)
+    sums = (losses.double(), real, real & (predicted == tags))
+    return torch.cat([*(each.sum(dim=-1, keepdim=True) for each in sums), *counts], dim=-1)
+
+
+def tagging_scores(columns: Tensor) -> dict[str, Tensor]:
+    """Scores over all tokens and chunks of sentences that ``tagging_columns`` describes, ``(N, 9)``.
+
+    Returns:
+        ``loss``, mean over tokens; ``accuracy`` over tokens, ``token_f1`` and ``chunk_f1``, in [0, 1].
+    """
+    loss, tokens, right = columns[:, :3].sum(dim=0)
+    return {
+        "loss": (loss / tokens).float(),
+        "accuracy": (right / tokens).float(),
+        "token_f1": f1_of_counts(columns[:, 3:6]),
+        "chunk_f1": f1_of_counts(columns[:, 6:]),
     }
-    return MetricCollection(metrics, prefix=f"{prefix}/", compute_groups=False)

@@ -7,20 +7,13 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
+from attest.errors import AttestError
 
-class Predicted(NamedTuple):
-    """All instances of a pass, sorted by id; the same on every rank, however instances were dealt."""
-
-    labels: Tensor
-    """int64 ``(N,)``."""
-    probabilities: Tensor
-    """float32 ``(N, K)``."""
-    losses: Tensor
-    """float64 ``(N,)``."""
+IDS_SHOWN = 10
 
 
-class Predictions(Metric):
-    """Collects predictions batch by batch and gathers them over ranks.
+class InstanceRows(Metric):
+    """Collects one row of numbers an instance, batch by batch, and gathers them over ranks.
 
     Scores summed up rank by rank depend, in their last bits, on who saw which batch; scores of the sorted whole do not.
     A rank without instances must update with an empty batch, or the others wait for it.
@@ -33,14 +26,57 @@ class Predictions(Metric):
         super().__init__()
         self.add_state("rows", default=[], dist_reduce_fx="cat")
 
-    def update(self, ids: Tensor, labels: Tensor, probabilities: Tensor, losses: Tensor) -> None:
-        """Add a batch: ``(B,)``, ``(B,)``, ``(B, K)``, ``(B,)``; B may be 0."""
-        columns = (ids.unsqueeze(-1), labels.unsqueeze(-1), losses.unsqueeze(-1), probabilities)
+    def update(self, ids: Tensor, *columns: Tensor) -> None:
+        """Add a batch: ids ``(B,)`` and any columns ``(B,)`` or ``(B, n)``; B may be 0."""
         assert isinstance(self.rows, list)
-        self.rows.append(torch.cat([column.double() for column in columns], dim=-1))
+        wide = [column if column.ndim > 1 else column.unsqueeze(-1) for column in (ids, *columns)]
+        self.rows.append(torch.cat([column.double() for column in wide], dim=-1))
 
-    def compute(self) -> Predicted:
-        """All instances, sorted by id."""
+    def compute(self) -> Tensor:
+        """All instances sorted by id, float64 ``(N, 1 + columns)``, ids first; the same on every rank."""
         rows = dim_zero_cat(self.rows)
-        rows = rows[rows[:, 0].argsort()]
-        return Predicted(rows[:, 1].long(), rows[:, 3:].float(), rows[:, 2])
+        return rows[rows[:, 0].argsort()]
+
+
+class Predicted(NamedTuple):
+    """All instances of a pass, sorted by id; the same on every rank, however instances were dealt."""
+
+    ids: Tensor
+    """int64 ``(N,)``."""
+    labels: Tensor
+    """int64 ``(N,)``."""
+    probabilities: Tensor
+    """float32 ``(N, K)``."""
+    losses: Tensor
+    """float64 ``(N,)``."""
+
+    @classmethod
+    def of(cls, rows: Tensor) -> "Predicted":
+        """From the rows of a pass that was updated with ids, labels, losses and probabilities."""
+        return cls(rows[:, 0].long(), rows[:, 1].long(), rows[:, 3:].float(), rows[:, 2])
+
+
+def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
+    """Refuse losses that are no numbers, by the instances that have them.
+
+    Args:
+        losses: ``(N,)``, or of the whole batch ``()``.
+        ids: int64 ``(N,)``.
+        stage: of the run, for the message.
+    Raises:
+        AttestError: a loss is NaN or infinite.
+    """
+    finite = losses.isfinite()
+    if finite.all():
+        return
+    bad = ids[~finite] if losses.ndim else ids
+    raise AttestError(
+        f"the {stage} loss is {'NaN' if losses.isnan().any() else 'infinite'} on the texts with the ids "
+        f"{_some(bad.tolist())}; expected finite numbers. What was saved before stands. Look at these texts, lower the "
+        "learning rate with --model.init_args.learning_rate_scale=0.1, or clip gradients with --trainer.gradient_clip_val=1"
+    )
+
+
+def _some(ids: list[int]) -> str:
+    more = len(ids) - IDS_SHOWN
+    return ", ".join(map(str, ids[:IDS_SHOWN])) + (f" and {more} more" if more > 0 else "")

@@ -8,11 +8,11 @@ from pytorch_lightning import LightningModule
 from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
 from torch.nn import functional
-from torchmetrics import MeanMetric, MetricCollection
 
 from attest.errors import AttestError
-from lightning_modules.metrics import tagging_metrics
+from lightning_modules.metrics import tagging_columns, tagging_scores
 from lightning_modules.optimisation import Optimisation
+from lightning_modules.predictions import InstanceRows, require_finite
 from lightning_modules.vectors import load_vectors
 
 Batch = dict[str, Tensor]
@@ -54,10 +54,8 @@ class Tagger(LightningModule):
         self.network = network(vocab_size, num_classes)
         load_vectors(self.network, pretrained_embeddings)
         self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
-        self.metrics = nn.ModuleDict(
-            {f"{stage}_scores": tagging_metrics(label_names, stage) for stage in ("validation", "test")}
-        )
-        self.losses = nn.ModuleDict({f"{stage}_loss": MeanMetric() for stage in ("validation", "test")})
+        self.label_names = tuple(label_names)
+        self.sentences = nn.ModuleDict({f"{stage}_split": InstanceRows() for stage in ("validation", "test")})
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits of tags ``(B, T, K)``."""
@@ -83,10 +81,13 @@ class Tagger(LightningModule):
         self._score("test", batch)
 
     def _score(self, stage: str, batch: Batch) -> None:
-        logits, loss = self.model_step(batch)
-        scores, mean_loss = self._stage_metrics(stage)
-        scores.update(logits.argmax(dim=-1), batch["tags"])
-        mean_loss.update(loss, weight=batch["mask"].sum())
+        """Collect what each sentence contributes; the empty batch of a rank without any is not shown to the network."""
+        tags = batch["tags"]
+        logits = self(batch["token_ids"], batch["mask"]) if len(tags) else self._no_logits(tags)
+        self._collected(stage).update(batch["id"], tagging_columns(logits, tags, self.label_names))
+
+    def _no_logits(self, tags: Tensor) -> Tensor:
+        return torch.zeros(*tags.shape, len(self.label_names), device=self.device)
 
     def on_validation_epoch_end(self) -> None:
         """Log the validation scores."""
@@ -97,16 +98,17 @@ class Tagger(LightningModule):
         self._log_scores("test")
 
     def _log_scores(self, stage: str) -> None:
-        scores, loss = self._stage_metrics(stage)
-        self.log_dict(scores.compute() | {f"{stage}/loss": loss.compute()}, prog_bar=stage == "validation")
-        scores.reset()
-        loss.reset()
+        collected = self._collected(stage)
+        ids, columns = collected.compute().split([1, 9], dim=-1)
+        require_finite(columns[:, 0], ids.squeeze(-1).long(), stage)
+        scores = tagging_scores(columns)
+        self.log_dict({f"{stage}/{name}": score for name, score in scores.items()}, prog_bar=stage == "validation")
+        collected.reset()
 
-    def _stage_metrics(self, stage: str) -> tuple[MetricCollection, MeanMetric]:
-        scores, loss = self.metrics[f"{stage}_scores"], self.losses[f"{stage}_loss"]
-        assert isinstance(scores, MetricCollection)
-        assert isinstance(loss, MeanMetric)
-        return scores, loss
+    def _collected(self, stage: str) -> InstanceRows:
+        rows = self.sentences[f"{stage}_split"]
+        assert isinstance(rows, InstanceRows)
+        return rows
 
     def configure_optimizers(self) -> Any:
         """One optimiser over two groups, attention and the rest; and its schedule, if there is one."""

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from attest.cli import main
-from attest.run_folder import RunFolder, read_json
+from attest.run_folder import TEMPORARY, RunFolder, read_json
 from tests.conftest import SMALL_RUN, only_folder
 
 
@@ -35,7 +35,7 @@ def test_a_run_leaves_a_complete_folder(small_run):
     assert summary["version"] == 1
     assert {"test/accuracy", "test/f1", "test/roc_auc", "E1/tau_gradient_inputs/mean", "E2/tvd_median/mean"} <= summary.keys()
     assert [epoch["epoch"] for epoch in read_json(small_run.curves)] == [0, 1]
-    assert not list(small_run.path.rglob(".*.ckpt.*")), "no temporary file stays"
+    assert not list(small_run.path.rglob(f"*{TEMPORARY}")), "no temporary file stays"
     timing = read_json(small_run.timing)
     assert timing["seconds"].keys() >= {"train", "evidence/E1"}
     assert timing["peak_memory"]["resident_mib"] > 100

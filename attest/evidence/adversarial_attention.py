@@ -5,7 +5,7 @@ from torch import Tensor
 
 from attest.evidence.adversarial_search import largest_jsd, search_adversaries
 from attest.evidence.exact_adversary import exact_adversary
-from attest.evidence.observation import Observation
+from attest.evidence.observation import Observation, over_pairs
 from attest.measures import probabilities, total_variation
 
 
@@ -23,12 +23,13 @@ def adversarial_attention(
         Per instance ``(B,)``, JSD in nats in [0, ln 2]: ``jsd_search``, the largest within epsilon that the search found,
         and ``jsd_search_filter``, the largest within filter_epsilon. For two classes and a linear decoder also ``jsd_exact``
         and ``jsd_exact_filter``, the largest there is; ``tvd_exact``, how far the real decoder moves under the first, and
-        ``adversary``, that attention itself, per token ``(B, T)``. More than two classes or another decoder: the search
+        ``adversary``, that attention itself, per token ``(B, T)``; NaN where a text is too long for the exact answer, which
+        looks at every pair of tokens. More than two classes or another decoder: the search
         alone. And ``max_attention``, against which the paper plots.
     """
     columns = {} if search is None else _searched(observation, epsilon, filter_epsilon, search)
     if observation.margins is not None:
-        columns |= _solved(observation, observation.margins, epsilon, filter_epsilon)
+        columns |= _solved(observation, epsilon, filter_epsilon)
     return columns | {"max_attention": observation.attention.amax(dim=-1)}
 
 
@@ -40,9 +41,11 @@ def _searched(observation: Observation, epsilon: float, filter_epsilon: float, s
     }
 
 
+@over_pairs
 @torch.no_grad()
-def _solved(observation: Observation, margins: Tensor, epsilon: float, filter_epsilon: float) -> dict[str, Tensor]:
-    problem = margins, observation.attention, observation.probabilities[:, 1], observation.mask
+def _solved(observation: Observation, epsilon: float, filter_epsilon: float) -> dict[str, Tensor]:
+    assert observation.margins is not None
+    problem = observation.margins, observation.attention, observation.probabilities[:, 1], observation.mask
     exact, filtered = (exact_adversary(*problem, each) for each in (epsilon, filter_epsilon))
     weights = exact.attention(observation.mask.shape[-1]).to(observation.attention)
     logits = observation.network.decode(observation.hidden, weights)

@@ -21,7 +21,7 @@ LEAVE_ONE_OUT = {
 
 
 def feature_importance(observation: Observation, leave_one_out: bool = True) -> dict[str, Tensor]:
-    """Correlate attention with every importance.
+    """Correlate attention, or what the observation is explained by, with every importance.
 
     Args:
         observation: the batch.
@@ -47,7 +47,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
 def _correlations(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
     """All taus at once: the importances stand below one another as rows of one batch."""
     count = len(importances)
-    attention, mask = (rows.repeat(count, 1) for rows in (observation.attention, observation.mask))
+    attention, mask = (rows.repeat(count, 1) for rows in (observation.explanation, observation.mask))
     stacked, support = torch.cat(list(importances.values())), mask & (attention > 0)
     tau = kendall_tau_b(attention, stacked, mask)
     measured = {

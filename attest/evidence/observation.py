@@ -5,17 +5,19 @@ Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from attest.measures import class_logits, probabilities
-from attest.memory import by_rows
+from attest.memory import by_rows, longest_over_pairs
 
 Result = TypeVar("Result")
+Columns = TypeVar("Columns", Tensor, dict[str, Tensor])
 
 
 class Network(Protocol):
@@ -25,8 +27,9 @@ class Network(Protocol):
 
     * ``token_logits(hidden) -> (B, T, C)``, if ``decode`` is linear in weights that sum to 1: counterfactual weights then
       cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible;
-    * ``encode_without_each(tokens, mask, removed) -> (V, B, T - 1, H)``: hidden states of every text without its token
-      ``removed[v]``, for a range of positions; else each shortened text is encoded from its beginning.
+    * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, with such a decoder: ``[b, v, t]`` is the score, and are
+      the logits, of token t in text b read without its token v; arbitrary but finite at t = v and at padding. Else each
+      shortened text is encoded from its beginning.
     """
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -66,6 +69,8 @@ class Observation:
     """float ``(B, T)``, in the graph: the attention on trial."""
     logits: Tensor
     """float ``(B, C)``, in the graph."""
+    read_instead: Tensor | None = None
+    """What ``explained_by`` has put in the attention's place."""
     remembered: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
     """What ``once`` has measured already."""
 
@@ -73,6 +78,15 @@ class Observation:
     def attention(self) -> Tensor:
         """``weights`` without the graph, ``(B, T)``."""
         return self.weights.detach()
+
+    @property
+    def explanation(self) -> Tensor:
+        """What is read as importance of the tokens, ``(B, T)``: the attention, or what ``explained_by`` put in its place."""
+        return self.attention if self.read_instead is None else self.read_instead
+
+    def explained_by(self, explanation: Tensor) -> "Observation":
+        """The same pass with another explanation on trial, ``(B, T)``, at least 0: attention rollout, for example."""
+        return replace(self, read_instead=explanation)
 
     @cached_property
     def probabilities(self) -> Tensor:
@@ -88,6 +102,13 @@ class Observation:
     def predicted(self) -> Tensor:
         """Predicted classes, int64 ``(B,)``; a tie goes to the lower class."""
         return self.probabilities.argmax(dim=-1)
+
+    def part(self, rows: Tensor) -> "Observation":
+        """Some of the texts, bool or int64 ``rows``, padded to the longest of them; cut off from the graph."""
+        size = int(self.lengths[rows].max())
+        tokenwise = (self.tokens, self.mask, self.embedded, self.hidden, self.scores, self.weights)
+        parts = (values.detach()[rows, :size] for values in tokenwise)
+        return Observation(self.network, self.ids[rows], *parts, self.logits.detach()[rows])
 
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:
@@ -151,6 +172,55 @@ def once(measurement: Callable[[Observation], Result]) -> Callable[[Observation]
     return remembering
 
 
+def over_pairs(measurement: Callable[..., Columns]) -> Callable[..., Columns]:
+    """Spare texts too long for a measurement that compares every token with every other; they get NaN.
+
+    Args:
+        measurement: takes an observation, and what else there may be; returns ``(B,)`` or ``(B, T)``, 0 at padding, or a
+            dictionary of such. It needs no gradient.
+    """
+
+    @wraps(measurement)
+    def sparing(observation: Observation, *arguments: Any) -> Columns:
+        short = observation.lengths <= longest_over_pairs()
+        if short.all():
+            return measurement(observation, *arguments)
+        # a single token stands in for all where every text is too long, so that there are the same columns
+        measured = measurement(observation.part(short) if short.any() else _first_tokens(observation), *arguments)
+        if isinstance(measured, Tensor):
+            return _spread(measured, short, observation.mask)
+        return {name: _spread(column, short, observation.mask) for name, column in measured.items()}
+
+    return sparing
+
+
+def _first_tokens(observation: Observation) -> Observation:
+    first = torch.zeros_like(observation.mask)
+    first[:, 0] = True
+    return replace(observation, mask=first).part(torch.tensor([0], device=first.device))
+
+
+def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
+    """What was measured of the short texts, among NaN for the others."""
+    everyone = column.new_full(mask.shape[: column.ndim], torch.nan)
+    if column.ndim > 1:
+        everyone = everyone.masked_fill(~mask, 0)
+    rows = short.nonzero().flatten()
+    everyone[(rows, *map(slice, column.shape[1:]))] = column[: len(rows)]
+    return everyone
+
+
+def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, observation: Observation) -> Tensor:
+    """Measure a few texts at a time, within the memory budget; the measurement needs no gradient."""
+    everyone = torch.arange(len(observation.ids), device=observation.ids.device)
+
+    def of_rows(rows: Tensor) -> Tensor:
+        measured = measurement(observation.part(rows))
+        return functional.pad(measured, (0, observation.mask.shape[-1] - measured.shape[-1]))
+
+    return by_rows(of_rows, bytes_per_text, everyone)
+
+
 def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Observation:
     """Run a network once, keeping every named step and the graph from the embedded input onwards.
 
@@ -160,8 +230,14 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
     Raises:
         ValueError: the network looks its tokens up in no ``nn.Embedding``, or in more than one.
     """
-    # cuDNN refuses the backward pass of a recurrent network in evaluation mode; its native kernels do not.
-    with torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+    # cuDNN refuses the backward pass of a recurrent network in evaluation mode; its native kernels do not. Evidence compares
+    # outputs that differ by less than half precision resolves, so a network trained in it is put on trial in its own.
+    with (
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.backends.cudnn.flags(enabled=False),
+        torch.autocast(tokens.device.type, enabled=False),
+    ):
         with _embedded_inputs(network, tokens) as embedded:
             hidden = network.encode(tokens, mask)
         if len(embedded) != 1:

@@ -25,14 +25,14 @@ def attention_permutation(observation: Observation, permutations: int, seed: int
     tvd_BD = total_variation(outcomes_BDK, observation.probabilities.unsqueeze(1))
     flips_BD = outcomes_BDK.argmax(dim=-1) != observation.predicted.unsqueeze(-1)
     return {
-        "tvd_median": _median(tvd_BD),
+        "tvd_median": median(tvd_BD),
         "tvd_max": tvd_BD.amax(dim=-1),
         "flipped": flips_BD.float().mean(dim=-1),
         "max_attention": observation.attention.amax(dim=-1),
     }
 
 
-def _median(values: Tensor) -> Tensor:
+def median(values: Tensor) -> Tensor:
     """The middle of ``(B, D)``, or the mean of the two; torch's own takes the lower."""
     ordered, draws = values.sort(dim=-1).values, values.shape[-1]
     return (ordered[:, (draws - 1) // 2] + ordered[:, draws // 2]) / 2

@@ -13,7 +13,7 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
 
     Args:
         rows: columns of numbers or booleans; NaN means undefined. Identity columns and lists are left out.
-        by: column whose values split every mean once more (``<column>/mean/predicted_0``), or None.
+        by: column whose values split every mean once more (``<column>/mean/predicted_0``), where there is such a column.
     Returns:
         ``<column>/mean``, ``/std`` (over instances), ``/ci_low``, ``/ci_high`` (95 %, Student's t on the mean), ``/median``,
         ``/nan`` (undefined instances, left out of all others) and the means by group.
@@ -23,7 +23,7 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
         values = column.dropna().to_numpy()
         summary |= {f"{name}/{key}": value for key, value in _describe(values).items()}
         summary[f"{name}/nan"] = float(column.isna().sum())
-        if by is not None:
+        if by in rows:
             means = column.groupby(rows[by]).mean()
             summary |= {f"{name}/mean/{by}_{group}": float(mean) for group, mean in means.items()}
     return summary

@@ -131,7 +131,7 @@ def test_a_model_names_a_recipe_that_exists(model):
 
 
 @pytest.mark.parametrize(
-    ("model", "analyses"), [("tagger", "none"), ("transformer-dr", "none"), ("han", "weights"), ("cnn", "pooled")]
+    ("model", "analyses"), [("tagger", "layers-tagger"), ("transformer-dr", "layers"), ("han", "weights"), ("cnn", "pooled")]
 )
 def test_a_model_brings_its_own_defaults(model, analyses):
     assert f"/analyses/{analyses}.yaml" in " ".join(choice_arguments({"MODEL": model, "DATA": "planted"}))

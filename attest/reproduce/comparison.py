@@ -1,0 +1,118 @@
+"""Ours against published, and one row against another: the rules by which a table says *replicated*.
+
+All are stated before anything is run: tolerances and directions in ``configs/experiments``, the rules themselves here, and
+both are printed below every table.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from attest.experiments import Column, Quoted
+
+REPLICATED, SAME_DIRECTION, NOT_REPLICATED, NOT_RUN = "replicated", "same direction", "not replicated", "not run"
+SPREADS = 2
+"""Standard deviations over our seeds within which a published number, itself one run, is taken for one more of them."""
+LEVEL = 0.05
+
+NUMBER_RULE = (
+    f"A number is *{REPLICATED}* where our mean over seeds lies within the column's tolerance of the published one, or within "
+    f"{SPREADS} standard deviations over our seeds, and on the same side of the column's neutral value; *{SAME_DIRECTION}* "
+    f"where only the latter holds; else *{NOT_REPLICATED}*. A column without a neutral value has no direction."
+)
+CLAIM_RULE = (
+    f"A claim that one number is less or greater than another is *{REPLICATED}* where it holds in every seed and, where the "
+    f"two can be paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for decisions, Wilcoxon's "
+    f"signed-rank test else); *{SAME_DIRECTION}* where it holds for the means over seeds; else *{NOT_REPLICATED}*. A claim "
+    f"that they are equal is *{REPLICATED}* where the means differ by no more than the column's tolerance."
+)
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A number over seeds."""
+
+    values: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Over seeds; NaN where nothing was run."""
+        return float(np.mean(self.values)) if self.values else np.nan
+
+    @property
+    def std(self) -> float:
+        """Over seeds, with n - 1; NaN for fewer than two."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else np.nan
+
+
+def difference_in_spreads(ours: Ours, published: float) -> float:
+    """How many standard deviations over our seeds ours lies above the published one; NaN where there is no spread."""
+    return (ours.mean - published) / ours.std if ours.std > 0 else np.nan
+
+
+def judge_number(ours: Ours, published: Quoted, column: Column) -> str:
+    """By ``NUMBER_RULE``.
+
+    Example:
+        >>> judge_number(Ours((0.30, 0.32)), Quoted.parse("0.35"), Column("τ", "key", tolerance=0.1, neutral=0.0))
+        'replicated'
+    """
+    if not ours.values:
+        return NOT_RUN
+    allowed = np.nanmax([column.tolerance, SPREADS * ours.std])
+    near = abs(ours.mean - published.value) <= allowed
+    if column.neutral is None:
+        return REPLICATED if near else NOT_REPLICATED
+    if np.sign(ours.mean - column.neutral) != np.sign(published.value - column.neutral):
+        return NOT_REPLICATED
+    return REPLICATED if near else SAME_DIRECTION
+
+
+def judge_claim(
+    expect: str, left: Sequence[float], right: Sequence[float], p_values: Sequence[float], tolerance: float
+) -> str:
+    """By ``CLAIM_RULE``.
+
+    Args:
+        expect: ``less``, ``greater`` or ``equal``, of left against right.
+        left, right: a number a seed, the same seeds in the same order.
+        p_values: of the paired tests, one a seed; empty where the two cannot be paired.
+        tolerance: for ``equal``.
+    """
+    if not len(left):
+        return NOT_RUN
+    differences = np.subtract(left, right)
+    if expect == "equal":
+        return REPLICATED if abs(differences.mean()) <= tolerance else NOT_REPLICATED
+    differences = -differences if expect == "less" else differences
+    if (differences > 0).all() and all(p < LEVEL for p in p_values):
+        return REPLICATED
+    return SAME_DIRECTION if differences.mean() > 0 else NOT_REPLICATED
+
+
+def paired_p(left: pd.Series, right: pd.Series) -> float | None:
+    """Two-sided p of a paired test over instances, or None where fewer than two instances are in both.
+
+    Decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test; instances where
+    either is undefined are left out. Two that never differ give 1.
+
+    Args:
+        left, right: floats, indexed by instance.
+    """
+    paired = pd.concat([left, right], axis=1, join="inner").dropna().to_numpy()
+    if len(paired) < 2:
+        return None
+    differences = paired[:, 0] - paired[:, 1]
+    if not differences.any():
+        return 1.0
+    if np.isin(paired, (0.0, 1.0)).all():
+        return mcnemar_p(int((differences > 0).sum()), int((differences < 0).sum()))
+    return float(stats.wilcoxon(differences).pvalue)
+
+
+def mcnemar_p(only_left: int, only_right: int) -> float:
+    """McNemar's exact test: two-sided p of the discordant pairs being as likely one way as the other (McNemar 1947)."""
+    return float(stats.binomtest(only_left, only_left + only_right).pvalue) if only_left + only_right else 1.0

@@ -1,0 +1,62 @@
+"""How long what is missing will take, judging by runs that are there."""
+
+import statistics
+from collections.abc import Iterable
+from pathlib import Path
+
+from attest.reproduce.plan import Job
+from attest.run_folder import RunFolder, read_json
+
+
+def run_seconds(folder: Path) -> float | None:
+    """Seconds that a finished run took, training and evidence; None where that is not known.
+
+    A run that was stopped and taken up tells the seconds since its last stop alone, and so does not count.
+    """
+    run = RunFolder(folder)
+    if not (run.summary.is_file() and run.timing.is_file()):
+        return None
+    seconds = read_json(run.timing).get("seconds", {})
+    return None if "train" not in seconds or "train since the last stop" in seconds else sum(seconds.values())
+
+
+def expected_seconds(job: Job, root: Path) -> float | None:
+    """Median over the finished runs most like this one; None where there are none.
+
+    Args:
+        job: what is to be run.
+        root: folder of all runs.
+    """
+    for pattern in job.like:
+        known = [seconds for folder in root.glob(pattern) if (seconds := run_seconds(folder)) is not None]
+        if known:
+            return statistics.median(known)
+    return None
+
+
+def forecast(jobs: Iterable[Job], root: Path, at_once: int) -> str:
+    """What would run, a line each, and how long all of it takes.
+
+    Args:
+        jobs: what is to be run.
+        root: folder of all runs.
+        at_once: how many run at the same time.
+    """
+    expected = {job: expected_seconds(job, root) for job in jobs}
+    lines = [f"{'unknown' if known is None else duration(known):>9}  {_shown(job, root)}" for job, known in expected.items()]
+    unknown = sum(known is None for known in expected.values())
+    total = duration(sum(known for known in expected.values() if known is not None) / at_once)
+    beside = f", beside {unknown} of which nothing is known" if unknown else ""
+    judged = "judging by the median of finished runs like them"
+    return "\n".join([*lines, f"{len(expected)} runs; about {total} with {at_once} at once{beside}, {judged}."])
+
+
+def _shown(job: Job, root: Path) -> str:
+    return str(job.folder.relative_to(root)) if job.folder.is_relative_to(root) else str(job.folder)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: ``48 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

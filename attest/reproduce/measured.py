@@ -1,0 +1,68 @@
+"""What a run folder says of one column of a table: a number, and where it is a mean, the values that it is the mean of."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from attest.experiments import Column
+from attest.run_folder import INSTANCES, RunFolder, read_json
+
+PREDICTED = "/predicted_"
+
+
+def measured(folder: Path, column: Column) -> float | None:
+    """The number of a run; None where the run has none, for lack of this evidence or because it is undefined.
+
+    Args:
+        folder: of a finished run.
+        column: which quantity.
+    """
+    if column.key:
+        value = _summary(folder).get(column.key)
+        return None if value is None else float(value)
+    rows = _rows(folder, column.table)
+    if rows is None:
+        return None
+    values = _chosen(rows, column).dropna()
+    return None if values.empty else float(values.agg(column.statistic))
+
+
+def instance_values(folder: Path, column: Column) -> pd.Series | None:
+    """One float an instance, indexed by id, of which the number is the mean; None where it is no mean or has no table.
+
+    Decisions are 1 where they are right.
+    """
+    if column.key == "test/accuracy":
+        rows = _rows(folder, INSTANCES)
+        return None if rows is None else (rows["label"] == rows["predicted"]).set_axis(rows["id"]).astype(float)
+    if column.table:
+        rows = _rows(folder, column.table)
+        return None if rows is None or column.statistic != "mean" else _chosen(rows, column)
+    identity, _, rest = column.key.partition("/")
+    name, _, statistic = rest.partition("/")
+    rows = _rows(folder, identity)
+    if rows is None or name not in rows or not statistic.startswith("mean"):
+        return None
+    chosen = rows[rows["predicted"] == int(statistic.split(PREDICTED)[1])] if PREDICTED in statistic else rows
+    return chosen[name].set_axis(chosen["id"]).astype(float)
+
+
+def _chosen(rows: pd.DataFrame, column: Column) -> pd.Series:
+    chosen = rows.query(column.where) if column.where else rows
+    return chosen.eval(column.value).set_axis(chosen["id"]).astype(float)
+
+
+@lru_cache(maxsize=1024)
+def _summary(folder: Path) -> dict[str, Any]:
+    return read_json(RunFolder(folder).summary)
+
+
+@lru_cache(maxsize=16)
+def _rows(folder: Path, identity: str) -> pd.DataFrame | None:
+    """A table of evidence without its lists, or None where there is none."""
+    path = RunFolder(folder).evidence(identity)
+    if not path.is_file():
+        return None
+    return pd.read_parquet(path)

@@ -1,0 +1,140 @@
+"""A reproduced table as Markdown: ours beside the published, what it means, where it comes from."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from attest.experiments import Experiment
+from attest.reproduce.comparison import CLAIM_RULE, NOT_REPLICATED, NOT_RUN, NUMBER_RULE, REPLICATED, SAME_DIRECTION
+
+MARK = "†"
+EMPTY = "–"
+
+
+def table_page(
+    experiment: Experiment, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any], figures: Sequence[str]
+) -> str:
+    """The page of one table.
+
+    Args:
+        experiment: the table.
+        numbers, claims: as ``attest.reproduce.table`` gives them.
+        origin: as ``attest.reproduce.provenance`` gives it.
+        figures: names of the files beside it.
+    """
+    parts = [
+        f"# {experiment.name}: {experiment.title}",
+        f"{experiment.paper}. Ours: mean ± standard deviation over seeds, on the test split.",
+        *experiment.notes,
+        f"**{tally(numbers, claims)}**",
+        *(f"## {data}\n\n{_corpus(numbers, claims, data)}" for data in numbers["data"].unique()),
+        *(f"![{name}]({name}.png)" for name in figures),
+        _small_print(experiment, numbers, origin),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
+    """One line on how much of the table replicates."""
+    sentences = [_counted("Claims", claims)] if len(claims) else []
+    judged = numbers[numbers["verdict"] != ""]
+    for comparable, name in ((True, "Comparable numbers"), (False, f"Numbers of another setting {MARK}")):
+        chosen = judged[judged["comparable"] == comparable]
+        sentences += [_counted(name, chosen)] if len(chosen) else []
+    return " ".join(sentences) or "Nothing was published to compare with."
+
+
+def _counted(name: str, rows: pd.DataFrame) -> str:
+    counts = [
+        (verdict, int((rows["verdict"] == verdict).sum())) for verdict in (REPLICATED, SAME_DIRECTION, NOT_REPLICATED, NOT_RUN)
+    ]
+    return f"{name}: {', '.join(f'{count} {verdict}' for verdict, count in counts if count)}."
+
+
+def _corpus(numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
+    mine = numbers[numbers["data"] == data]
+    lines = [_number_line(number) for number in mine.to_dict("records")]
+    head = ("row", "quantity", "ours", "seeds", "published", "difference", "in our spreads", "verdict")
+    tables = [_table(head, lines)]
+    said = claims[claims["data"] == data] if len(claims) else claims
+    if len(said):
+        head = ("claim", "left", "", "right", "difference", "seeds", "published", "p by seed", "verdict")
+        tables.append(_table(head, [_claim_line(claim) for claim in said.to_dict("records")]))
+    return "\n\n".join(tables)
+
+
+def _number_line(number: dict[str, Any]) -> list[str]:
+    row = number["row"] if math.isnan(number["at"]) else f"{number['row']}, {number['at']:g}"
+    published = number["published"] + ("" if number["comparable"] in (True, None) else f" {MARK}")
+    return [
+        row,
+        number["column"],
+        with_spread(number["ours"], number["std"]),
+        str(number["seeds"]),
+        published or EMPTY,
+        _signed(number["difference"], 3),
+        _signed(number["in_spreads"], 1),
+        number["verdict"] or EMPTY,
+    ]
+
+
+def _claim_line(claim: dict[str, Any]) -> list[str]:
+    return [
+        claim["claim"],
+        claim["left"],
+        {"less": "<", "greater": ">", "equal": "="}[claim["expect"]],
+        claim["right"],
+        with_spread(claim["difference"], claim["std"], signed=True),
+        str(claim["seeds"]),
+        _signed(claim["published"], 3),
+        ", ".join(f"{p:.2g}" for p in claim["p"]) or EMPTY,
+        claim["verdict"],
+    ]
+
+
+def with_spread(mean: float, std: float, signed: bool = False) -> str:
+    """``0.35 ± 0.02``; no ± for one seed, ``not run`` for none."""
+    if math.isnan(mean):
+        return NOT_RUN
+    text = f"{mean:+.3f}" if signed else f"{mean:.3f}"
+    return text if math.isnan(std) else f"{text} ± {std:.3f}"
+
+
+def _signed(value: float, digits: int) -> str:
+    return EMPTY if math.isnan(value) else f"{value:+.{digits}f}"
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
+
+
+def _small_print(experiment: Experiment, numbers: pd.DataFrame, origin: dict[str, Any]) -> str:
+    used = set(numbers["source"])
+    sources = [source for source in experiment.sources.values() if source.citation in used]
+    cited = [f"* {source.citation}{'' if source.comparable else f' {MARK}: {source.why}'}" for source in sources]
+    columns = [_column_rule(column) for column in experiment.columns.values()]
+    hours = f"{origin['runs']} runs, {origin['hours']:.2f} hours" + (
+        f" and those of {origin['untimed']} runs that were stopped and taken up" if origin["untimed"] else ""
+    )
+    versions = ", ".join(f"{name} {'/'.join(values)}" for name, values in origin["versions"].items())
+    return "\n\n".join(
+        [
+            "## Sources" if cited else "",
+            "\n".join(cited),
+            f"## Rules\n\n{NUMBER_RULE} {CLAIM_RULE}",
+            "\n".join(columns),
+            f"## Provenance\n\n```\n{origin['command']}\n```",
+            f"{hours}; commit {', '.join(origin['commits']) or 'unknown'}; {versions}.",
+        ]
+    )
+
+
+def _column_rule(column: Any) -> str:
+    what = f"`{column.key}`" if column.key else f"{column.statistic} of `{column.value}` in {column.table}"
+    where = f" where `{column.where}`" if column.where else ""
+    along = f", its {column.along} correlation with the values of the sweep" if column.along else ""
+    neutral = "no direction" if column.neutral is None else f"neutral {column.neutral:g}"
+    return f"* {column.name}: {what}{where}{along}; tolerance {column.tolerance:g}, {neutral}"

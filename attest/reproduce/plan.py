@@ -1,0 +1,123 @@
+"""From tables to the runs they need: which, where, by which command, and after which others."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attest.errors import AttestError
+from attest.experiments import Experiment, Row
+from attest.reproduce.dependents import DEPENDENTS
+from attest.reproduce.table import Place
+from attest.run_folder import RunFolder
+
+Locate = Callable[[Sequence[str]], Path]
+"""From what follows ``attest fit`` to the run's folder."""
+RUN_CHOICES = ("MODEL", "SCORING", "PROJECTION", "RECIPE")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run.
+
+    Args:
+        folder: where its ``summary.json`` will be; the run is there when that is there.
+        command: what follows ``attest``.
+        after: folders of the runs that it depends on.
+        like: patterns of folders, relative to the root of all runs, of runs that take about as long; the nearest first.
+    """
+
+    folder: Path
+    command: tuple[str, ...]
+    after: tuple[Path, ...] = ()
+    like: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> bool:
+        """Whether the run is finished."""
+        return RunFolder(self.folder).summary.is_file()
+
+
+@dataclass
+class Plan:
+    """Runs by folder, each after those it depends on, and the runs of every table."""
+
+    jobs: dict[Path, Job] = field(default_factory=dict)
+    tables: dict[str, dict[Place, dict[int, Path]]] = field(default_factory=dict)
+
+
+def make_plan(
+    experiments: Sequence[Experiment],
+    seeds: int,
+    locate: Locate,
+    corpora: Sequence[str] = (),
+    options: Sequence[str] = (),
+) -> Plan:
+    """All runs that some tables need, each once.
+
+    Args:
+        experiments: the tables.
+        seeds: how many, from 0.
+        locate: finds a base run's folder; asked once for all seeds.
+        corpora: which of a table's corpora; empty for all.
+        options: added to every run: choices and options.
+    Raises:
+        AttestError: none of the tables has any of these corpora.
+    """
+    plan = Plan()
+    for experiment in experiments:
+        runs: dict[Place, dict[int, Path]] = {}
+        for row, data, at in places(experiment, corpora):
+            jobs = [_jobs_of(experiment.rows[row], data, at, seed, locate, options) for seed in range(seeds)]
+            plan.jobs |= {job.folder: job for chain in jobs for job in chain}
+            runs[row, data, at] = {seed: chain[-1].folder for seed, chain in enumerate(jobs)}
+        if runs:
+            plan.tables[experiment.name] = runs
+    if not plan.tables:
+        known = sorted({data for experiment in experiments for row in experiment.rows.values() for data in row.data})
+        raise AttestError(
+            f"no row of {_names(experiments)} is on {', '.join(corpora)}; expected DATA= one of: {', '.join(known)}."
+        )
+    return plan
+
+
+def _names(experiments: Sequence[Experiment]) -> str:
+    return ", ".join(experiment.name for experiment in experiments)
+
+
+def places(experiment: Experiment, corpora: Sequence[str] = ()) -> Iterator[Place]:
+    """Every row on every corpus at every value of its sweep, corpus by corpus."""
+    everywhere = dict.fromkeys(data for row in experiment.rows.values() for data in row.data)
+    for data in everywhere:
+        for row in experiment.rows.values():
+            if data in row.data and (not corpora or data in corpora):
+                values = (None,) if row.sweep is None else row.sweep.values
+                yield from ((row.name, data, at) for at in values)
+
+
+def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
+    """The base run of a row and, where it has one, the run that depends on it."""
+    swept: Mapping[str, str] = {} if row.sweep is None or at is None else row.sweep.typed(at)
+    choices = {"DATA": data, **row.run} | {name: value for name, value in swept.items() if name not in row.then}
+    typed = [f"{name}={value}" for name, value in choices.items()]
+    folder = locate((*typed, *options)).with_name(f"seed{seed}")
+    base = Job(folder, ("fit", *typed, f"SEED={seed}", *options), like=_like(data, folder.parent.name, row.run["MODEL"]))
+    if not row.then:
+        return [base]
+    return [base, *DEPENDENTS[row.then["command"]](base, row.then | swept, options)]
+
+
+def _like(data: str, name: str, model: str) -> tuple[str, str]:
+    return f"{data}/{name}/seed*", f"{data}/*-{model}-*/seed*"
+
+
+def as_json(plan: Plan) -> dict[str, Any]:
+    """What the workflow needs to know: the jobs by folder, and the places of every table."""
+    jobs = {
+        str(job.folder): {"command": job.command, "after": [str(folder) for folder in job.after]} for job in plan.jobs.values()
+    }
+    tables = {
+        name: [[*place, {str(seed): str(folder) for seed, folder in runs.items()}] for place, runs in places.items()]
+        for name, places in plan.tables.items()
+    }
+    return {"jobs": jobs, "tables": tables}

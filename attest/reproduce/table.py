@@ -1,0 +1,157 @@
+"""All numbers and claims of a table, from the run folders of its rows: tidy frames, one row a number or claim."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from attest.experiments import Claim, Column, Experiment, Row
+from attest.reproduce.comparison import Ours, difference_in_spreads, judge_claim, judge_number, paired_p
+from attest.reproduce.measured import instance_values, measured
+
+Place = tuple[str, str, float | None]
+"""Row, corpus and, in a sweep, value."""
+Folders = Mapping[Place, Mapping[int, Path]]
+"""By place and seed, the folders of those runs that are finished."""
+
+
+def table_numbers(experiment: Experiment, folders: Folders) -> pd.DataFrame:
+    """Every number of a table.
+
+    Args:
+        experiment: the table.
+        folders: every place of the table; those of which nothing is finished have no seeds.
+    Returns:
+        One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``, ``std``
+        (over seeds), ``seeds`` (how many), ``values`` (one a seed), ``published``, ``source``, ``comparable``, ``difference``,
+        ``in_spreads`` and ``verdict``; the last six empty where nothing was published.
+    """
+    return pd.DataFrame([number for place in _places(experiment, folders) for number in _numbers(experiment, folders, *place)])
+
+
+def _places(experiment: Experiment, folders: Folders) -> list[tuple[str, str]]:
+    """Row and corpus of what is in the table, in its order."""
+    return list(dict.fromkeys((row, data) for row, data, _ in folders))
+
+
+def _numbers(experiment: Experiment, folders: Folders, row: str, data: str) -> Iterator[dict[str, Any]]:
+    of = experiment.rows[row]
+    for column in experiment.columns.values():
+        if column.along:
+            yield from _lines(experiment, of, data, np.nan, column, along_sweep(folders, row, data, column))
+            continue
+        for place, runs in folders.items():
+            if place[:2] == (row, data):
+                at = np.nan if place[2] is None else place[2]
+                yield from _lines(experiment, of, data, at, column, over_seeds(runs, column))
+
+
+def over_seeds(runs: Mapping[int, Path], column: Column) -> dict[int, float]:
+    """The number of every seed that has it."""
+    values = {seed: measured(folder, column) for seed, folder in runs.items()}
+    return {seed: value for seed, value in values.items() if value is not None}
+
+
+def along_sweep(folders: Folders, row: str, data: str, column: Column) -> dict[int, float]:
+    """Correlation of a quantity with the values of a row's sweep, for every seed that has run all of them."""
+    by_value = {place[2]: over_seeds(runs, column) for place, runs in folders.items() if place[:2] == (row, data)}
+    if len(by_value) < 2:
+        return {}
+    seeds = set.intersection(*(set(values) for values in by_value.values()))
+    correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[column.along]
+    return {
+        seed: float(correlate(list(by_value), [values[seed] for values in by_value.values()]).statistic)
+        for seed in sorted(seeds)
+    }
+
+
+def _lines(
+    experiment: Experiment, row: Row, data: str, at: float, column: Column, values: Mapping[int, float]
+) -> Iterator[dict[str, Any]]:
+    ours = Ours(tuple(values.values()))
+    line = {"data": data, "row": row.name, "at": at, "column": column.name, "ours": ours.mean, "std": ours.std}
+    line |= {"seeds": len(values), "values": list(values.values())}
+    sources = [name for name in row.published if column.name in row.published[name].get(data, {})]
+    for name in sources:
+        source, quoted = experiment.sources[name], row.published[name][data][column.name]
+        yield line | {
+            "published": quoted.text,
+            "source": source.citation,
+            "comparable": source.comparable,
+            "difference": ours.mean - quoted.value,
+            "in_spreads": difference_in_spreads(ours, quoted.value),
+            "verdict": judge_number(ours, quoted, column),
+        }
+    if not sources:
+        yield line | {
+            "published": "",
+            "source": "",
+            "comparable": None,
+            "difference": np.nan,
+            "in_spreads": np.nan,
+            "verdict": "",
+        }
+
+
+def table_claims(experiment: Experiment, folders: Folders) -> pd.DataFrame:
+    """Every claim of a table on every corpus that is in it.
+
+    Returns:
+        One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds), ``std``,
+        ``seeds``, ``p`` (one a seed; empty where instances cannot be paired), ``published`` (the difference of the published numbers
+        of one source; NaN where there are none) and ``verdict``.
+    """
+    corpora = {data for _, data, _ in folders}
+    return pd.DataFrame(
+        [_judged(experiment, folders, claim, data) for claim in experiment.claims for data in claim.data if data in corpora]
+    )
+
+
+def _judged(experiment: Experiment, folders: Folders, claim: Claim, data: str) -> dict[str, Any]:
+    sides = claim.left, claim.right
+    columns = [experiment.columns[column] for _, column in sides]
+    runs = [folders.get((row, data, None), {}) for row, _ in sides]
+    values = [over_seeds(run, column) for run, column in zip(runs, columns, strict=True)]
+    seeds = sorted(set(values[0]) & set(values[1]))
+    left, right = ([value[seed] for seed in seeds] for value in values)
+    p_values = [] if claim.expect == "equal" else _paired_tests(runs, columns, seeds)
+    difference = Ours(tuple(np.subtract(left, right).tolist()))
+    tolerance = columns[0].tolerance
+    return {
+        "data": data,
+        "claim": claim.that,
+        "left": " · ".join(claim.left),
+        "expect": claim.expect,
+        "right": " · ".join(claim.right),
+        "difference": difference.mean,
+        "std": difference.std,
+        "seeds": len(seeds),
+        "p": p_values,
+        "published": published_difference(experiment, claim, data),
+        "verdict": judge_claim(claim.expect, left, right, p_values, tolerance),
+    }
+
+
+def _paired_tests(runs: list[Mapping[int, Path]], columns: list[Column], seeds: list[int]) -> list[float]:
+    """A p a seed; none at all where the two cannot be paired."""
+    p_values = []
+    for seed in seeds:
+        left, right = (instance_values(run[seed], column) for run, column in zip(runs, columns, strict=True))
+        p = None if left is None or right is None else paired_p(left, right)
+        p_values += [] if p is None else [p]
+    return p_values
+
+
+def published_difference(experiment: Experiment, claim: Claim, data: str) -> float:
+    """Of the two sides' published numbers, by the first source that has both; NaN where none has."""
+    for source in experiment.sources:
+        numbers = [
+            experiment.rows[row].published.get(source, {}).get(data, {}).get(column)
+            for row, column in (claim.left, claim.right)
+        ]
+        if numbers[0] is not None and numbers[1] is not None:
+            return numbers[0].value - numbers[1].value
+    return np.nan
