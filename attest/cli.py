@@ -20,6 +20,7 @@ from attest.run_command import AttestCLI
 
 COMMANDS = {
     "evidence": "attest.evidence_command:main",
+    "keys": "attest.keys_command:main",
     "data": "datamodules.check:main",
     "reproduce": "attest.reproduce_command:main",
 }
@@ -42,6 +43,7 @@ def _quieten() -> None:
         ".*The number of training batches .* is smaller than the logging interval.*",
         ".*isinstance.treespec, LeafSpec.*",
         ".*anonymous setting.*",
+        ".*module.s. in eval mode at the start of training.*",
     ):
         warnings.filterwarnings("ignore", message)
 
