@@ -12,7 +12,7 @@ chosen   = $(foreach name,$(CHOICES),$(if $(filter command,$(firstword $(origin 
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test bench check format lock clean
+.PHONY: help setup train keys test bench check format lock clean
 
 help:  ## list every target in a line
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ $(READY): pyproject.toml constraints.txt
 
 train: $(READY)  ## train and put on trial: DATA=planted|sst|… MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
 	@$(BIN)/attest fit $(chosen) $(ARGS)
+
+keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
+	@$(BIN)/attest keys $(chosen) $(if $(ATTACK),ATTACK='$(ATTACK)') $(ARGS)
 
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto $(ARGS)
