@@ -20,6 +20,8 @@ from attest.run_command import AttestCLI
 
 COMMANDS = {
     "evidence": "attest.evidence_command:main",
+    "adversarial": "attest.adversarial_command:main",
+    "controls": "attest.controls_command:main",
     "data": "datamodules.check:main",
     "reproduce": "attest.reproduce_command:main",
 }

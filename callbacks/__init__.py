@@ -14,6 +14,7 @@ from callbacks.importance_entropy import ImportanceEntropy
 from callbacks.instances import Instances
 from callbacks.permutation import AttentionPermutation
 from callbacks.single_erasure import SingleErasure
+from callbacks.tagged import TaggedInstances
 
 __all__ = [
     "ActivationSwap",
@@ -25,4 +26,5 @@ __all__ = [
     "ImportanceEntropy",
     "Instances",
     "SingleErasure",
+    "TaggedInstances",
 ]
