@@ -7,10 +7,12 @@ LAMBDA      weight of the divergence, several with commas between them  (1e-3 fo
 VARIANT     unfrozen: a new network; frozen: the base's, whose attention alone is trained anew
 DIVERGENCE  kl | jsd | smoothed-kl, of attention, from the adversary to the base
 
-Everything else is as in attest fit and names the base, which is trained first if it is missing; what follows a lone -- concerns
-the adversaries alone. Only points that are missing or unfinished run; FORCE=1 runs them again, the base stays. Of several, a
-table and a figure lie beside them.
+Everything else is as in attest fit and names the base, which is trained first if it is missing; what follows a lone --
+concerns the adversaries alone. Only points that are missing or unfinished run; FORCE=1 runs them again, the base stays. A table and a
+figure of several lie beside them.
 """
+
+from lightning_utilities.core.rank_zero import rank_zero_only
 
 from attest.adversaries import adversary, choose, lambdas_of, require_adversary
 from attest.dependent_run import split_arguments, train_base, train_dependent
@@ -37,5 +39,5 @@ def main(arguments: list[str]) -> int:
         print(f"Adversary {place} of {len(lambdas)}: {choices.name(lam)}", flush=True)
         runs.append(train_dependent(base, adversary(choices, lam, base.settings), own))
     if len(runs) > 1:
-        write_sweep(base.folder, choices.sweep, runs)
+        rank_zero_only(write_sweep)(base.folder, choices.sweep, runs)
     return 0

@@ -86,11 +86,12 @@ def require_adversary(choices: Choices, base: Settings) -> None:
     """
     kind, network = base["model"]["class_path"], base["model"]["init_args"]["network"]
     if kind not in OVERLAYS:
-        raise AttestError(f"{kind} can have no adversary; expected one of {', '.join(OVERLAYS)}. Type MODEL=bilstm for example.")
+        known = ", ".join(OVERLAYS)
+        raise AttestError(f"{kind} can have no adversary; expected one of {known}. Type MODEL=bilstm for example.")
     if kind == "lightning_modules.Classifier" and not getattr(_class(network["class_path"]), "pools_by_attention", True):
         raise AttestError(
-            f"{network['class_path']} pools its hidden states by a mean, so an adversary has no pooled attention to differ in; "
-            "expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
+            f"{network['class_path']} pools its hidden states by a mean, so an adversary has no pooled attention to differ "
+            "in; expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
         )
     projections = network["init_args"].get("projection") or {}
     for projection in projections if isinstance(projections, list) else [projections]:
@@ -107,8 +108,9 @@ def _require_projection(choices: Choices, projection: Settings) -> None:
     sparse = name in ALWAYS_SPARSE or (name == "Entmax" and projection.get("init_args", {}).get("alpha", 1.5) != 1)
     if sparse and choices.divergence == "kl":
         raise AttestError(
-            f"DIVERGENCE=kl is infinite wherever the adversary attends to a token to which the base's {name} gives exactly 0, so "
-            "any such token would win; expected a divergence that stays finite. Type DIVERGENCE=jsd or DIVERGENCE=smoothed-kl."
+            f"DIVERGENCE=kl is infinite wherever the adversary attends to a token to which the base's {name} gives exactly 0, "
+            "so any such token would win; expected a divergence that stays finite. Type DIVERGENCE=jsd or "
+            "DIVERGENCE=smoothed-kl."
         )
 
 

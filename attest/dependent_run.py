@@ -70,6 +70,7 @@ class Dependent:
             else replaces.
         comparisons: evidence that is made from its tables and the base's when it has been tested, by id.
         reads: the run whose checkpoint it reads, where that is not the base itself but another dependent of it.
+        network: what it trains, where that is another network than the base's.
     """
 
     kind: str
@@ -77,6 +78,7 @@ class Dependent:
     overlay: Settings
     comparisons: dict[str, Compare] = field(default_factory=dict)
     reads: RunFolder | None = None
+    network: Settings | None = None
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -116,7 +118,8 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
     settings.pop("config", None)
     settings["run"].pop("force")  # which ``own`` may set
     settings["analyses"] = {}
-    settings["model"]["init_args"]["base_network"] = deepcopy(base.settings["model"]["init_args"]["network"])
+    model = settings["model"]["init_args"]
+    model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
         file.write_text(yaml.safe_dump(merged(settings, dependent.overlay), sort_keys=False), encoding="utf-8")

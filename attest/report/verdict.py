@@ -80,6 +80,24 @@ EVIDENCE = {
         "E3  ε-max JSD, by search, as released",
         "The same search, its results kept while the prediction moves by at most 0.05, as the released code does.",
     ),
+    "E5/jsd": (
+        "E5  JSD between seeds",
+        "How far apart attention is when nothing but the seed differs: the noise floor of every other difference.",
+    ),
+    "E7/jsd": (
+        "E7  Attention of the adversary, JSD to the base",
+        "How differently this run attends, trained to predict as its base does; ln 2 = 0.693 is the most. Only what exceeds the "
+        "JSD between seeds (E5, make controls) was gained by trying.",
+    ),
+    "E7/kl": ("E7  KL to the base", "The same as Kullback-Leibler divergence, from the adversary to the base, in nats."),
+    "E7/tvd": (
+        "E7  Predictions of the adversary, TVD to the base",
+        "What the other attention costs: total variation distance of the predictions, 0 to 1.",
+    ),
+    "E7/nll": ("E7  NLL of the base's tags", "What the other attention costs: negative log-likelihood of the base's tags."),
+    "E7/same": ("E7  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
+    "E6/tvd": ("E6  Predictions of the guided model, TVD to the base", "A model whose attention is given, not learned."),
+    "E6/same": ("E6  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
     "E8/correct_softmax": ("E8  accuracy under softmax", "The trained model, its projection swapped for softmax."),
     "E8/correct_sparsemax": ("E8  accuracy under sparsemax", "The trained model, its projection swapped for sparsemax."),
     "E8/correct_entmax15": ("E8  accuracy under 1.5-entmax", "The trained model, its projection swapped for 1.5-entmax."),
@@ -111,6 +129,7 @@ EVIDENCE = {
 def verdict(folder: RunFolder, settings: dict[str, Any], summary: dict[str, Any], class_names: Sequence[str]) -> list[Line]:
     """The control first, then scores, then evidence; what did not run is left out."""
     theirs = published(folder.path.parent.parent.name, folder.path.parent.name)
+    summary = summary | {key: value for key, value in _controls(folder).items() if key.startswith("E5/")}
     lines = [uniform_control(folder, settings)]
     for key, (name, meaning) in SCORES.items():
         if key in summary:
@@ -129,11 +148,22 @@ def uniform_control(folder: RunFolder, settings: dict[str, Any]) -> Line:
     meaning = "The control that says whether the rest means anything: if it is as good, the task needs no attention."
     if run["projection"] == "uniform":
         return Line(name, "this run", meaning)
+    controls = _controls(folder)
+    compared = [row["accuracy"] for row in controls.get("rows", []) if row["experiment"] == "E4"]
+    if compared:
+        return Line(name, _number(compared[0]), meaning)
     twin = _uniform_twin(folder, run)
     if twin is not None and twin.is_file():
         return Line(name, _number(read_json(twin)["test/accuracy"]), meaning)
-    command = f"make train DATA={run['data']} MODEL={run['model']} SCORING={run['scoring']} PROJECTION=uniform"
-    return Line(name, f"not run: {command} SEED={settings['seed_everything']}", meaning)
+    choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
+    return Line(name, f"not run: make controls {choices} SEED={settings['seed_everything']}", meaning)
+
+
+def _controls(folder: RunFolder) -> dict[str, Any]:
+    """What ``make controls`` has written into the run's folder, or into its base's where it depends on one."""
+    base = folder.path.parents[1] if (folder.path / "base.json").is_file() else folder.path
+    summary = base / "controls" / folder.summary.name
+    return read_json(summary) if summary.is_file() else {}
 
 
 def _uniform_twin(folder: RunFolder, run: dict[str, Any]) -> Path | None:
@@ -158,4 +188,5 @@ def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> st
     prefix = f"{key}/mean/predicted_"
     by_class = [f"{class_names[int(k.removeprefix(prefix))]} {_number(v)}" for k, v in summary.items() if k.startswith(prefix)]
     undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
-    return "; ".join([f"± {_number(summary[f'{key}/std'])}", f"predicted {', '.join(by_class)}", *undefined])
+    classes = [f"predicted {', '.join(by_class)}"] if by_class else []
+    return "; ".join([f"± {_number(summary[f'{key}/std'])}", *classes, *undefined])

@@ -8,7 +8,7 @@ import pytest
 
 from attest.report import illustrations, write_report
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
-from attest.run_folder import RunFolder, write_table
+from attest.run_folder import RunFolder, write_json, write_table
 
 HOSTILE = '</span><script>alert(1)</script>"onmouseover="alert(2)'
 
@@ -41,7 +41,18 @@ def test_text_from_the_data_cannot_inject_markup(run):
 def test_the_control_comes_first_with_the_command_that_runs_it(small_run):
     page = small_run.report.read_text()
     assert page.index("E4  Accuracy with uniform attention") < page.index("Accuracy</th>") + page.index("E1  τ-b")
-    assert "not run: make train DATA=planted MODEL=bilstm SCORING=additive PROJECTION=uniform SEED=0" in page
+    assert "not run: make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0" in page
+
+
+def test_controls_that_were_run_are_read(run):
+    controls = {"rows": [{"experiment": "E4", "name": "uniform attention", "accuracy": 0.625}], "E5/jsd/mean": 0.125}
+    spread = {f"E5/jsd/{part}": None for part in ("std", "ci_low", "ci_high")} | {"E5/jsd/nan": 0.0}
+    write_json(run.path / "controls" / "summary.json", controls | spread)
+    write_report(run)
+    page = run.report.read_text()
+    assert "not run: make controls" not in page
+    assert "0.625" in page
+    assert "E5  JSD between seeds</th><td>0.125" in page
 
 
 def test_it_is_written_without_evidence_that_did_not_run(run):
