@@ -1,15 +1,15 @@
 """``attest adversarial``: trained adversaries of a base run (E7), one or a sweep over λ.
 
     attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-3
-    attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-4,3e-4,1e-3,3e-3 VARIANT=frozen DIVERGENCE=jsd -- --trainer.max_epochs=9
+    attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-4,1e-3,1e-2 VARIANT=frozen DIVERGENCE=jsd -- --trainer.max_epochs=9
 
 LAMBDA      weight of the divergence, several with commas between them  (1e-3 for classifiers, 0.2 for taggers)
 VARIANT     unfrozen: a new network; frozen: the base's, whose attention alone is trained anew
 DIVERGENCE  kl | jsd | smoothed-kl, of attention, from the adversary to the base
 
 Everything else is as in attest fit and names the base, which is trained first if it is missing; what follows a lone --
-concerns the adversaries alone. Only points that are missing or unfinished run; FORCE=1 runs them again, the base stays. A table and a
-figure of several lie beside them.
+concerns the adversaries alone. Only points that are missing or unfinished run; FORCE=1 runs them again, the base stays. A
+table and a figure of several lie beside them.
 """
 
 from lightning_utilities.core.rank_zero import rank_zero_only

@@ -45,7 +45,7 @@ def choose(arguments: Sequence[str]) -> tuple[int, list[str]]:
     typed = [argument.removeprefix("SEEDS=") for argument in arguments if argument.startswith("SEEDS=")]
     for value in typed:
         if not value.isdigit() or int(value) == 0:
-            raise AttestError(f"SEEDS={value} is no number of seeds; expected a whole number from 1. Type for example: SEEDS=3")
+            raise AttestError(f"SEEDS={value} is no number of seeds; expected a whole number from 1. Type SEEDS=3")
     return int(typed[-1]) if typed else SEEDS, [each for each in arguments if not each.startswith("SEEDS=")]
 
 
@@ -85,7 +85,8 @@ def controls(
         yield from _contextless(base, typed)
     yield Control("E6", "guide: base's attention", lambda: train_dependent(base, guide("base", base), own))
     for lam in lambdas:
-        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", partial(_guided_by_adversary, base, own, choices, lam))
+        train = partial(_guided_by_adversary, base, own, choices, lam)
+        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train)
 
 
 def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@
     attest controls DATA=conll2000 MODEL=tagger LAMBDA=0.2,3
 
 E4  the same model trained with uniform attention: does the task need attention at all?
-E5  SEEDS other seeds of the same model (3 unless said otherwise), those that follow its own: how far apart is attention anyhow?
+E5  SEEDS other seeds of the same model, those that follow its own, 3 if not typed: how far apart is attention anyhow?
 E6  a model without context, or for taggers the tagger itself, whose attention is uniform, learned, the base's, or that of
     adversaries with these LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers; trained as make adversarial does)
 

@@ -214,7 +214,7 @@ class DependentCLI(AttestCLI):
         return None
 
     def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
-        declare_base(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
+        rank_zero_only(declare_base)(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
         super()._train(model, ckpt_path)
 
     def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:

@@ -28,9 +28,9 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     """
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
-    axes.plot(adversaries[cost], adversaries[gained], marker="o", markersize=5, color=CLASS_COLOURS[1], label="adversaries (E7)")
-    for _, point in adversaries.iterrows():
-        axes.annotate(f"{point['lambda']:g}", (point[cost], point[gained]), textcoords="offset points", xytext=(6, -10), fontsize=7)
+    axes.plot(adversaries[cost], adversaries[gained], "o-", markersize=5, color=CLASS_COLOURS[1], label="adversaries (E7)")
+    for lam, x, y in adversaries[["lambda", cost, gained]].to_numpy():
+        axes.annotate(f"{lam:g}", (x, y), textcoords="offset points", xytext=(6, -10), fontsize=7)
     bend = adversaries[adversaries["knee"]]
     axes.plot(bend[cost], bend[gained], "o", markersize=13, mfc="none", mec=CLASS_COLOURS[4], label="knee")
     known = baselines.dropna(subset=[cost, gained]) if {cost, gained} <= {*baselines.columns} else baselines.iloc[:0]

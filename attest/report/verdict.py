@@ -86,8 +86,8 @@ EVIDENCE = {
     ),
     "E7/jsd": (
         "E7  Attention of the adversary, JSD to the base",
-        "How differently this run attends, trained to predict as its base does; ln 2 = 0.693 is the most. Only what exceeds the "
-        "JSD between seeds (E5, make controls) was gained by trying.",
+        "How differently this run attends, trained to predict as its base does; ln 2 = 0.693 is the most. Only what exceeds "
+        "the JSD between seeds (E5, make controls) was gained by trying.",
     ),
     "E7/kl": ("E7  KL to the base", "The same as Kullback-Leibler divergence, from the adversary to the base, in nats."),
     "E7/tvd": (
