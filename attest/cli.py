@@ -20,6 +20,8 @@ from attest.run_command import AttestCLI
 
 COMMANDS = {
     "evidence": "attest.evidence_command:main",
+    "adversarial": "attest.adversarial_command:main",
+    "controls": "attest.controls_command:main",
     "keys": "attest.keys_command:main",
     "explain": "attest.explain_command:main",
     "report": "attest.report_command:main",
