@@ -23,7 +23,7 @@ from attest.loggers import log_report, point_loggers
 from attest.memory import set_memory_budget
 from attest.naming import RunSettings, differing_keys, run_path, without_machine_keys
 from attest.readable import readable_parser_error
-from attest.report import summarise_run, write_report
+from attest.report import illustrations, summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
 from attest.versions import environment, peak_memory
 from callbacks import Evidence
@@ -92,11 +92,15 @@ class AttestCLI(LightningCLI):
         self.run = self.config[self.subcommand].run
         self.folder = RunFolder(run_path(self.settings, self._reference()))
 
+    def expected_evidence(self) -> list[str]:
+        """Ids of the tables without which the run is not complete."""
+        return [identity for identity, evidence in self.settings["analyses"].items() if evidence]
+
     def before_instantiate_classes(self) -> None:
         self.locate()
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
-        self.identities = [identity for identity, evidence in self.settings["analyses"].items() if evidence]
+        self.identities = self.expected_evidence()
         if not self.run.force:
             self._require_same_configuration()
         self.nothing_to_do = self.subcommand == "fit" and not self.run.force and self.folder.complete(self.identities)
@@ -216,8 +220,9 @@ class AttestCLI(LightningCLI):
     @rank_zero_only
     def _report(self) -> None:
         self.folder.note(peak_memory=peak_memory())
-        write_report(self.folder)
-        log_report(self.trainer.loggers, self.folder)
+        figures = illustrations(self.folder)
+        write_report(self.folder, figures)
+        log_report(self.trainer.loggers, self.folder, figures)
         _name_results(self.folder)
 
     def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:

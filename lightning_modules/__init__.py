@@ -6,6 +6,7 @@ logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``cla
 """
 
 from lightning_modules.classifier import Classifier
+from lightning_modules.key_adversary import KeyAdversary
 from lightning_modules.tagger import Tagger
 
-__all__ = ["Classifier", "Tagger"]
+__all__ = ["Classifier", "KeyAdversary", "Tagger"]
