@@ -95,7 +95,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One row run at many values of a choice.
+    """One row run at many values of a choice: of the dependent run where the row has one, else of the base run.
 
     Args:
         choice: ``PROJECTION``, or ``LAMBDA`` of a dependent run.

@@ -26,9 +26,8 @@ def test_every_table_of_the_issue_ships():
 def test_every_run_of_a_table_is_made_of_choices_that_exist(experiment):
     for row, data, at in places(experiment):
         of = experiment.rows[row]
-        swept = of.sweep.typed(at) if of.sweep else {}
-        own = {name: value for name, value in swept.items() if name not in of.then}
-        assert choice_arguments({"DATA": data, **of.run, **own})
+        swept = of.sweep.typed(at) if of.sweep and not of.then else {}
+        assert choice_arguments({"DATA": data, **of.run, **swept})
 
 
 @pytest.mark.parametrize("experiment", SHIPPED, ids=IDS)
@@ -43,7 +42,9 @@ def test_what_a_paper_claims_is_what_its_numbers_say(experiment):
 
 @pytest.mark.parametrize("experiment", SHIPPED, ids=IDS)
 def test_every_published_number_has_a_stated_tolerance_and_every_figure_a_function(experiment):
-    quoted = {column for row in experiment.rows.values() for by in row.published.values() for of in by.values() for column in of}
+    quoted = {
+        column for row in experiment.rows.values() for by in row.published.values() for of in by.values() for column in of
+    }
     assert all(experiment.columns[column].tolerance > 0 for column in quoted)
     assert all(drawing.draw in DRAWINGS for drawing in experiment.drawings)
 

@@ -8,7 +8,10 @@ from attest.errors import AttestError
 from attest.reproduce.estimate import duration, expected_seconds, forecast
 from attest.reproduce.plan import as_json, make_plan
 from attest.run_folder import RunFolder, read_json, write_json
-from tests.reproduce.conftest import finished_run
+from tests.reproduce.conftest import TABLE, finished_run, parse
+
+SWEPT_ADVERSARY = """    then: {command: adversarial, VARIANT: frozen, DIVERGENCE: jsd}
+    sweep: {choice: LAMBDA, values: [1.0e-3, 1]}"""
 
 
 def locate(typed):
@@ -25,6 +28,21 @@ def test_every_run_is_planned_once_with_its_own_seed_and_value(invented):
     assert job.command[:2] == ("fit", "DATA=sst")
     assert {"PROJECTION=sparsegen:0.5", "SEED=1", "LOGGER=csv"} <= set(job.command)
     assert plan.tables["invented"]["swept", "sst", 0.5][1] == job.folder
+
+
+def test_a_dependent_run_comes_after_its_base_and_lies_inside_it(invented):
+    text = TABLE.replace('    sweep: {choice: PROJECTION, form: "sparsegen:{}", values: [-10, 0, 0.5]}', SWEPT_ADVERSARY)
+    plan = make_plan(
+        [parse(text.replace("RECIPE: jw}\n    then", "RECIPE: jw, PROJECTION: entmax15}\n    then"))], 1, locate, ["sst"]
+    )
+    base = Path("runs/sst/jw-bilstm-additive-entmax15/seed0")
+    assert plan.tables["invented"]["swept", "sst", 0.001] == {0: base / "adversarial/frozen-jsd-0.001"}
+    job = plan.jobs[base / "adversarial/frozen-jsd-0.001"]
+    assert job.after == (base,)
+    assert job.command[0] == "adversarial"
+    assert {"PROJECTION=entmax15", "SEED=0", "LAMBDA=0.001", "VARIANT=frozen"} <= set(job.command)
+    assert list(plan.jobs).index(base) < list(plan.jobs).index(job.folder)
+    assert plan.jobs[base].command[0] == "fit"
 
 
 def test_a_run_is_located_once_for_all_its_seeds(invented):

@@ -15,7 +15,10 @@ SWEEPS = {file.stem: yaml.safe_load(file.read_text()) for file in (configs_folde
 
 def issued(sweep, pick) -> list[str]:
     """What an agent runs for one point of a sweep, by W&B's own code: ``/usr/bin/env attest …``."""
-    values = {name: {"value": pick(given["values"]) if "values" in given else given["max"]} for name, given in sweep["parameters"].items()}
+    values = {
+        name: {"value": pick(given["values"]) if "values" in given else given["max"]}
+        for name, given in sweep["parameters"].items()
+    }
     variables = create_sweep_command_args({"args": values}) | {"env": ["/usr/bin/env"]}
     parts = ([part] if not part.startswith("${") else variables[part[2:-1]] for part in create_sweep_command(sweep["command"]))
     return [word for part in parts for word in part]

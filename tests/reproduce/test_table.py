@@ -41,7 +41,11 @@ def number(numbers, row, column, source="", at=np.nan):
 def test_numbers_are_means_over_seeds_beside_each_source(invented, folders):
     numbers = table_numbers(invented, {place: of for place, of in folders.items() if place[1] == "sst"})
     paper = number(numbers, "dense", "accuracy", "Nobody")
-    assert (paper["ours"], paper["std"], paper["seeds"]) == (pytest.approx(0.81), pytest.approx(np.std([0.8, 0.82], ddof=1)), 2)
+    assert (paper["ours"], paper["std"], paper["seeds"]) == (
+        pytest.approx(0.81),
+        pytest.approx(np.std([0.8, 0.82], ddof=1)),
+        2,
+    )
     assert paper["published"] == "0.800"
     assert (paper["difference"], paper["verdict"]) == (pytest.approx(0.01), "replicated")
     recalled = number(numbers, "dense", "accuracy", "Somebody")
