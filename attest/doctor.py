@@ -1,7 +1,7 @@
 """``attest doctor``: what is here, and what would stop a run before it begins.
 
-    attest doctor                     # the machine, the packages, the corpora, W&B, the disk
-    attest doctor imdb --root runs    # … and whether a run on IMDb could begin
+attest doctor                     # the machine, the packages, the corpora, W&B, the disk
+attest doctor imdb --root runs    # … and whether a run on IMDb could begin
 """
 
 import argparse
@@ -100,7 +100,9 @@ def machine() -> Iterator[Finding]:
     """Devices, memory and threads."""
     yield Finding("devices", ", ".join(_devices()))
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIB
-    yield Finding("memory", f"{pages:.1f} GiB; evidence takes 1 GiB of it, or --run.memory_gib", "note" if pages < 4 else "fine")
+    yield Finding(
+        "memory", f"{pages:.1f} GiB; evidence takes 1 GiB of it, or --run.memory_gib", "note" if pages < 4 else "fine"
+    )
     yield Finding("threads", f"{torch.get_num_threads()} of torch; a run takes one a process, or --run.threads")
     policy = os.environ.get("OMP_WAIT_POLICY", "unset")
     spinning = policy.upper() != "PASSIVE"
@@ -131,7 +133,10 @@ def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
 def _in_folder(folder: Path, name: str, splits: Sequence[str]) -> tuple[str, bool]:
     missing = [split for split in splits if not (folder / name / f"{split}.parquet").is_file()]
     if missing:
-        return f"{folder / name} lacks {', '.join(f'{split}.parquet' for split in missing)}; mend or unset {DATA_VARIABLE}", False
+        return (
+            f"{folder / name} lacks {', '.join(f'{split}.parquet' for split in missing)}; mend or unset {DATA_VARIABLE}",
+            False,
+        )
     return f"{folder / name} ({DATA_VARIABLE})", True
 
 

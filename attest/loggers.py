@@ -55,7 +55,7 @@ def _logged_in() -> bool:
 
 
 def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Send the report and its figures, as they lie in the run folder, to W&B, and name the best checkpoint as what the run has made."""
+    """Send the report and its figures, to W&B, and name the best checkpoint as what the run has made."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             logger.experiment.log_artifact(_checkpoint(folder.best, logger.experiment.id))

@@ -1,7 +1,7 @@
 """``attest report``: the page of one run, made anew, or one page that compares several.
 
-    attest report runs/sst/jw-bilstm-additive-softmax/seed0
-    attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html
+attest report runs/sst/jw-bilstm-additive-softmax/seed0
+attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """``attest table``: many runs as one table, mean ± standard deviation over seeds.
 
-    attest table runs/sst
-    attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --keys "test/*" "E1/tau_*_inputs"
+attest table runs/sst
+attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --keys "test/*" "E1/tau_*_inputs"
 """
 
 import argparse

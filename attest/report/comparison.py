@@ -145,4 +145,3 @@ def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[
         if not all(map(math.isnan, apart)):
             rows.append((label_of(key), ["–" if math.isnan(each) else f"{each:+.1f}".replace("-", "−") for each in apart]))
     return rows
-
