@@ -128,7 +128,7 @@ def test_a_mistyped_word_says_what_was_expected(typed, sentence):
 
 
 def test_an_unknown_profile_names_those_there_are():
-    with pytest.raises(AttestError, match="PROFILE=slrum is not known; expected one of: kubernetes, slurm.* PROFILE=slurm$"):
+    with pytest.raises(AttestError, match=r"PROFILE=slrum is not known; expected one of: kubernetes, slurm.* PROFILE=slurm$"):
         snakemake_command(parse_request(["TABLE=jw-2", "PROFILE=slrum"]))
 
 

@@ -1,7 +1,6 @@
 """Runs that depend on a base run: how each is typed, and where inside the base run's folder it lies.
 
-Each takes the base run, what the table's row says under ``then`` and what is typed for all runs, and gives the run's folder and
-what follows ``attest``.
+They are carried out by ``attest adversarial``, ``attest controls`` and ``attest keys``; their folders are named there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,9 +25,17 @@ def _adversarial(then: Mapping[str, str]) -> Path:
     return Path("adversarial", f"{then['VARIANT']}-{then['DIVERGENCE']}-{float(then['LAMBDA']):g}")
 
 
+def _controls(then: Mapping[str, str]) -> Path:
+    return Path("guides", then["GUIDE"])
+
+
 def _keys(then: Mapping[str, str]) -> Path:
     return Path("keys", then["ATTACK"])
 
 
-PLACES: dict[str, Callable[[Mapping[str, str]], Path]] = {"adversarial": _adversarial, "keys": _keys}
+PLACES: dict[str, Callable[[Mapping[str, str]], Path]] = {
+    "adversarial": _adversarial,
+    "controls": _controls,
+    "keys": _keys,
+}
 """By command, the folder inside the base's; see ``attest.dependent_run``."""

@@ -79,5 +79,5 @@ def test_a_mistyped_table_says_what_is_wrong(found, mistyped, sentence):
 
 
 def test_an_unknown_table_names_the_nearest():
-    with pytest.raises(AttestError, match="TABLE=me-66 is not known.* TABLE=me-6$"):
+    with pytest.raises(AttestError, match=r"TABLE=me-66 is not known.* TABLE=me-6$"):
         experiment_file("me-66")
