@@ -7,7 +7,7 @@ import wandb
 from jsonargparse import Namespace
 from pytorch_lightning.loggers import Logger, WandbLogger
 
-from attest.artifacts import log_artifacts, model_artifact
+from attest.artifacts import log_artifacts
 from attest.report.illustration import Illustration
 from attest.report.saved_figures import figure_file
 from attest.run_folder import RunFolder
@@ -71,9 +71,7 @@ def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[I
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
-    """Tell W&B which checkpoint a run reads, so that its graph of artifacts shows where the run comes from.
-
-    W&B knows inputs online alone. Offline the run's configuration and its artifacts name the checkpoint.
+    """Name in W&B's configuration of a run the checkpoint that it reads; ``log_artifacts`` draws the lineage.
 
     Args:
         loggers: of the run that reads.
@@ -81,10 +79,7 @@ def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | Non
         wandb_id: of that run, None where it has none.
         sha256: of its best checkpoint.
     """
+    facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
     for logger in loggers:
         if isinstance(logger, WandbLogger):
-            run = logger.experiment
-            facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
-            run.config.update({"base": facts}, allow_val_change=True)
-            artifact = model_artifact(base, wandb_id or sha256[:8])
-            run.log_artifact(artifact) if run.offline else run.use_artifact(artifact)
+            logger.experiment.config.update({"base": facts}, allow_val_change=True)

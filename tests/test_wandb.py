@@ -79,8 +79,8 @@ def test_model_and_evidence_are_artifacts_that_name_each_other(small_run, logged
     assert contents["model"] == {"checkpoints/best.ckpt", "config.yaml"}
     assert {"evidence/E3.parquet", "evidence/instances.parquet", "summary.json", "report.html"} <= contents["evidence"]
     assert "figures/E2-permutation_by_max_attention.svg" in contents["evidence"]
-    assert artifacts["model"].name == f"checkpoint-{wandb_id}"
-    assert json.loads(artifacts["evidence"].metadata)["model"] == f"checkpoint-{wandb_id}"
+    assert artifacts["model"].name == f"model-{wandb_id}"
+    assert json.loads(artifacts["evidence"].metadata)["model"] == f"model-{wandb_id}"
     (checkpoint,) = [entry for entry in artifacts["model"].manifest.contents if entry.path.endswith(".ckpt")]
     assert checkpoint.local_path == str(small_run.best), "not a second copy"
 

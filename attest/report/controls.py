@@ -13,6 +13,7 @@ from attest.run_folder import RunFolder, read_json
 
 Summary = dict[str, Any]
 
+CHOICES = ("data", "model", "scoring", "projection")
 WITHIN_RUN = {
     "E1/tau_gradient_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
     "E1/tau_leave_one_out_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
@@ -53,6 +54,8 @@ class Controls:
         self.is_uniform = settings["run"]["projection"] == "uniform"
         self.uniform = None if self.is_uniform else _uniform_twin(folder, settings)
         self.seeds = _summaries_of_seeds(folder)
+        self.between_seeds = _between_seeds(folder)
+        """``E5/…`` as ``make controls`` has measured it; empty before."""
 
     def of(self, key: str) -> list[Control]:
         """Everything that one number can be held against, the nearest first."""
@@ -71,16 +74,15 @@ class Controls:
         """What to type for the controls that were not run, by their kind."""
         commands = {}
         if not self.is_uniform and self.uniform is None:
-            commands["uniform"] = self.command(projection="uniform")
+            commands["uniform"] = self.command("controls")
         if len(self.seeds) < 2:
-            commands["seeds"] = self.command(seed=self.settings["seed_everything"] + 1)
+            commands["seeds"] = self.command("train", self.settings["seed_everything"] + 1)
         return commands
 
-    def command(self, projection: str | None = None, seed: int | None = None) -> str:
-        """The command of a run that differs from this one in its projection or seed."""
-        run, own = self.settings["run"], self.settings["seed_everything"]
-        choices = f"DATA={run['data']} MODEL={run['model']} SCORING={run['scoring']}"
-        return f"make train {choices} PROJECTION={projection or run['projection']} SEED={own if seed is None else seed}"
+    def command(self, target: str, seed: int | None = None) -> str:
+        """What to type for something to be done with this run, or with its sibling of another seed."""
+        choices = " ".join(f"{choice.upper()}={self.settings['run'][choice]}" for choice in CHOICES)
+        return f"make {target} {choices} SEED={self.settings['seed_everything'] if seed is None else seed}"
 
     def _within_run(self, key: str) -> Control | None:
         name, other = WITHIN_RUN[key]
@@ -109,6 +111,13 @@ def value_of(summary: Summary, key: str) -> float | None:
 def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
     """The summaries of this run and of its siblings, which differ in the seed alone."""
     return [read_json(path) for path in sorted(folder.path.parent.glob("seed*/summary.json"))]
+
+
+def _between_seeds(folder: RunFolder) -> Summary:
+    """What ``make controls`` has written into the run's folder, or into its base's where it depends on one."""
+    base = folder.path.parents[1] if (folder.path / "base.json").is_file() else folder.path
+    summary = base / "controls" / folder.summary.name
+    return {key: value for key, value in read_json(summary).items() if key.startswith("E5/")} if summary.is_file() else {}
 
 
 def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> Summary | None:

@@ -88,7 +88,7 @@ def test_text_from_the_data_cannot_inject_markup(run):
 def test_the_control_comes_first_with_the_command_that_runs_it(small_run):
     page = small_run.report.read_text()
     assert page.index("Accuracy with uniform attention") < page.index("Accuracy</th>") < page.index("τ-b of attention")
-    assert "make train DATA=planted MODEL=bilstm SCORING=additive PROJECTION=uniform SEED=0" in page
+    assert "make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0" in page
     assert "make train DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=1" in page
 
 
@@ -136,6 +136,15 @@ def test_figures_lie_beside_it_as_vectors_and_pictures(run):
     names = {figure.key.replace("/", "-") for figure in illustrations(run)}
     assert {path.name for path in run.figures.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
     assert (run.figures / "E2-permutation_by_max_attention.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_seeds_that_were_compared_are_read(run):
+    controls = {f"E5/jsd/{part}": value for part, value in (("mean", 0.125), ("std", 0.25), ("nan", 0.0))}
+    write_json(run.path / "controls" / "summary.json", controls | {"E5/jsd/ci_low": None, "E5/jsd/ci_high": None})
+    write_report(run)
+    page = run.report.read_text()
+    assert page.index("How far apart is attention when nothing but the seed differs?") < page.index("JSD between seeds")
+    assert "<strong>0.125</strong>" in page
 
 
 def test_it_is_written_without_evidence_that_did_not_run(run):

@@ -1,0 +1,112 @@
+"""Many runs side by side: found below folders, grouped by setting, averaged over seeds."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from attest.errors import AttestError
+from attest.report.controls import value_of
+from attest.report.verdict import EVIDENCE, SCORES
+from attest.run_folder import RunFolder, read_json
+
+DEPENDENT = ("adversarial", "guides", "keys")
+"""Folders inside a run that hold runs which depend on it; they are settings of their own when they are asked for."""
+
+
+@dataclass(frozen=True)
+class Over:
+    """One number of a setting over its seeds."""
+
+    mean: float
+    std: float
+    """Over seeds; NaN of one seed alone."""
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Runs that differ in their seed alone."""
+
+    name: str
+    runs: dict[int, RunFolder]
+    """By seed."""
+    summaries: dict[int, dict[str, Any]]
+
+    def over_seeds(self, key: str) -> Over | None:
+        """A number (a score, or the mean of evidence over instances) over seeds; None where no seed has it."""
+        values = [value for summary in self.summaries.values() if (value := value_of(summary, key)) is not None]
+        if not values:
+            return None
+        return Over(fmean(values), stdev(values) if len(values) > 1 else math.nan, len(values))
+
+
+def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
+    """The finished runs at or below some folders, in the order given, none twice.
+
+    Raises:
+        AttestError: a folder holds no finished run.
+    """
+    found: dict[Path, RunFolder] = {}
+    for path in paths:
+        summaries = [path / "summary.json"] if (path / "summary.json").is_file() else sorted(path.rglob("summary.json"))
+        runs = [RunFolder(summary.parent) for summary in summaries if (summary.parent / "config.yaml").is_file()]
+        if not runs:
+            raise AttestError(f"{path} holds no finished run; expected a run folder or one that holds some, such as runs/sst.")
+        found |= {run.path.resolve(): run for run in runs}
+    return list(found.values())
+
+
+def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
+    """Runs grouped by setting, in order of first appearance; names begin where they differ."""
+    groups: dict[Path, dict[int, RunFolder]] = {}
+    for run in runs:
+        groups.setdefault(run.path.parent, {})[_seed(run)] = run
+    names = _short_names([_full_name(parent) for parent in groups])
+    return [
+        Setting(name, seeds, {seed: read_json(run.summary) for seed, run in sorted(seeds.items())})
+        for name, seeds in zip(names, groups.values(), strict=True)
+    ]
+
+
+def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
+    """The numbers to show: those of the verdict that any setting has, or all that match a pattern such as ``E1/tau_*``."""
+    if not patterns:
+        return [key for key in (*SCORES, *EVIDENCE) if any(each.over_seeds(key) for each in settings)]
+    names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
+    chosen = [name for pattern in patterns for name in sorted(names) if _matches(name, pattern)]
+    if not chosen:
+        raise AttestError(f"no number is called {' or '.join(patterns)}; expected names as in summary.json, such as E1/tau_*.")
+    return list(dict.fromkeys(chosen))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Part by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians."""
+    parts, wanted = name.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
+def label_of(key: str) -> str:
+    """What a number is called in the verdict, or its key."""
+    entry = (SCORES | EVIDENCE).get(key)
+    return key if entry is None else " ".join(entry[0].split())
+
+
+def _seed(run: RunFolder) -> int:
+    digits = run.path.name.removeprefix("seed")
+    return int(digits) if digits.isdigit() else 0
+
+
+def _full_name(parent: Path) -> str:
+    """``<corpus>/<readable name>``, and for a run that depends on another, that one's before it."""
+    names = parent.parts[-2:]
+    return "/".join(parent.parts[-5:-3] + names) if names[0] in DEPENDENT else "/".join(names)
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Without the corpus where it is the same for all."""
+    corpora = {name.split("/")[0] for name in names}
+    return [name.partition("/")[2] for name in names] if len(corpora) == 1 else list(names)
