@@ -1,4 +1,4 @@
-"""The one door: ``attest fit|validate|test|evidence|data|…``; ``COMMANDS`` lists what is not LightningCLI's own.
+"""The one door: ``attest fit|validate|test|evidence|explain|report|…``; ``COMMANDS`` lists what is not LightningCLI's own.
 
 Everything is configured as LightningCLI configures it, with choices (``DATA=sst MODEL=bilstm``) as shorthand for shipped
 configuration files. A mistake the user can mend gets one sentence and exit code 2.
@@ -22,7 +22,12 @@ COMMANDS = {
     "evidence": "attest.evidence_command:main",
     "adversarial": "attest.adversarial_command:main",
     "controls": "attest.controls_command:main",
+    "explain": "attest.explain_command:main",
+    "report": "attest.report_command:main",
+    "table": "attest.table_command:main",
+    "dashboard": "attest.dashboard_command:main",
     "data": "datamodules.check:main",
+    "doctor": "attest.doctor:main",
     "reproduce": "attest.reproduce_command:main",
 }
 """Commands beside fit, validate and test: a function that takes what follows the command's name and returns the exit code.

@@ -18,7 +18,7 @@ from attest import adversaries
 from attest.controls import choose, controls, require_controls
 from attest.dependent_run import split_arguments, train_base
 from attest.report import write_report
-from attest.report.controls import Found, write_controls
+from attest.report.controls_page import Found, write_controls
 from attest.run_folder import RunFolder
 
 GUIDING = {"lightning_modules.Classifier": (1e-3,), "lightning_modules.Tagger": (0.2, 3.0)}

@@ -33,7 +33,9 @@ def mendable(error: BaseException | None) -> AttestError | None:
             return unwritable(each.filename or "a file of this run", each)
         if isinstance(each, OSError) and each.errno in REFUSED and each.filename is not None:
             reason = os.strerror(each.errno)
-            return AttestError(f"{each.filename} cannot be used: {reason}; expected a path that may be. Check it and who owns it.")
+            return AttestError(
+                f"{each.filename} cannot be used: {reason}; expected a path that may be. Check it and who owns it."
+            )
         if isinstance(each, MemoryError) or (isinstance(each, RuntimeError) and NO_MEMORY.search(str(each))):
             return AttestError(
                 "there is not enough memory for a batch and its evidence; expected room for both. Type "

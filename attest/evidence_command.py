@@ -27,7 +27,7 @@ from attest.report import summarise_run, write_report
 from attest.run_command import AttestCLI
 from attest.run_folder import RunFolder, read_json, write_json
 
-EXPERIMENT = re.compile(r"E\d+|instances")
+EXPERIMENT = re.compile(r"E\d+|instances|maps")
 
 
 def main(arguments: list[str]) -> int:
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     options = [argument for argument in rest if argument not in wanted]
     checkpoint, run = _on_trial(typed)
     folder = run if run is not None and typed.out is None and typed.ckpt is None else _apart(typed.out, checkpoint)
-    with _configuration_of(run) as configuration:
+    with configuration_of(run) as configuration:
         EvidenceCLI(expand([*configuration, *options]), folder, checkpoint, wanted)
     return 0
 
@@ -79,7 +79,7 @@ def _apart(out: Path | None, checkpoint: Path) -> RunFolder:
 
 
 @contextmanager
-def _configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
+def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
     """The run's configuration as an argument, with every experiment that ships for its model; none for a bare checkpoint."""
     if run is None:
         yield []

@@ -1,8 +1,8 @@
 """Published tables as data: ``configs/experiments/<table>.yaml`` says which runs, what is read of them, what was published.
 
-One file a table or figure of a paper. Rows are runs, columns are measured quantities, sources are where numbers were published,
-claims are what the paper says of two of its numbers. Nothing here runs or reads a run: this is the one source of published numbers
-for the report of a single run and for reproduced tables alike.
+One file a table or figure of a paper. Rows are runs, columns are measured quantities, sources are where numbers were
+published, claims are what the paper says of two of its numbers. Nothing here runs or reads a run: this is the one source of
+published numbers, for the report of a single run and for reproduced tables alike.
 """
 
 import re
@@ -124,6 +124,7 @@ class Row:
         data: corpora.
         then: the run that depends on it: ``command`` and its choices; empty for none.
         sweep: values of one choice; None for a single one.
+        options: of the base run, beside its choices, by corpus.
         published: by source and corpus, then by column.
     """
 
@@ -132,6 +133,7 @@ class Row:
     data: tuple[str, ...]
     then: Mapping[str, str] = field(default_factory=dict)
     sweep: Sweep | None = None
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     published: Mapping[str, Mapping[str, Mapping[str, Quoted]]] = field(default_factory=dict)
 
 
@@ -155,11 +157,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of the table: a function of ``attest.report.table_figures`` by name, and what it is to draw.
+    """A figure of the table.
 
     Args:
-        draw: the function.
-        options: its arguments beside the data.
+        draw: one of ``attest.reproduce.drawing.DRAWINGS``.
+        options: what it is to draw.
     """
 
     draw: str
@@ -225,8 +227,8 @@ def _experiment(name: str, given: Mapping[str, Any]) -> Experiment:
 
 
 def _column(name: str, given: Mapping[str, str]) -> Column:
-    numbers = {key: float(given[key]) for key in ("tolerance", "neutral") if key in given}
-    return Column(name, **dict(given) | numbers)
+    typed: dict[str, Any] = dict(given) | {key: float(given[key]) for key in ("tolerance", "neutral") if key in given}
+    return Column(name, **typed)
 
 
 def _row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[str, Source], columns: Mapping) -> Row:
@@ -234,6 +236,7 @@ def _row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[st
     name, run, then = rest.pop("name"), rest.pop("run"), rest.pop("then", {})
     sweep = rest.pop("sweep", None)
     data = tuple(rest.pop("data", corpora))
+    options = {corpus: tuple(typed) for corpus, typed in rest.pop("options", {}).items()}
     published = {
         source: {corpus: _numbers(numbers, columns) for corpus, numbers in rest.pop(source).items()}
         for source in sources
@@ -241,7 +244,7 @@ def _row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[st
     }
     _require_nothing_left(f"row {name!r}", rest)
     swept = None if sweep is None else Sweep(**{**sweep, "values": tuple(map(float, sweep["values"]))})
-    return Row(name, run, data, then, swept, published)
+    return Row(name, run, data, then, swept, options, published)
 
 
 def _numbers(given: Mapping[str, Any], columns: Mapping[str, Column]) -> dict[str, Quoted]:

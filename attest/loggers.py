@@ -1,14 +1,15 @@
 """Loggers pointed at the run folder, whichever the configuration names: W&B, CSV, TensorBoard, or several."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import wandb
 from jsonargparse import Namespace
 from pytorch_lightning.loggers import Logger, WandbLogger
 
-from attest.report import illustrations
+from attest.report.illustration import Illustration
+from attest.report.saved_figures import figure_file
 from attest.run_folder import RunFolder
 
 UNSET = "."
@@ -53,13 +54,13 @@ def _logged_in() -> bool:
         return False
 
 
-def log_report(loggers: Iterable[Logger], folder: RunFolder) -> None:
-    """Send the report and its figures to W&B, and name the best checkpoint as what the run has made."""
+def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
+    """Send the report and its figures, to W&B, and name the best checkpoint as what the run has made."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             logger.experiment.log_artifact(_checkpoint(folder.best, logger.experiment.id))
-            figures = {figure.key: wandb.Image(figure.drawing) for figure in illustrations(folder)}
-            logger.experiment.log(figures | {"report": wandb.Html(str(folder.report), inject=False)})
+            pictures = {each.key: wandb.Image(str(figure_file(folder, each, "png")), caption=each.caption) for each in figures}
+            logger.experiment.log(pictures | {"report": wandb.Html(str(folder.report), inject=False)})
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:

@@ -66,6 +66,11 @@ def sort_integers(keys: Tensor) -> Tensor:
     return keys.sort(dim=-1).values
 
 
+def random_uniforms(seed: int, *counters: Tensor) -> Tensor:
+    """Hash a seed and integer counters into numbers of (0, 1), both ends excluded: float64, arguments as ``random_bits``."""
+    return (_shift_right(random_bits(seed, *counters), 11).double() + 0.5) * 2.0**-53
+
+
 def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.dtype) -> Tensor:
     """Standard normal numbers for each instance, draw and position (Box & Muller 1958).
 
@@ -80,8 +85,7 @@ def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.d
     draw_D11 = torch.arange(draws, device=ids.device)[:, None, None]
     position_T1 = torch.arange(size, device=ids.device).unsqueeze(-1)
     two = torch.arange(2, device=ids.device)
-    bits_BDT2 = random_bits(seed, ids[:, None, None, None], draw_D11, position_T1, two)
-    uniform_BDT2 = (_shift_right(bits_BDT2, 11).double() + 0.5) * 2.0**-53  # in (0, 1): the logarithm is finite
+    uniform_BDT2 = random_uniforms(seed, ids[:, None, None, None], draw_D11, position_T1, two)
     radius, turn = uniform_BDT2.unbind(dim=-1)
     return ((-2 * radius.log()).sqrt() * (2 * torch.pi * turn).cos()).to(dtype)
 

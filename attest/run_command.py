@@ -23,7 +23,7 @@ from attest.loggers import log_report, point_loggers
 from attest.memory import set_memory_budget
 from attest.naming import RunSettings, differing_keys, run_path, without_machine_keys
 from attest.readable import readable_parser_error
-from attest.report import summarise_run, write_report
+from attest.report import illustrations, summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
 from attest.versions import environment, peak_memory
 from callbacks import Evidence
@@ -220,8 +220,9 @@ class AttestCLI(LightningCLI):
     @rank_zero_only
     def _report(self) -> None:
         self.folder.note(peak_memory=peak_memory())
-        write_report(self.folder)
-        log_report(self.trainer.loggers, self.folder)
+        figures = illustrations(self.folder)
+        write_report(self.folder, figures)
+        log_report(self.trainer.loggers, self.folder, figures)
         _name_results(self.folder)
 
     def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:

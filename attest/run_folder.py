@@ -17,8 +17,8 @@ import pandas as pd
 
 from attest.errors import chain, unwritable
 
-INSTANCES = "instances"
-"""The table of the texts themselves, which every table of evidence can be joined to by ``id``."""
+INSTANCES, MAPS = "instances", "maps"
+"""The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""
 TEMPORARY = ".unfinished"
 """How the name of a file ends while it is written."""
 
@@ -28,7 +28,7 @@ class RunFolder:
 
     Files: ``config.yaml``, ``checkpoints/{best,last}.ckpt``, ``curves.json`` (written when training has ended),
     ``evidence/<id>.parquet`` (one row per instance), ``summary.json`` (nothing that changes from run to run), ``timing.json``
-    (everything that does), ``report.html``, ``wandb/``.
+    (everything that does), ``report.html``, ``figures/``, ``wandb/``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,6 +40,7 @@ class RunFolder:
         self.summary = path / "summary.json"
         self.timing = path / "timing.json"
         self.report = path / "report.html"
+        self.figures = path / "figures"
 
     def evidence(self, identity: str) -> Path:
         """The table of one experiment."""

@@ -10,6 +10,7 @@ from callbacks.adversarial_attention import AdversarialAttention
 from callbacks.erasure_until_flip import ErasureUntilFlip
 from callbacks.evidence import Evidence
 from callbacks.feature_importance import FeatureImportance
+from callbacks.identifiability import Identifiability
 from callbacks.importance_entropy import ImportanceEntropy
 from callbacks.instances import Instances
 from callbacks.permutation import AttentionPermutation
@@ -23,6 +24,7 @@ __all__ = [
     "ErasureUntilFlip",
     "Evidence",
     "FeatureImportance",
+    "Identifiability",
     "ImportanceEntropy",
     "Instances",
     "SingleErasure",

@@ -145,7 +145,7 @@ def _identity(observation: Any, batch: Batch) -> dict[str, Tensor]:
 
 
 def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
-    """One row per instance; a column with one value a token becomes a list as long as the text."""
+    """One row per instance; values of tokens become a list as long as the text, of pairs of tokens its square, row by row."""
     lengths = mask.sum(dim=-1).tolist()
     return pd.DataFrame({name: _column(values.detach().cpu().numpy(), lengths) for name, values in columns.items()})
 
@@ -153,7 +153,9 @@ def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
 def _column(values: np.ndarray, lengths: list[int]) -> Any:
     if values.ndim == 1:
         return values
-    return [row[:length] for row, length in zip(values, lengths, strict=True)]
+    if values.ndim == 2:
+        return [row[:length] for row, length in zip(values, lengths, strict=True)]
+    return [rows[:length, :length].ravel() for rows, length in zip(values, lengths, strict=True)]
 
 
 def _log_table(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:

@@ -1,18 +1,22 @@
 """What all DataModules share: the batch, the splits, the dealing to ranks."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
 
 from attest.errors import AttestError
 from datamodules.batching import BatchLoader, batch_sizes, batches_by_length, deal, shuffled_batches
-from datamodules.corpus import SPLITS, Corpus
+from datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
 from datamodules.embeddings import read_vectors
 from datamodules.encoded import EncodedDocuments, EncodedSentences
 from datamodules.notice import say
+from datamodules.sentences import sentence_lengths
 from datamodules.vocabulary import Vocabulary
 
 
@@ -68,6 +72,21 @@ class TextDataModule(LightningDataModule):
     def read(self) -> Corpus:
         """Read, tokenise and split the corpus."""
         raise NotImplementedError(f"{type(self).__name__} must say where its texts come from: define read.")
+
+    def tokenise(self, texts: pa.Array) -> pa.Array:
+        """The words of raw texts, strings ``(N,)`` -> lists of strings ``(N,)``, as those of the corpus were told apart."""
+        return pc.utf8_split_whitespace(texts).cast(TOKENS) if len(texts) else pa.array([], TOKENS)
+
+    def documents_of(self, texts: Sequence[str]) -> Documents:
+        """Texts from anywhere as the corpus has them, without labels; ids count them from 0."""
+        tokens = self.tokenise(pa.array([text.strip() for text in texts], pa.string()))
+        sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
+        return Documents.of(range(len(texts)), tokens, sentences=sentences)
+
+    def encode(self, documents: Documents) -> EncodedDocuments:
+        """Texts as the model reads them, unseen words as one symbol."""
+        encoded = EncodedSentences if self.sentences else EncodedDocuments
+        return encoded(documents, self.corpus.vocabulary)
 
     def fit_vocabulary(self, texts: Any, min_df: int = 1) -> Vocabulary:
         """The vocabulary of tokenised texts; ``min_df`` is what the corpus calls for, and the user's choice overrides it."""
@@ -145,9 +164,7 @@ class TextDataModule(LightningDataModule):
         return self._encoded("test")
 
     def _encoded(self, split: str) -> EncodedDocuments:
-        documents = getattr(self.corpus, split)
-        encode = EncodedSentences if self.sentences else EncodedDocuments
-        return encode(documents, self.corpus.vocabulary)
+        return self.encode(getattr(self.corpus, split))
 
     def train_dataloader(self) -> BatchLoader:
         """Batches of the running epoch for this rank; as many on every rank."""
@@ -170,6 +187,11 @@ class TextDataModule(LightningDataModule):
     def validation_batches(self) -> int:
         """Validation batches over all ranks; more than full ones would be where texts differ much in length."""
         return len(batch_sizes(self.validation.sizes, self.batch_size))
+
+    @property
+    def test_batches(self) -> int:
+        """Test batches over all ranks."""
+        return len(batch_sizes(self.test.sizes, self.batch_size))
 
     def _evaluation_loader(self, dataset: EncodedDocuments) -> BatchLoader:
         batches = self._deal(batches_by_length(dataset.sizes, self.batch_size), equally=False)

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attest.errors import AttestError
+from datamodules.base import TextDataModule
 from datamodules.columns import choose_columns
 from datamodules.corpus import Corpus, Documents
 from datamodules.instances import Instance, complaint, instance
@@ -70,6 +71,8 @@ class FilesDataModule(StoredDataModule):
         self.on_bad_rows = on_bad_rows
         self.validation_share = validation_share
         self.split_seed = split_seed
+        self.in_words = False
+        """Whether texts were given as lists of words; known once they are read."""
 
     def settings(self) -> dict[str, Any]:
         return super().settings() | {"validation_share": self.validation_share, "split_seed": self.split_seed}
@@ -78,6 +81,7 @@ class FilesDataModule(StoredDataModule):
         self._require_sources()
         rows = {split: read_rows(source, split) for split, source in self.sources.items()}
         columns = choose_columns(rows["train"], self.text_column, self.label_column, self.tagging)
+        self.in_words = columns.words
         say(f"{self.sources['train']}: {columns.sentence}")
         return self._checked({split: [instance(row, columns) for row in found] for split, found in rows.items()})
 
@@ -127,7 +131,10 @@ class FilesDataModule(StoredDataModule):
             return self._words(table["id"], texts, tags=pa.ListArray.from_arrays(labels.offsets, numbers))
         if pa.types.is_list(texts.type):
             return self._words(table["id"], texts, label=numbers)
-        return self.documents(table["id"], texts, spacy_tokens, numbers)
+        return self.documents(table["id"], texts, self.tokenise, numbers)
+
+    def tokenise(self, texts: pa.Array) -> pa.Array:
+        return TextDataModule.tokenise(self, texts) if self.in_words else spacy_tokens(texts)
 
     def _words(self, ids: pa.ChunkedArray, words: pa.ListArray, **labels: pa.Array) -> Documents:
         sentences = [list(sentence_lengths(text)) for text in words.to_pylist()] if self.sentences else None

@@ -35,7 +35,7 @@ def load_hub_split(repository: str, split: str, revision: str | None = None, *, 
     """
     import datasets  # a second and a half that local files need not wait for
 
-    online = Path(repository).is_dir() or reachable(_endpoint())
+    online = Path(repository).is_dir() or reachable(endpoint())
     try:
         with _cached_copies(not online):
             rows = datasets.load_dataset(repository, split=split, revision=revision)
@@ -68,7 +68,8 @@ def _answers(url: str) -> bool:
     return True
 
 
-def _endpoint() -> str:
+def endpoint() -> str:
+    """Address of the Hub."""
     from huggingface_hub import constants
 
     return constants.ENDPOINT

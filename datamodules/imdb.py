@@ -80,6 +80,9 @@ class ImdbDataModule(StoredDataModule):
         test = self._reviews(tables["test"], lambda texts: _only(words, review_tokens(texts)))
         return self._jain_wallace(_short(train), _short(test))
 
+    def tokenise(self, texts: pa.Array) -> pa.Array:
+        return review_tokens(texts)
+
     def _reviews(self, table: pa.Table, tokeniser: Tokeniser) -> Documents:
         return self.documents(range(len(table)), table["text"].combine_chunks(), tokeniser, table["label"])
 

@@ -93,7 +93,10 @@ class NewsgroupsDataModule(StoredDataModule):
         table = table.take(ids)
         texts = pa.array([stripped(text) for text in table["text"].to_pylist()], pa.string())
         labels = pc.index_in(table["label_text"], value_set=pa.array(self.groups)).cast(pa.int64())
-        return self.documents(ids, texts, newsgroup_tokens, labels)
+        return self.documents(ids, texts, self.tokenise, labels)
+
+    def tokenise(self, texts: pa.Array) -> pa.Array:
+        return newsgroup_tokens(texts)
 
     def _plain(self, posts: Documents, train_posts: int) -> Corpus:
         posts = posts.where(posts.lengths > 0)

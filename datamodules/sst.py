@@ -73,5 +73,7 @@ class SstDataModule(StoredDataModule):
         table = table.append_column("id", pa.array(range(len(table)), pa.int64()))
         table = table.filter(pc.not_equal(table["label"], NEUTRAL)).combine_chunks()
         labels = pc.greater(table["label"], NEUTRAL).cast(pa.int64())
-        tokeniser = spacy_tokens if self.protocol == "plain" else treebank_tokens
-        return self.documents(table["id"], table["text"].combine_chunks(), tokeniser, labels)
+        return self.documents(table["id"], table["text"].combine_chunks(), self.tokenise, labels)
+
+    def tokenise(self, texts: pa.Array) -> pa.Array:
+        return spacy_tokens(texts) if self.protocol == "plain" else treebank_tokens(texts)

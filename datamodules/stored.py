@@ -61,6 +61,9 @@ class StoredDataModule(TextDataModule):
         settings = self.settings() | {"class": type(self).__name__, "content": content}
         return prepared(self.folder, settings, lambda: self.prepare(tables))
 
+    def documents_of(self, texts: Sequence[str]) -> Documents:
+        return self.documents(range(len(texts)), pa.array(texts, pa.string()), self.tokenise, None)
+
     def documents(self, ids: Any, texts: pa.Array, tokeniser: Tokeniser, labels: Any) -> Documents:
         """Tokenised texts, cut into sentences where that is asked for; the tokens are the same."""
         if not self.sentences:

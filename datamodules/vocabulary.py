@@ -49,6 +49,10 @@ class Vocabulary:
         """|V| as the papers count it: with padding, unknown, <SOS> and <EOS>."""
         return len(self) + BOUNDARIES
 
+    def knows(self, token: str) -> bool:
+        """Whether the word has an id of its own."""
+        return token in self._ids
+
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """Token ids, unseen words as ``UNKNOWN``."""
         return [self._ids.get(token, UNKNOWN) for token in tokens]

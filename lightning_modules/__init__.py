@@ -8,8 +8,17 @@ trained against or with the network of another run, which they look at through `
 
 from lightning_modules.classifier import Classifier
 from lightning_modules.guided import GuidedClassifier, ProbedTagger
+from lightning_modules.key_adversary import KeyAdversary
 from lightning_modules.tagger import Tagger
 from lightning_modules.tagging_adversary import TaggingAdversary
 from lightning_modules.trained_adversary import TrainedAdversary
 
-__all__ = ["Classifier", "GuidedClassifier", "ProbedTagger", "Tagger", "TaggingAdversary", "TrainedAdversary"]
+__all__ = [
+    "Classifier",
+    "GuidedClassifier",
+    "KeyAdversary",
+    "ProbedTagger",
+    "Tagger",
+    "TaggingAdversary",
+    "TrainedAdversary",
+]

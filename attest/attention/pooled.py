@@ -1,11 +1,13 @@
 """Attention that pools a text: one query, one distribution over the tokens (Jain & Wallace 2019)."""
 
 from collections.abc import Callable
+from typing import Any, cast
 
 from torch import Tensor, nn
 
 from attest.attention.interception import Interceptable
 from attest.attention.projections import Projection, Softmax
+from attest.attention.reading import Reading
 from attest.attention.scoring import AdditiveScoring
 
 
@@ -34,6 +36,17 @@ class PooledAttention(Interceptable):
         An intervention on the keys changes what is scored, not what is pooled.
         """
         return self.at("scores", self.scoring(self.at("keys", hidden, mask)), mask)
+
+    @property
+    def reading(self) -> Reading:
+        """The score as a reading of one hidden state after another.
+
+        Raises:
+            AttributeError: the scoring function has none, or an intervention on keys or scores wants to see whole texts.
+        """
+        if any(place in ("keys", "scores") for place, _ in self.replacements):
+            raise AttributeError("scores are being tampered with")
+        return cast(Any, self.scoring).reading
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""

@@ -8,6 +8,7 @@ from attest.evidence.activation_swap import activation_swap
 from attest.evidence.adversarial_attention import adversarial_attention
 from attest.evidence.erasure_until_flip import erasure_until_flip
 from attest.evidence.feature_importance import feature_importance
+from attest.evidence.identifiability import identifiability
 from attest.evidence.importance_entropy import importance_entropy, sample_of_ids
 from attest.evidence.observation import Network, Observation, observe
 from attest.evidence.permutation import attention_permutation
@@ -21,6 +22,7 @@ __all__ = [
     "attention_permutation",
     "erasure_until_flip",
     "feature_importance",
+    "identifiability",
     "importance_entropy",
     "observe",
     "sample_of_ids",

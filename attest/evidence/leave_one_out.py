@@ -16,11 +16,9 @@ from attest.measures import probabilities, total_variation
 from attest.memory import by_rows, rows_at_once
 
 ACTIVATIONS = 8
-"""Tensors as large as the hidden states that an encoder may hold at once on the generic path."""
+"""Tensors as large as the hidden states, or as what is read off them, that may be alive at once."""
 WEIGHTS_A_PAIR = 12
 """Numbers that are alive for each pair of tokens while attention is projected without one of them."""
-SHARE = 8
-"""One in so many bytes of the budget is used on the fast path: smaller chunks are warmer, a third faster on sentences."""
 
 
 @once
@@ -28,8 +26,9 @@ SHARE = 8
 def leave_one_out_inputs(observation: Observation) -> Tensor:
     """TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
 
-    NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a row get the very same number, since the text is the same
-    whichever of them goes: rounding is not left to break the tie, for rank correlations would see an order in it.
+    NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
+    row get the very same number, since the text is the same whichever of them goes: rounding is not left to break the tie,
+    for rank correlations would see an order in it.
     """
     return _tied_in_runs(_movements(observation, predictions_without_each(observation)), observation.tokens)
 
@@ -61,10 +60,30 @@ def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
 
 def predictions_without_each(observation: Observation) -> Tensor:
     """Class probabilities of every text with each of its tokens removed, ``(B, T, K)``; arbitrary where there is no token."""
-    size = observation.mask.shape[-1]
-    if size == 1:
+    if observation.mask.shape[-1] == 1:
         return observation.probabilities.unsqueeze(1)
-    per_variant = _bytes_per_variant(observation)
+    read = getattr(observation.network, "read_without_each", None)
+    return _by_encoding(observation) if read is None else _by_reading(observation, read)
+
+
+def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> Tensor:
+    """The fast way, of networks that can read a text without each of its tokens at once."""
+
+    @torch.no_grad()
+    def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
+        scores, token_logits = read(tokens, mask)
+        kept = _others(mask)
+        weights = observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).view_as(scores)
+        return probabilities((weights.unsqueeze(2) @ token_logits).squeeze(2))
+
+    readings = observation.mask.shape[-1] ** 2 * (1 + observation.logits.shape[-1]) * observation.hidden.element_size()
+    per_text = ACTIVATIONS * (readings + observation.embedded[0].nbytes + observation.hidden[0].nbytes)
+    return by_rows(of_rows, per_text, observation.tokens, observation.mask)
+
+
+def _by_encoding(observation: Observation) -> Tensor:
+    """The generic way, for any network: every shortened text from its beginning."""
+    size, per_variant = observation.mask.shape[-1], _bytes_per_variant(observation)
     positions = rows_at_once(per_variant)  # a row of a very long text may not fit whole
 
     def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -77,32 +96,14 @@ def predictions_without_each(observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
-    hidden_VBTH = _encode_without_each(network, tokens, mask, removed)
-    hidden, kept = hidden_VBTH.flatten(0, 1), _masks_without_each(mask, removed).flatten(0, 1)
+    """Without each of V positions, ``(B, V, K)``; a text of one token keeps it."""
+    kept_positions = _indices_without_each(mask.shape[-1], removed, mask.device)
+    shortened, kept = (rows[:, kept_positions].transpose(0, 1).flatten(0, 1) for rows in (tokens, mask))
+    (empty,) = (~kept.any(dim=-1)).nonzero(as_tuple=True)
+    shortened[empty, 0], kept[empty, 0] = tokens[empty % len(tokens), 0], True
+    hidden = network.encode(shortened, kept)
     weights = network.project(network.score(hidden, kept), kept)
     return probabilities(network.decode(hidden, weights)).unflatten(0, (len(removed), -1)).transpose(0, 1)
-
-
-def _encode_without_each(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
-    fast = getattr(network, "encode_without_each", None)
-    if fast is not None:
-        return fast(tokens, mask, removed)
-    return encode_without_each(network, tokens, mask, removed)
-
-
-def encode_without_each(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
-    """The generic way, for any network: read every shortened text from its beginning.
-
-    Args:
-        network: offers ``encode``.
-        tokens, mask: int64 and bool ``(B, T)``, T at least 2.
-        removed: V positions, each the one that a variant lacks.
-    Returns:
-        Hidden states ``(V, B, T - 1, H)``; a variant that lacks padding is the text itself, a text of one token keeps it.
-    """
-    kept = _masks_without_each(mask, removed).flatten(0, 1)
-    shortened = tokens[:, _indices_without_each(mask.shape[-1], removed, mask.device)].transpose(0, 1).flatten(0, 1)
-    return network.encode(shortened, kept).unflatten(0, (len(removed), -1))
 
 
 def _indices_without_each(size: int, removed: range, device: torch.device) -> Tensor:
@@ -111,17 +112,8 @@ def _indices_without_each(size: int, removed: range, device: torch.device) -> Te
     return position + (position >= torch.tensor(removed, device=device).unsqueeze(-1))
 
 
-def _masks_without_each(mask: Tensor, removed: range) -> Tensor:
-    """Real tokens of each variant, bool ``(V, B, T - 1)``; one stands in where none is left."""
-    masks = mask[:, _indices_without_each(mask.shape[-1], removed, mask.device)].transpose(0, 1).clone()
-    masks[..., 0] = True
-    return masks
-
-
 def _bytes_per_variant(observation: Observation) -> int:
     hidden, embedded = observation.hidden[0], observation.embedded[0]
-    if hasattr(observation.network, "encode_without_each"):
-        return 3 * hidden.nbytes * SHARE  # the states, and what scoring makes of them
     attention_maps = 4 * hidden.shape[0] ** 2 * hidden.element_size()
     return embedded.nbytes + ACTIVATIONS * hidden.nbytes + attention_maps
 
@@ -136,12 +128,17 @@ def _movements_under(counterfactual: Callable[[Observation], Tensor], observatio
     return by_texts(of_texts, per_text, observation)
 
 
+def _others(mask: Tensor) -> Tensor:
+    """Real tokens of each text but one, bool ``(B, T, T)``; one stands in where none is left."""
+    kept = mask.unsqueeze(1) & ~torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
+    kept[..., 0] |= ~kept.any(dim=-1)
+    return kept
+
+
 @torch.no_grad()
 def _reprojected_without_each(observation: Observation) -> Tensor:
     size = observation.mask.shape[-1]
-    others = ~torch.eye(size, dtype=torch.bool, device=observation.mask.device)
-    kept = observation.mask.unsqueeze(1) & others
-    kept[..., 0] |= ~kept.any(dim=-1)
+    kept = _others(observation.mask)
     scores = observation.scores.unsqueeze(1).expand(kept.shape)
     return observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).unflatten(0, (-1, size))
 

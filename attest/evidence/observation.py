@@ -27,8 +27,9 @@ class Network(Protocol):
 
     * ``token_logits(hidden) -> (B, T, C)``, if ``decode`` is linear in weights that sum to 1: counterfactual weights then
       cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible;
-    * ``encode_without_each(tokens, mask, removed) -> (V, B, T - 1, H)``: hidden states of every text without its token
-      ``removed[v]``, for a range of positions; else each shortened text is encoded from its beginning.
+    * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, with such a decoder: ``[b, v, t]`` is the score, and are
+      the logits, of token t in text b read without its token v; arbitrary but finite at t = v and at padding. Else each
+      shortened text is encoded from its beginning.
     """
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ In: batches of distributions or scores. Out: one number per instance. Batched, m
 measure is defined where its input is, and NaN where it is not.
 """
 
+from attest.measures.comparison import McNemar, in_seed_spreads, mcnemar
 from attest.measures.divergences import class_logits, jensen_shannon, probabilities, total_variation
 from attest.measures.entropy import normalised_entropy
 from attest.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k
@@ -11,11 +12,14 @@ from attest.measures.summary import summarise
 
 __all__ = [
     "KendallTau",
+    "McNemar",
     "class_logits",
     "critical_tau",
+    "in_seed_spreads",
     "jensen_shannon",
     "kendall_tau_b",
     "kendall_top_k",
+    "mcnemar",
     "normalised_entropy",
     "probabilities",
     "summarise",

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from attest.attention.reading import Reading, without_context
 from attest.networks.tokens import embedding
 
 
@@ -27,3 +28,7 @@ class Average(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, hidden_size)``."""
         return torch.tanh(self.projection(self.embedding(tokens)))
+
+    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+        """What is read off the hidden states of every text without each of its tokens: what it is with all of them."""
+        return without_context(reading(self(tokens, mask)))

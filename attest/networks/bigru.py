@@ -3,6 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from attest.attention.reading import Reading
+from attest.networks.cells import GruCell
+from attest.networks.recurrent_without_each import read_without_each
 from attest.networks.tokens import embedding, reversal, reverse
 
 
@@ -27,6 +30,11 @@ class BidirectionalGru(nn.Module):
         backward_BTH, _ = self.backward_gru(reverse(sequences, reversal_BT))
         return torch.cat([onward_BTH, reverse(backward_BTH, reversal_BT)], dim=-1)
 
+    @torch.no_grad()
+    def read_without_each(self, sequences: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+        """What is read off the hidden states without each of the vectors: as in ``recurrent_without_each``."""
+        return read_without_each(GruCell(self.forward_gru), GruCell(self.backward_gru), sequences, mask, reading)
+
 
 class BiGRU(nn.Module):
     """Embeds a text and reads it in both directions: the encoder of Serrano & Smith's flat network (FLAN).
@@ -48,3 +56,7 @@ class BiGRU(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, 2 * hidden_size)``, arbitrary at padding."""
         return self.gru(self.dropout(self.embedding(tokens)), mask)
+
+    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+        """What is read off the hidden states of every text without each of its tokens."""
+        return self.gru.read_without_each(self.dropout(self.embedding(tokens)), mask, reading)

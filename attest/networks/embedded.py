@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from attest.attention.reading import Reading, without_context
 from attest.networks.tokens import embedding
 
 
@@ -23,3 +24,7 @@ class Embedded(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Look up int64 ``tokens (B, T)``; returns ``(B, T, E)``."""
         return self.dropout(self.embedding(tokens))
+
+    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+        """What is read off the hidden states of every text without each of its tokens: what it is with all of them."""
+        return without_context(reading(self(tokens, mask)))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from attest.attention import AdditiveScoring, PooledAttention, Projection
+from attest.attention.reading import Reading
 from attest.networks.bigru import BidirectionalGru
 from attest.networks.tokens import PADDING, embedding
 
@@ -52,11 +53,15 @@ class Hierarchical(nn.Module):
         Raises:
             ValueError: a real sentence has no word.
         """
-        embedded_BSTE = self.word_dropout(self.embedding(tokens))
-        sentences_NH = self._sentences(embedded_BSTE[mask], tokens[mask] != PADDING)
-        sentences_BSH = sentences_NH.new_zeros(*mask.shape, sentences_NH.shape[-1])
-        sentences_BSH = sentences_BSH.masked_scatter(mask.unsqueeze(-1), sentences_NH)
-        return self.sentence_gru(self.sentence_dropout(sentences_BSH), mask)
+        return self.sentence_gru(self._sentences(tokens, mask), mask)
 
-    def _sentences(self, embedded_NTE: Tensor, mask_NT: Tensor) -> Tensor:
-        return self.word_attention(self.word_gru(embedded_NTE, mask_NT), mask_NT)
+    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+        """What is read off the sentences of every text without each of them; within a sentence nothing changes."""
+        return self.sentence_gru.read_without_each(self._sentences(tokens, mask), mask, reading)
+
+    def _sentences(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """One vector a sentence, ``(B, S, H)``, zero at padding."""
+        embedded_NTE, mask_NT = self.word_dropout(self.embedding(tokens))[mask], tokens[mask] != PADDING
+        sentences_NH = self.word_attention(self.word_gru(embedded_NTE, mask_NT), mask_NT)
+        sentences_BSH = sentences_NH.new_zeros(*mask.shape, sentences_NH.shape[-1])
+        return self.sentence_dropout(sentences_BSH.masked_scatter(mask.unsqueeze(-1), sentences_NH))

@@ -72,12 +72,19 @@ class PoolingClassifier(nn.Module):
         return self.decoder(hidden)
 
     @property
-    def encode_without_each(self) -> Callable[[Tensor, Tensor, range], Tensor]:
-        """The encoder's fast way to read a text without each of its tokens, where it has one (else AttributeError).
+    def read_without_each(self) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Scores ``(B, T, T)`` and token logits ``(B, T, T, C)`` of every text without each of its tokens, as in ``Network``.
 
-        Token ids, mask ``(B, T)`` and V positions -> hidden states ``(V, B, T - 1, H)``.
+        Raises:
+            AttributeError: the encoder has no fast way to read so, or the score is no reading of single hidden states.
         """
-        return cast(Any, self.encoder).encode_without_each
+        encoder_reads, reading = cast(Any, self.encoder).read_without_each, self.attention.reading.beside(self.decoder)
+
+        def read(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+            numbers = encoder_reads(tokens, mask, reading)
+            return numbers[..., 0], numbers[..., 1:]
+
+        return read
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
         """The parameters that make attention: scoring and projection."""

@@ -1,62 +1,112 @@
-"""One page for several runs that belong together: tables and figures, self-contained."""
+"""Many runs side by side: found below folders, grouped by setting, averaged over seeds."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
 
-import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from attest.errors import AttestError
+from attest.report.controls import value_of
+from attest.report.verdict import EVIDENCE, SCORES
+from attest.run_folder import RunFolder, read_json
 
-from attest import __version__
-from attest.report.figures import to_svg
-from attest.report.illustration import Illustration
-from attest.run_folder import RunFolder, read_json, write_text
-
-SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
-DISTANCES = ("jsd", "kl", "tvd", "nll", "same")
+DEPENDENT = ("adversarial", "guides", "keys")
+"""Folders inside a run that hold runs which depend on it; they are settings of their own when they are asked for."""
 
 
-def write_collection(path: Path, title: str, tables: Mapping[str, pd.DataFrame], figures: Sequence[Illustration]) -> None:
-    """Write the page.
+@dataclass(frozen=True)
+class Over:
+    """One number of a setting over its seeds."""
 
-    Args:
-        path: of the file.
-        title: of the page.
-        tables: by heading; empty ones are left out.
-        figures: in order.
+    mean: float
+    std: float
+    """Over seeds; NaN of one seed alone."""
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Runs that differ in their seed alone."""
+
+    name: str
+    runs: dict[int, RunFolder]
+    """By seed."""
+    summaries: dict[int, dict[str, Any]]
+
+    def over_seeds(self, key: str) -> Over | None:
+        """A number (a score, or the mean of evidence over instances) over seeds; None where no seed has it."""
+        values = [value for summary in self.summaries.values() if (value := value_of(summary, key)) is not None]
+        if not values:
+            return None
+        return Over(fmean(values), stdev(values) if len(values) > 1 else math.nan, len(values))
+
+
+def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
+    """The finished runs at or below some folders, in the order given, none twice.
+
+    Raises:
+        AttestError: a folder holds no finished run.
     """
-    environment = Environment(
-        loader=PackageLoader("attest.report"), autoescape=select_autoescape(["html"]), undefined=StrictUndefined
-    )
-    page = environment.get_template("collection.html").render(
-        title=title,
-        version=__version__,
-        tables={name: _cells(rows) for name, rows in tables.items() if len(rows)},
-        figures=[(figure, to_svg(figure.drawing)) for figure in figures],
-    )
-    write_text(path, page)
+    found: dict[Path, RunFolder] = {}
+    for path in paths:
+        summaries = [path / "summary.json"] if (path / "summary.json").is_file() else sorted(path.rglob("summary.json"))
+        runs = [RunFolder(summary.parent) for summary in summaries if (summary.parent / "config.yaml").is_file()]
+        if not runs:
+            raise AttestError(f"{path} holds no finished run; expected a run folder or one that holds some, such as runs/sst.")
+        found |= {run.path.resolve(): run for run in runs}
+    return list(found.values())
 
 
-def scores_of(run: RunFolder) -> dict[str, float]:
-    """The test scores of a run that tables show."""
-    summary = read_json(run.summary)
-    return {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
+def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
+    """Runs grouped by setting, in order of first appearance; names begin where they differ."""
+    groups: dict[Path, dict[int, RunFolder]] = {}
+    for run in runs:
+        groups.setdefault(run.path.parent, {})[_seed(run)] = run
+    names = _short_names([_full_name(parent) for parent in groups])
+    return [
+        Setting(name, seeds, {seed: read_json(run.summary) for seed, run in sorted(seeds.items())})
+        for name, seeds in zip(names, groups.values(), strict=True)
+    ]
 
 
-def distances_of(run: RunFolder, identity: str) -> dict[str, float]:
-    """How far a run is from its base: means of the columns of ``attest.run_comparison`` under an experiment's id."""
-    summary = read_json(run.summary)
-    return {name: summary[f"{identity}/{name}/mean"] for name in DISTANCES if f"{identity}/{name}/mean" in summary}
+def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
+    """The numbers to show: those of the verdict that any setting has, or all that match a pattern such as ``E1/tau_*``."""
+    if not patterns:
+        return [key for key in (*SCORES, *EVIDENCE) if any(each.over_seeds(key) for each in settings)]
+    names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
+    chosen = [name for pattern in patterns for name in sorted(names) if _matches(name, pattern)]
+    if not chosen:
+        raise AttestError(f"no number is called {' or '.join(patterns)}; expected names as in summary.json, such as E1/tau_*.")
+    return list(dict.fromkeys(chosen))
 
 
-def _cells(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Header and body as text; numbers with three decimals, missing ones as a dash."""
-    body = [[_cell(value) for value in row] for row in rows.itertuples(index=False)]
-    return [str(name) for name in rows.columns], body
+def _matches(name: str, pattern: str) -> bool:
+    """Part by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians."""
+    parts, wanted = name.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
-def _cell(value: object) -> str:
-    if value is None or (isinstance(value, float) and pd.isna(value)):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def label_of(key: str) -> str:
+    """What a number is called in the verdict, or its key."""
+    entry = (SCORES | EVIDENCE).get(key)
+    return key if entry is None else " ".join(entry[0].split())
+
+
+def _seed(run: RunFolder) -> int:
+    digits = run.path.name.removeprefix("seed")
+    return int(digits) if digits.isdigit() else 0
+
+
+def _full_name(parent: Path) -> str:
+    """``<corpus>/<readable name>``, and for a run that depends on another, that one's before it."""
+    names = parent.parts[-2:]
+    return "/".join(parent.parts[-5:-3] + names) if names[0] in DEPENDENT else "/".join(names)
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Without the corpus where it is the same for all."""
+    corpora = {name.split("/")[0] for name in names}
+    return [name.partition("/")[2] for name in names] if len(corpora) == 1 else list(names)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attest.measures import critical_tau
-from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins
+from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins, scatter
 
 IMPORTANCES = {
     "gradient_inputs": "gradient × input",
@@ -125,7 +125,7 @@ def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
         axes.plot([0, LARGEST_JSD], [0, LARGEST_JSD], color="black", linewidth=0.8)
-        axes.plot(mine["jsd_search"], mine["jsd_exact"], ".", markersize=2, color=CLASS_COLOURS[k % 8])
+        scatter(axes, mine["jsd_search"], mine["jsd_exact"], CLASS_COLOURS[k % 8])
     panels[0].set_ylabel("exact ε-max JSD")
     return figure
 
@@ -142,7 +142,7 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     table = {"only_top": "top only", "only_random": "random only", "both": "both", "neither": "neither"}
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
-        axes.plot(mine["attention_gap"], mine["delta_js"], ".", markersize=2, color=CLASS_COLOURS[k % 8])
+        scatter(axes, mine["attention_gap"], mine["delta_js"], CLASS_COLOURS[k % 8])
         axes.axhline(0, color="black", linewidth=0.8)
         shares = "\n".join(f"{label} {mine[name].mean():.1%}" for name, label in table.items())
         axes.text(0.02, 0.97, f"decision flips\n{shares}", transform=axes.transAxes, va="top", fontsize=7)

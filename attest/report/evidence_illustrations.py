@@ -18,7 +18,7 @@ def evidence_illustrations(tables: Tables, class_names: Sequence[str]) -> Iterat
         class_names: in class order.
     """
     for identity, figures in {"E1": _e1, "E3": _e3, "E10": _e10, "E11": _e11, "E12": _e12}.items():
-        if identity in tables:
+        if identity in tables and "predicted" in tables[identity]:
             yield from figures(tables[identity], class_names)
 
 

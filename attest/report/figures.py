@@ -16,6 +16,10 @@ CLASS_COLOURS = ("#E69F00", "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#56B4E9
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 
 
+RASTERISED = 400
+"""From so many points on, a scatter is a picture within the drawing: a mark each would weigh megabytes."""
+
+
 def to_svg(figure: Figure) -> str:
     """The figure as an ``<svg>`` element; equal data give equal text."""
     with matplotlib.rc_context({"svg.hashsalt": "attest", "svg.fonttype": "none"}):
@@ -108,3 +112,8 @@ def _violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None:
                 parts[line].set_linewidth(1.0)
         else:
             axes.plot(group, [place] * len(group), "o", color=colour, markersize=3)
+
+
+def scatter(axes: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
+    """A dot an instance."""
+    axes.plot(x, y, ".", markersize=2, color=colour, rasterized=len(x) > RASTERISED)

@@ -1,47 +1,100 @@
 """``report.html``: one self-contained page that opens from disk."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from attest import __version__
+from attest.report.answers import answers
+from attest.report.controls import Controls
 from attest.report.evidence_illustrations import evidence_illustrations
-from attest.report.figures import learning_curves, permutation_violins, to_svg
+from attest.report.explanations import explanations, joined
+from attest.report.figures import learning_curves, permutation_violins
 from attest.report.illustration import Illustration
+from attest.report.instance_table import as_script_data, evenly, instance_table
+from attest.report.layer_illustrations import layer_illustrations
+from attest.report.saved_figures import embedded, save_figures
+from attest.report.templating import render
 from attest.report.verdict import verdict
 from attest.run_folder import INSTANCES, RunFolder, read_json, write_text
 
-TEXTS_SHOWN = 40
+TOKENS_SHOWN = 3000
+"""Texts that stand open in the page hold about so many tokens together …"""
+TEXTS_SHOWN = 12
+"""… and are no more than this; any other can be opened from the table."""
 
 
-def write_report(folder: RunFolder) -> None:
-    """Write the report of one run from the files in its folder."""
+def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = None) -> None:
+    """Write the report of one run, and its figures as files, from what is in its folder.
+
+    Args:
+        folder: of the run.
+        figures: what ``illustrations`` returns, if that was asked already.
+    """
     settings = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
-    summary = read_json(folder.summary)
-    instances = _table(folder, INSTANCES)
-    class_names = _class_names(instances)
-    page = _template().render(
-        name=f"{settings['run']['data']} / {folder.path.parent.name} / {folder.path.name}",
-        version=__version__,
-        verdict=verdict(folder, settings, summary, class_names),
-        epochs=len(read_json(folder.curves)),
-        best_epoch=int(summary["best/epoch"]) + 1,
-        figures=[(figure, to_svg(figure.drawing)) for figure in illustrations(folder)],
-        texts=[] if instances is None else heat(instances, class_names, TEXTS_SHOWN),
-        config=yaml.safe_dump(settings, sort_keys=False),
-        timing=read_json(folder.timing),
-    )
-    write_text(folder.report, page)
+    summary, timing = read_json(folder.summary), read_json(folder.timing)
+    drawn = save_figures(folder, illustrations(folder) if figures is None else figures)
+    controls = Controls(folder, settings, summary)
+    tables = _tables(folder)
+    class_names = _class_names(tables.get(INSTANCES))
+    page = {
+        "name": f"{settings['run']['data']} / {folder.path.parent.name} / {folder.path.name}",
+        "path": str(folder.path),
+        "epochs": len(read_json(folder.curves)),
+        "best_epoch": int(summary["best/epoch"]) + 1,
+        "verdict": verdict(controls, class_names),
+        "answers": answers(controls, len(tables[INSTANCES]) if INSTANCES in tables else None),
+        "commands": controls.commands,
+        "hashed": controls.is_hashed,
+        "figures": embedded(drawn),
+        "config": yaml.safe_dump(settings, sort_keys=False),
+        "timing": timing,
+        "longest": max(timing["seconds"].values(), default=1.0) or 1.0,
+    }
+    write_text(folder.report, render("report.html", **page, **_texts(tables, class_names)))
 
 
-def _template() -> Any:
-    environment = Environment(
-        loader=PackageLoader("attest.report"), autoescape=select_autoescape(["html"]), undefined=StrictUndefined
-    )
-    return environment.get_template("report.html")
+def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> dict[str, Any]:
+    """The part of the page that is about single texts; empty where attention was not over the tokens of a text."""
+    instances = tables.get(INSTANCES)
+    if instances is None or "attention" not in instances:
+        return {"texts": [], "instances": None}
+    data = as_script_data(instance_table(tables, class_names))
+    shown = {"texts": shown_texts(tables, class_names), "shown_tokens": f"{TOKENS_SHOWN:,}"}
+    return {"instances": len(instances), "data": data} | shown
+
+
+def shown_texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> list[dict[str, Any]]:
+    """Texts with all their explanations, evenly spread over the confidence of the prediction.
+
+    Args:
+        tables: one row an instance, by experiment; ``instances`` among them.
+        class_names: in class order.
+    """
+    rows = joined(tables)
+    rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
+    count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
+    return [_shown(row, class_names) for row in evenly(rows, count).to_dict("records")]
+
+
+def _shown(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
+    rationale = row.get("rationale")
+    return {
+        "id": row["id"],
+        "title": f"text {row['id']}",
+        "label": class_names[row["label"]],
+        "predicted": class_names[row["predicted"]],
+        "confidence": row["confidence"],
+        "tokens": list(row["tokens"]),
+        "decides": None if rationale is None else list(rationale),
+        "explanations": explanations(row),
+    }
+
+
+def _tables(folder: RunFolder) -> dict[str, pd.DataFrame]:
+    """Every table of evidence that is there, by experiment."""
+    return {path.stem: pd.read_parquet(path) for path in sorted(folder.evidence(INSTANCES).parent.glob("*.parquet"))}
 
 
 def _table(folder: RunFolder, identity: str) -> pd.DataFrame | None:
@@ -65,7 +118,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
             learning_curves(read_json(folder.curves)),
         )
     ]
-    if (rows := _table(folder, "E2")) is not None:
+    if (rows := _table(folder, "E2")) is not None and "predicted" in rows:
         figures.append(
             Illustration(
                 "E2/permutation_by_max_attention",
@@ -78,31 +131,4 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
         )
     tables = {identity: _table(folder, identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
-    return figures
-
-
-def heat(instances: pd.DataFrame, class_names: Sequence[str], count: int) -> list[dict[str, Any]]:
-    """Texts with their attention as heat: evenly spread over the confidence of the prediction.
-
-    Args:
-        instances: ``id``, ``label``, ``predicted``, ``probability_<class name>``, ``tokens``, ``attention`` and, where known,
-            ``rationale`` of each text.
-        class_names: in class order.
-        count: how many at the most.
-    """
-    ordered = instances.assign(confidence=instances.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
-    chosen = ordered.iloc[:: max(1, -(-len(ordered) // count))]
-    return [_heat_of(row, class_names) for row in chosen.to_dict("records")]
-
-
-def _heat_of(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
-    attention = row["attention"]
-    decides = row.get("rationale", [False] * len(attention))
-    words = zip(row["tokens"], attention, attention / attention.max(), decides, strict=True)
-    return {
-        "id": row["id"],
-        "label": class_names[row["label"]],
-        "predicted": class_names[row["predicted"]],
-        "confidence": row["confidence"],
-        "words": [{"text": t, "weight": float(w), "heat": float(h), "decides": bool(d)} for t, w, h, d in words],
-    }
+    return [*figures, *layer_illustrations(folder)]

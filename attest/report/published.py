@@ -1,16 +1,17 @@
-"""Published numbers, each with its source; a report sets them beside its own.
+"""Published numbers that belong beside one run; all of them stand in ``configs/experiments``, one file a table."""
 
-``comparable`` is False where the paper's setting differs from every run made here, and ``why`` then says how.
-"""
-
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-PRETRAINED = "pretrained fastText embeddings there, randomly initialised ones here"
+from attest.experiments import Row, Source, every_published_number
 
 
 @dataclass(frozen=True)
 class Published:
-    """One number of the literature."""
+    """One number of the literature.
+
+    ``comparable`` is False where the paper's setting differs from the run's, and ``why`` then says how.
+    """
 
     value: str
     """As published, with its spread over instances where there is one."""
@@ -19,28 +20,41 @@ class Published:
     why: str = ""
 
 
-_JW = "Jain & Wallace 2019, released outputs"
-_RANDOM = "the original code with randomly initialised embeddings, one seed"
-_MEISTER = "Meister et al. 2021, Table 6"
-_OTHER_TRAINING = f"{PRETRAINED}; another learning rate, early stopping"
-
-PUBLISHED: dict[tuple[str, str], dict[str, Published]] = {
-    ("sst", "jw-bilstm-additive-softmax"): {
-        "test/accuracy": Published("0.786", f"{_RANDOM}; 0.808 with pretrained ones ({_JW})"),
-        "test/f1": Published("0.760", f"{_RANDOM}; 0.784 with pretrained ones ({_JW})"),
-        "test/roc_auc": Published("0.877", f"{_RANDOM}; 0.902 with pretrained ones ({_JW})"),
-        "E1/tau_gradient_inputs": Published("0.35 ± 0.21", _JW, comparable=False, why=PRETRAINED),
-        "E1/significant_gradient_inputs": Published("0.49", _JW, comparable=False, why=PRETRAINED),
-        "E1/tau_gradient_norm_inputs": Published("0.25 ± 0.28", _MEISTER, comparable=False, why=_OTHER_TRAINING),
-        "E2/tvd_median": Published("0.024", _RANDOM),
-    },
-    ("sst", "jw-bilstm-additive-sparsemax"): {
-        "E1/tau_gradient_norm_inputs": Published("0.45 ± 0.13", _MEISTER, comparable=False, why=_OTHER_TRAINING),
-    },
-}
-"""By corpus and readable run name, then by the summary key without its statistic."""
-
-
 def published(data: str, name: str) -> dict[str, Published]:
-    """The published numbers that belong beside a run; empty where the literature has none."""
-    return PUBLISHED.get((data, name), {})
+    """The published numbers that belong beside a run, by summary key without its statistic; empty where there are none.
+
+    Where there are several, one that compares comes first, then one of the same recipe.
+
+    Args:
+        data: corpus.
+        name: readable name of the run, ``<recipe>-<model>-<scoring>-<projection>``.
+    """
+    found: dict[str, Published] = {}
+    for key, number in sorted(_candidates(data, name), key=lambda each: not each[1].comparable):
+        found.setdefault(key.removesuffix("/mean"), number)
+    return found
+
+
+def _candidates(data: str, name: str) -> Iterator[tuple[str, Published]]:
+    """Numbers of the same recipe, then those of the same model, scoring and projection under another recipe."""
+    recipe, _, model = name.partition("-")
+    mine = [
+        (row, column.key, source, quoted)
+        for row, corpus, column, source, quoted in every_published_number()
+        if corpus == data and column.key and model_name(row) == model
+    ]
+    for row, key, source, quoted in sorted(mine, key=lambda each: each[0].run["RECIPE"] != recipe):
+        yield key, _beside(quoted.text, source, row.run["RECIPE"], recipe)
+
+
+def model_name(row: Row) -> str:
+    """``<model>-<scoring>-<projection>`` of a row's base run; empty where that is no whole name of a single finished run."""
+    if row.sweep is not None or row.then or row.run.keys() != {"MODEL", "SCORING", "PROJECTION", "RECIPE"}:
+        return ""
+    return f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}"
+
+
+def _beside(text: str, source: Source, their_recipe: str, recipe: str) -> Published:
+    differs = [source.why] if source.why else []
+    differs += [f"RECIPE={their_recipe} there"] if their_recipe != recipe else []
+    return Published(text, source.citation, not differs, "; ".join(differs))

@@ -1,27 +1,80 @@
-"""The verdict table: each number with its definition, its interval, its control and the published one."""
+"""The verdict table: each number with its definition, its interval, its controls and the published one."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from attest.report.controls import Control, Controls
+from attest.report.numbers import interval, number
 from attest.report.published import Published, published
-from attest.run_folder import RunFolder, read_json
+
+
+class Claim(NamedTuple):
+    """What a number is called and what it says."""
+
+    name: str
+    """Experiment, two blanks, measure."""
+    means: str
+    not_meant: str = ""
+    """How it is easily misread."""
+
+
+def scale_of(key: str) -> tuple[float, float]:
+    """The least and the greatest value that a measure can take."""
+    measure = key.split("/")[-1]
+    if measure.startswith(("tau", "ratio")):
+        return -1.0, 1.0
+    return (0.0, math.log(2)) if measure.startswith("jsd") else (0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Line:
     """One row of the verdict."""
 
+    key: str
     name: str
     ours: str
-    meaning: str
+    value: float | None
+    means: str
+    not_meant: str = ""
     detail: str = ""
+    bounds: tuple[float, float] | None = None
+    """95 % confidence interval of the mean, where it is defined."""
+    controls: list[Control] = field(default_factory=list)
     published: Published | None = None
+
+    @property
+    def experiment(self) -> str:
+        """E1 … E15, or ``test`` for scores."""
+        return self.key.split("/")[0]
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The least and the greatest value that the measure can take."""
+        return scale_of(self.key)
+
+    def place(self, value: float | None) -> float | None:
+        """Where a value lies on the scale, in percent; None outside it."""
+        low, high = self.scale
+        return None if value is None or not low <= value <= high else round(100 * (value - low) / (high - low), 2)
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one experiment, under its question."""
+
+    experiment: str
+    question: str
+    lines: list[Line]
 
 
 SCORES = {
-    "test/accuracy": ("Accuracy", "Share of test texts decided as their label says."),
+    "test/accuracy": (
+        "Accuracy",
+        "Share of test texts decided as their label says.",
+        "How well the model decides says nothing about why.",
+    ),
     "test/f1": ("F1", "Harmonic mean of precision and recall of the positive class (macro average for more classes)."),
     "test/roc_auc": ("ROC-AUC", "Probability that a positive text scores above a negative one."),
 }
@@ -31,19 +84,23 @@ EVIDENCE = {
         "E1  τ-b of attention and gradient × input",
         "Do tokens rank alike by attention and by |⟨∂ŷ/∂e, e⟩| with attention held constant? 1: the same ranking; 0: none in "
         "common. High speaks for reading attention as importance, low does not by itself speak against it.",
+        "Gradients are one idea of importance, not the truth about it.",
     ),
     "E1/tau_gradient_norm_inputs": (
         "E1  τ-b of attention and gradient norm",
         "The same with ‖∂ŷ/∂e‖, the gradient flowing through the attention too.",
+        "A gradient norm tells how sensitive the prediction is, not which way a token speaks.",
     ),
     "E1/tau_gradient_norm_hidden": (
         "E1  τ-b of attention and gradient norm, hidden states",
         "The same of the hidden states that attention weights. High here and low for inputs: attention says which states "
         "matter, not which words.",
+        "A hidden state has read its neighbours: it does not stand for its word alone.",
     ),
     "E1/tau_leave_one_out_inputs": (
         "E1  τ-b of attention and leave-one-out",
         "Do tokens rank alike by attention and by how far the prediction moves when they are removed and the text read anew?",
+        "A shortened text is one the model was not trained on; two equal tokens can hide one another.",
     ),
     "E1/tau_leave_one_out_hidden": (
         "E1  τ-b of attention and leave-one-out, hidden states",
@@ -56,6 +113,7 @@ EVIDENCE = {
     "E1/significant_gradient_inputs": (
         "E1  share of significant τ-b",
         "Share of texts whose τ-b with gradient × input has p < 0.05. Long texts reach it with a small τ-b.",
+        "Significant is not strong.",
     ),
     "E1/ceiling_gradient_inputs": (
         "E1  ceiling of τ-b",
@@ -65,12 +123,14 @@ EVIDENCE = {
         "E2  Δŷ under permuted attention",
         "Median total variation distance of the prediction when attention is shuffled over the tokens, 0 to 1. Near 0: the "
         "prediction does not depend on which tokens were attended to.",
+        "That shuffling moves the prediction does not show that attention lay on the right tokens.",
     ),
     "E2/flipped": ("E2  decisions flipped", "Share of permutations that change the decision."),
     "E3/jsd_exact": (
         "E3  ε-max JSD, exact",
         "How different an attention gives the same prediction, to 0.01: the largest Jensen-Shannon divergence there is, up to "
         "ln 2 = 0.693. Large: the prediction does not pin the attention down.",
+        "That another attention exists does not mean that training would find it, nor that this one is false.",
     ),
     "E3/jsd_search": (
         "E3  ε-max JSD, by search",
@@ -83,22 +143,27 @@ EVIDENCE = {
     "E5/jsd": (
         "E5  JSD between seeds",
         "How far apart attention is when nothing but the seed differs: the noise floor of every other difference.",
+        "A small one says that training is stable, not that attention explains.",
     ),
-    "E7/jsd": (
-        "E7  Attention of the adversary, JSD to the base",
-        "How differently this run attends, trained to predict as its base does; ln 2 = 0.693 is the most. Only what exceeds "
-        "the JSD between seeds (E5, make controls) was gained by trying.",
-    ),
-    "E7/kl": ("E7  KL to the base", "The same as Kullback-Leibler divergence, from the adversary to the base, in nats."),
-    "E7/tvd": (
-        "E7  Predictions of the adversary, TVD to the base",
-        "What the other attention costs: total variation distance of the predictions, 0 to 1.",
-    ),
-    "E7/nll": ("E7  NLL of the base's tags", "What the other attention costs: negative log-likelihood of the base's tags."),
-    "E7/same": ("E7  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
-    "E6/tvd": ("E6  Predictions of the guided model, TVD to the base", "A model whose attention is given, not learned."),
+    "E6/tvd": ("E6  TVD to the base", "How far the predictions of a model whose attention is given are from the base's."),
     "E6/same": ("E6  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
-    "E8/correct_softmax": ("E8  accuracy under softmax", "The trained model, its projection swapped for softmax."),
+    "E7/jsd": (
+        "E7  JSD to the base's attention",
+        "How differently this run attends, trained to predict as its base does; ln 2 = 0.693 is the most.",
+        "Only what exceeds the JSD between seeds (E5) was gained by trying.",
+    ),
+    "E7/kl": ("E7  KL to the base's attention", "The same as Kullback-Leibler divergence, from the adversary to the base."),
+    "E7/tvd": (
+        "E7  TVD to the base's predictions",
+        "What the other attention costs: how far the predictions have moved, 0 to 1.",
+    ),
+    "E7/nll": ("E7  NLL of the base's tags", "What the other attention costs, in nats a token."),
+    "E7/same": ("E7  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
+    "E8/correct_softmax": (
+        "E8  accuracy under softmax",
+        "The trained model, its projection swapped for softmax.",
+        "Only the projection differs: a model trained with it could do better.",
+    ),
     "E8/correct_sparsemax": ("E8  accuracy under sparsemax", "The trained model, its projection swapped for sparsemax."),
     "E8/correct_entmax15": ("E8  accuracy under 1.5-entmax", "The trained model, its projection swapped for 1.5-entmax."),
     "E8/support": ("E8  support of the attention", "Share of real tokens that get any weight."),
@@ -113,11 +178,13 @@ EVIDENCE = {
     "E11/only_top": (
         "E11  decisions that need the top token",
         "Share of texts whose decision flips without the most attended token but not without a random other one.",
+        "Most decisions need no single token; that no one flips does not clear the attention.",
     ),
     "E11/only_random": ("E11  decisions that need another", "The reverse: only the random other one flips the decision."),
     "E12/fraction_attention": (
         "E12  erased by attention until the flip",
         "Share of the weights zeroed, largest first, before the decision flips.",
+        "Zeroed weights leave the hidden states as they are: what the tokens told their neighbours stays.",
     ),
     "E12/fraction_minimum": (
         "E12  erased at least until the flip",
@@ -126,67 +193,80 @@ EVIDENCE = {
 }
 
 
-def verdict(folder: RunFolder, settings: dict[str, Any], summary: dict[str, Any], class_names: Sequence[str]) -> list[Line]:
-    """The control first, then scores, then evidence; what did not run is left out."""
-    theirs = published(folder.path.parent.parent.name, folder.path.parent.name)
-    summary = summary | {key: value for key, value in _controls(folder).items() if key.startswith("E5/")}
-    lines = [uniform_control(folder, settings)]
-    for key, (name, meaning) in SCORES.items():
+QUESTIONS = {
+    "E4": "Does the task need attention at all?",
+    "test": "Does the model decide well?",
+    "E1": "Does attention rank tokens as their importance does?",
+    "E2": "Does the prediction depend on where attention lies?",
+    "E3": "Would quite another attention have given the same prediction?",
+    "E5": "How far apart is attention when only the seed differs?",
+    "E6": "Is another run's attention of use to a model that must attend so?",
+    "E7": "Can a model be trained that predicts the same and attends elsewhere?",
+    "E8": "Does the model survive another projection?",
+    "E10": "How concentrated is the influence of the inputs?",
+    "E11": "Does erasing the most attended token matter more than erasing another?",
+    "E12": "How many weights must go until the decision flips?",
+}
+"""By experiment, in the order of the report; experiments that are not listed come last, under their id."""
+
+
+def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
+    """The control first, then scores, then evidence; what did not run is left out.
+
+    Args:
+        controls: of the run, and with them its summary.
+        class_names: in class order.
+    """
+    summary, path = controls.summary | controls.between_seeds, controls.folder.path
+    theirs = published(path.parent.parent.name, path.parent.name)
+    lines = [uniform_control(controls)]
+    for key, entry in SCORES.items():
         if key in summary:
-            lines.append(Line(name, _number(summary[key]), meaning, published=theirs.get(key)))
-    for key, (name, meaning) in EVIDENCE.items():
-        if f"{key}/mean" in summary:
-            detail = _detail(summary, key, class_names)
-            lines.append(Line(name, _with_interval(summary, key), meaning, detail, theirs.get(key)))
-    return lines
+            claim = Claim(*entry)
+            lines.append(Line(key, claim.name, number(summary[key]), summary[key], claim.means, claim.not_meant,
+                              controls=controls.of(key), published=theirs.get(key)))  # fmt: skip
+    lines += [
+        _line(key, Claim(*entry), summary, class_names, controls.of(key), theirs.get(key))
+        for key, entry in EVIDENCE.items()
+        if f"{key}/mean" in summary
+    ]
+    return _grouped(lines)
 
 
-def uniform_control(folder: RunFolder, settings: dict[str, Any]) -> Line:
+def uniform_control(controls: Controls) -> Line:
     """E4: the same model trained with uniform attention, read from its own run folder, or how to run it."""
-    run = settings["run"]
-    name = "E4  Accuracy with uniform attention"
-    meaning = "The control that says whether the rest means anything: if it is as good, the task needs no attention."
-    if run["projection"] == "uniform":
-        return Line(name, "this run", meaning)
-    controls = _controls(folder)
-    compared = [row["accuracy"] for row in controls.get("rows", []) if row["experiment"] == "E4"]
-    if compared:
-        return Line(name, _number(compared[0]), meaning)
-    twin = _uniform_twin(folder, run)
-    if twin is not None and twin.is_file():
-        return Line(name, _number(read_json(twin)["test/accuracy"]), meaning)
-    choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
-    return Line(name, f"not run: make controls {choices} SEED={settings['seed_everything']}", meaning)
+    name, means = "Accuracy with uniform attention", "The control that says whether the rest means anything."
+    not_meant = "A task that needs no attention does not show that attention is no explanation; it cannot show that it is one."
+    if controls.is_uniform:
+        return Line("E4/accuracy", name, "this run", controls.summary.get("test/accuracy"), means, not_meant)
+    if controls.uniform is None:
+        return Line("E4/accuracy", name, "not run", None, means, not_meant, detail=controls.commands["uniform"])
+    value = controls.uniform["test/accuracy"]
+    ours = Control("this run", number(controls.summary["test/accuracy"]), controls.summary["test/accuracy"])
+    return Line("E4/accuracy", name, number(value), value, means, not_meant, controls=[ours])
 
 
-def _controls(folder: RunFolder) -> dict[str, Any]:
-    """What ``make controls`` has written into the run's folder, or into its base's where it depends on one."""
-    base = folder.path.parents[1] if (folder.path / "base.json").is_file() else folder.path
-    summary = base / "controls" / folder.summary.name
-    return read_json(summary) if summary.is_file() else {}
-
-
-def _uniform_twin(folder: RunFolder, run: dict[str, Any]) -> Path | None:
-    """The summary of the run that differs in its projection alone; None where a hash in the name hides what differs."""
-    parts = [run[part] for part in ("recipe", "model", "scoring")]
-    if folder.path.parent.name != "-".join((*parts, run["projection"])):
-        return None
-    return folder.path.parent.parent / "-".join((*parts, "uniform")) / folder.path.name / folder.summary.name
-
-
-def _number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.3f}"
-
-
-def _with_interval(summary: dict[str, Any], key: str) -> str:
+def _line(
+    key: str, claim: Claim, summary: dict[str, Any], names: Sequence[str], controls: list[Control], theirs: Published | None
+) -> Line:
     mean, low, high = (summary[f"{key}/{part}"] for part in ("mean", "ci_low", "ci_high"))
-    return _number(mean) if low is None or low == high else f"{_number(mean)} [{_number(low)}, {_number(high)}]"
+    bounds = None if low is None or high is None or low == high else (low, high)
+    return Line(key, claim.name.split("  ")[-1], interval(mean, low, high), mean, claim.means, claim.not_meant,
+                _detail(summary, key, names), bounds, controls, theirs)  # fmt: skip
+
+
+def _grouped(lines: list[Line]) -> list[Group]:
+    experiments = [*QUESTIONS, *sorted({line.experiment for line in lines} - {*QUESTIONS})]
+    groups = [
+        Group(name, QUESTIONS.get(name, ""), [line for line in lines if line.experiment == name]) for name in experiments
+    ]
+    return [group for group in groups if group.lines]
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:
     """Spread over instances, means by predicted class, and how many instances were left out."""
     prefix = f"{key}/mean/predicted_"
-    by_class = [f"{class_names[int(k.removeprefix(prefix))]} {_number(v)}" for k, v in summary.items() if k.startswith(prefix)]
+    by_class = [f"{class_names[int(k.removeprefix(prefix))]} {number(v)}" for k, v in summary.items() if k.startswith(prefix)]
     undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
     classes = [f"predicted {', '.join(by_class)}"] if by_class else []
-    return "; ".join([f"± {_number(summary[f'{key}/std'])}", *classes, *undefined])
+    return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined])

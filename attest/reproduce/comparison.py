@@ -1,7 +1,7 @@
 """Ours against published, and one row against another: the rules by which a table says *replicated*.
 
-All are stated before anything is run: tolerances and directions in ``configs/experiments``, the rules themselves here, and both are
-printed below every table.
+All are stated before anything is run: tolerances and directions in ``configs/experiments``, the rules themselves here, and
+both are printed below every table.
 """
 
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ SPREADS = 2
 LEVEL = 0.05
 
 NUMBER_RULE = (
-    f"A number is *{REPLICATED}* where our mean over seeds lies within the column's tolerance of the published one, or within {SPREADS} "
-    f"standard deviations over our seeds, and on the same side of the column's neutral value; *{SAME_DIRECTION}* where only the latter "
-    f"holds; else *{NOT_REPLICATED}*. A column without a neutral value has no direction."
+    f"A number is *{REPLICATED}* where our mean over seeds lies within the column's tolerance of the published one, or within "
+    f"{SPREADS} standard deviations over our seeds, and on the same side of the column's neutral value; *{SAME_DIRECTION}* "
+    f"where only the latter holds; else *{NOT_REPLICATED}*. A column without a neutral value has no direction."
 )
 CLAIM_RULE = (
-    f"A claim that one number is less or greater than another is *{REPLICATED}* where it holds in every seed and, where the two can be "
-    f"paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for decisions, Wilcoxon's signed-rank test else); "
-    f"*{SAME_DIRECTION}* where it holds for the means over seeds; else *{NOT_REPLICATED}*. A claim that they are equal is *{REPLICATED}* "
-    "where the means differ by no more than the column's tolerance."
+    f"A claim that one number is less or greater than another is *{REPLICATED}* where it holds in every seed and, where the "
+    f"two can be paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for decisions, Wilcoxon's "
+    f"signed-rank test else); *{SAME_DIRECTION}* where it holds for the means over seeds; else *{NOT_REPLICATED}*. A claim "
+    f"that they are equal is *{REPLICATED}* where the means differ by no more than the column's tolerance."
 )
 
 
@@ -96,8 +96,8 @@ def judge_claim(
 def paired_p(left: pd.Series, right: pd.Series) -> float | None:
     """Two-sided p of a paired test over instances, or None where fewer than two instances are in both.
 
-    Decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test; instances where either is
-    undefined are left out. Two that never differ give 1.
+    Decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test; instances where
+    either is undefined are left out. Two that never differ give 1.
 
     Args:
         left, right: floats, indexed by instance.

@@ -47,8 +47,8 @@ def forecast(jobs: Iterable[Job], root: Path, at_once: int) -> str:
     unknown = sum(known is None for known in expected.values())
     total = duration(sum(known for known in expected.values() if known is not None) / at_once)
     beside = f", beside {unknown} of which nothing is known" if unknown else ""
-    together = f"{len(expected)} runs; about {total} with {at_once} at once{beside}, judging by the median of finished runs like them."
-    return "\n".join([*lines, together])
+    judged = "judging by the median of finished runs like them"
+    return "\n".join([*lines, f"{len(expected)} runs; about {total} with {at_once} at once{beside}, {judged}."])
 
 
 def _shown(job: Job, root: Path) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from attest.run_folder import RunFolder
 
 Locate = Callable[[Sequence[str]], Path]
 """From what follows ``attest fit`` to the run's folder."""
-RUN_CHOICES = ("MODEL", "SCORING", "PROJECTION", "RECIPE")
 
 
 @dataclass(frozen=True)
@@ -64,23 +64,20 @@ def make_plan(
     Raises:
         AttestError: none of the tables has any of these corpora.
     """
-    plan = Plan()
+    plan, located = Plan(), cache(locate)
     for experiment in experiments:
         runs: dict[Place, dict[int, Path]] = {}
         for row, data, at in places(experiment, corpora):
-            jobs = [_jobs_of(experiment.rows[row], data, at, seed, locate, options) for seed in range(seeds)]
+            jobs = [_jobs_of(experiment.rows[row], data, at, seed, located, options) for seed in range(seeds)]
             plan.jobs |= {job.folder: job for chain in jobs for job in chain}
             runs[row, data, at] = {seed: chain[-1].folder for seed, chain in enumerate(jobs)}
         if runs:
             plan.tables[experiment.name] = runs
     if not plan.tables:
         known = sorted({data for experiment in experiments for row in experiment.rows.values() for data in row.data})
-        raise AttestError(f"no row of {_names(experiments)} is on {', '.join(corpora)}; expected DATA= one of: {', '.join(known)}.")
+        named = ", ".join(experiment.name for experiment in experiments)
+        raise AttestError(f"no row of {named} is on {', '.join(corpora)}; expected DATA= one of: {', '.join(known)}.")
     return plan
-
-
-def _names(experiments: Sequence[Experiment]) -> str:
-    return ", ".join(experiment.name for experiment in experiments)
 
 
 def places(experiment: Experiment, corpora: Sequence[str] = ()) -> Iterator[Place]:
@@ -97,12 +94,12 @@ def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, o
     """The base run of a row and, where it has one, the run that depends on it."""
     swept: Mapping[str, str] = {} if row.sweep is None or at is None else row.sweep.typed(at)
     choices = {"DATA": data, **row.run} | {name: value for name, value in swept.items() if name not in row.then}
-    typed = [f"{name}={value}" for name, value in choices.items()]
-    folder = locate((*typed, *options)).with_name(f"seed{seed}")
-    base = Job(folder, ("fit", *typed, f"SEED={seed}", *options), like=_like(data, folder.parent.name, row.run["MODEL"]))
+    typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
+    folder = locate(tuple(typed)).with_name(f"seed{seed}")
+    base = Job(folder, ("fit", *typed, f"SEED={seed}"), like=_like(data, folder.parent.name, row.run["MODEL"]))
     if not row.then:
         return [base]
-    return [base, *DEPENDENTS[row.then["command"]](base, row.then | swept, options)]
+    return [base, *DEPENDENTS[row.then["command"]](base, dict(row.then) | dict(swept), options)]
 
 
 def _like(data: str, name: str, model: str) -> tuple[str, str]:

@@ -18,6 +18,16 @@ Folders = Mapping[Place, Mapping[int, Path]]
 """By place and seed, the folders of those runs that are finished."""
 
 
+NOTHING_PUBLISHED = {
+    "published": "",
+    "source": "",
+    "comparable": None,
+    "difference": np.nan,
+    "in_spreads": np.nan,
+    "verdict": "",
+}
+
+
 def table_numbers(experiment: Experiment, folders: Folders) -> pd.DataFrame:
     """Every number of a table.
 
@@ -25,9 +35,9 @@ def table_numbers(experiment: Experiment, folders: Folders) -> pd.DataFrame:
         experiment: the table.
         folders: every place of the table; those of which nothing is finished have no seeds.
     Returns:
-        One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``, ``std``
-        (over seeds), ``seeds`` (how many), ``values`` (one a seed), ``published``, ``source``, ``comparable``, ``difference``,
-        ``in_spreads`` and ``verdict``; the last six empty where nothing was published.
+        One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``,
+        ``std`` (over seeds), ``seeds`` (how many), ``values`` (one a seed), ``published``, ``source``, ``comparable``,
+        ``difference``, ``in_spreads`` and ``verdict``; the last six empty where nothing was published.
     """
     return pd.DataFrame([number for place in _places(experiment, folders) for number in _numbers(experiment, folders, *place)])
 
@@ -63,7 +73,8 @@ def along_sweep(folders: Folders, row: str, data: str, column: Column) -> dict[i
     seeds = set.intersection(*(set(values) for values in by_value.values()))
     correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[column.along]
     return {
-        seed: float(correlate(list(by_value), [values[seed] for values in by_value.values()]).statistic) for seed in sorted(seeds)
+        seed: float(correlate(list(by_value), [values[seed] for values in by_value.values()]).statistic)
+        for seed in sorted(seeds)
     }
 
 
@@ -85,16 +96,16 @@ def _lines(
             "verdict": judge_number(ours, quoted, column),
         }
     if not sources:
-        yield line | {"published": "", "source": "", "comparable": None, "difference": np.nan, "in_spreads": np.nan, "verdict": ""}
+        yield line | NOTHING_PUBLISHED
 
 
 def table_claims(experiment: Experiment, folders: Folders) -> pd.DataFrame:
     """Every claim of a table on every corpus that is in it.
 
     Returns:
-        One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds), ``std``,
-        ``seeds``, ``p`` (one a seed; empty where instances cannot be paired), ``published`` (the difference of the published numbers
-        of one source; NaN where there are none) and ``verdict``.
+        One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds),
+        ``std``, ``seeds``, ``p`` (one a seed; empty where instances cannot be paired), ``published`` (the difference of the
+        published numbers of one source; NaN where there are none) and ``verdict``.
     """
     corpora = {data for _, data, _ in folders}
     return pd.DataFrame(
@@ -140,7 +151,10 @@ def _paired_tests(runs: list[Mapping[int, Path]], columns: list[Column], seeds: 
 def published_difference(experiment: Experiment, claim: Claim, data: str) -> float:
     """Of the two sides' published numbers, by the first source that has both; NaN where none has."""
     for source in experiment.sources:
-        numbers = [experiment.rows[row].published.get(source, {}).get(data, {}).get(column) for row, column in (claim.left, claim.right)]
+        numbers = [
+            experiment.rows[row].published.get(source, {}).get(data, {}).get(column)
+            for row, column in (claim.left, claim.right)
+        ]
         if numbers[0] is not None and numbers[1] is not None:
             return numbers[0].value - numbers[1].value
     return np.nan

@@ -1,16 +1,17 @@
 """From run folders to ``results/<table>/``: the table as Markdown, CSV and JSON, and its figures.
 
-    python -m attest.reproduce.write results/workflow.json jw-2
+python -m attest.reproduce.write results/workflow.json jw-2
 """
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attest.experiments import read_experiment
 from attest.report.figures import to_svg
-from attest.report.table_figures import table_figures
+from attest.reproduce.drawing import table_figures
 from attest.reproduce.page import table_page
 from attest.reproduce.provenance import provenance
 from attest.reproduce.table import Folders, table_claims, table_numbers
@@ -34,7 +35,7 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     drawings = table_figures(experiment, numbers, folders)
     for key, figure in drawings.items():
         write_text(out / f"{key}.svg", to_svg(figure))
-        write_atomically(out / f"{key}.png", lambda path, figure=figure: figure.savefig(path, format="png", dpi=DPI))
+        write_atomically(out / f"{key}.png", partial(figure.savefig, format="png", dpi=DPI))
     write_text(out / "table.md", table_page(experiment, numbers, claims, origin, list(drawings)))
     write_text(out / "table.csv", numbers.drop(columns="values").to_csv(index=False))
     write_json(out / "table.json", {"numbers": _records(numbers), "claims": _records(claims), "provenance": origin})
@@ -44,7 +45,9 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
 def finished(places: list[list[Any]]) -> Folders:
     """The folders of finished runs by place and seed."""
     return {
-        (row, data, at): {int(seed): Path(folder) for seed, folder in by_seed.items() if RunFolder(Path(folder)).summary.is_file()}
+        (row, data, at): {
+            int(seed): Path(folder) for seed, folder in by_seed.items() if RunFolder(Path(folder)).summary.is_file()
+        }
         for row, data, at, by_seed in places
     }
 

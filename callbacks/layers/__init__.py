@@ -4,8 +4,23 @@
 """
 
 from callbacks.layers.activation_swap import LayerActivationSwap
+from callbacks.layers.adversarial_attention import LayerAdversarialAttention
+from callbacks.layers.attention_maps import AttentionMaps, KeyAttackMaps
 from callbacks.layers.base import LayerEvidence, observed_layers
+from callbacks.layers.identifiability import LayerIdentifiability
+from callbacks.layers.key_attack import KeyAttack
 from callbacks.layers.key_shuffle import KeyShuffle
 from callbacks.layers.permutation import LayerPermutation
 
-__all__ = ["KeyShuffle", "LayerActivationSwap", "LayerEvidence", "LayerPermutation", "observed_layers"]
+__all__ = [
+    "AttentionMaps",
+    "KeyAttack",
+    "KeyAttackMaps",
+    "KeyShuffle",
+    "LayerActivationSwap",
+    "LayerAdversarialAttention",
+    "LayerEvidence",
+    "LayerIdentifiability",
+    "LayerPermutation",
+    "observed_layers",
+]

@@ -6,15 +6,26 @@ import torch
 from entmax import sparsemax
 
 from attest import memory
-from attest.attention import Softmax, Sparsemax
+from attest.attention import AdditiveScoring, DotScoring, Softmax, Sparsemax
 from attest.evidence import observe
 from attest.evidence.leave_one_out import (
-    encode_without_each,
     leave_one_out_hidden,
     leave_one_out_hidden_renormalised,
     leave_one_out_inputs,
+    predictions_without_each,
 )
-from tests.evidence.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier, ragged_batch
+from attest.interventions import Intervention, intervene
+from attest.networks import (
+    Average,
+    BiGRU,
+    BiLSTM,
+    Cnn,
+    Embedded,
+    Hierarchical,
+    PoolingClassifier,
+    recurrent_without_each,
+)
+from tests.evidence.networks import VOCABULARY, DeepDecoder, FourSteps, observation_of, pooling_classifier, ragged_batch
 
 LENGTHS = [9, 1, 5, 2, 9]
 
@@ -39,16 +50,59 @@ def test_inputs_equal_deleting_and_reading_again(wrap, projection):
     assert ours.nan_to_num()[~observation.mask].abs().max() == 0
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-9)])
-@pytest.mark.parametrize("removed", [range(9), range(3, 6), range(8, 9), range(0, 1)])
-def test_the_fast_way_equals_the_generic_one(dtype, tolerance, removed):
-    network = pooling_classifier(dtype=dtype)
+ENCODERS = {
+    "bilstm": lambda size: BiLSTM(size, 12, 8),
+    "bigru": lambda size: BiGRU(size, 12, 8),
+    "cnn": lambda size: Cnn(size, 12, (1, 3, 7), 5),
+    "cnn without boundaries": lambda size: Cnn(size, 12, (5, 3), 5, wrapped=False),
+    "cnn of single words": lambda size: Cnn(size, 12, (1,), 5),
+    "average": lambda size: Average(size, 12, 8),
+    "embedded": lambda size: Embedded(size, 12),
+    "sentences": lambda size: Hierarchical(size, 12, 8),
+}
+
+
+def scattered(network, dtype):
+    """Parameters large enough that every token matters."""
+    torch.manual_seed(1)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return network.to(dtype).eval()
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 2e-6), (torch.float64, 1e-12)])
+@pytest.mark.parametrize("scoring", [AdditiveScoring, DotScoring])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
+def test_the_fast_way_equals_encoding_every_shortened_text(encoder, outputs, scoring, dtype, tolerance):
+    network = scattered(PoolingClassifier(VOCABULARY, outputs, encoder, scoring), dtype)
+    _, tokens, mask = ragged_batch([9, 1, 5, 2, 14])
+    if isinstance(network.encoder, Hierarchical):
+        tokens = torch.stack([tokens, tokens.roll(1, dims=0)], dim=-1) * mask.unsqueeze(-1)
+    fast, slow = (observe(each, torch.arange(5), tokens, mask) for each in (network, FourSteps(network)))
+    assert hasattr(network, "read_without_each")
+    something_left = mask & (slow.lengths > 1).unsqueeze(-1)
+    theirs = predictions_without_each(slow)[something_left]
+    torch.testing.assert_close(predictions_without_each(fast)[something_left], theirs, atol=tolerance, rtol=0)
+    assert theirs.std() > 0.01
+
+
+def test_readers_that_do_not_fit_side_by_side_are_read_in_blocks(monkeypatch):
+    observation = observation_of(pooling_classifier(), LENGTHS)
+    whole = predictions_without_each(observation)
+    monkeypatch.setattr(recurrent_without_each, "ROWS", 2 * len(LENGTHS))
+    torch.testing.assert_close(predictions_without_each(observation), whole, atol=1e-14, rtol=0)
+
+
+@pytest.mark.parametrize("place", ["keys", "scores"])
+def test_whoever_tampers_with_whole_texts_sees_whole_texts(place):
+    network = pooling_classifier()
     _, tokens, mask = ragged_batch(LENGTHS)
-    fast, generic = network.encode_without_each(tokens, mask, removed), encode_without_each(network, tokens, mask, removed)
-    for v, t in enumerate(removed):
-        for row, n in enumerate(LENGTHS):
-            if t < n:
-                torch.testing.assert_close(fast[v, row, : n - 1], generic[v, row, : n - 1], atol=tolerance, rtol=0)
+    with intervene(network, Intervention(place, lambda value, mask: value.flip(1))):
+        fast, slow = (observe(each, torch.arange(5), tokens, mask) for each in (network, FourSteps(network)))
+        tampered = predictions_without_each(fast)
+        torch.testing.assert_close(tampered, predictions_without_each(slow))
+    assert not torch.allclose(tampered[mask], predictions_without_each(fast)[mask])
 
 
 @pytest.mark.parametrize("wrap", [lambda n: n, FourSteps, DeepDecoder])

@@ -47,7 +47,12 @@ def test_float32_agrees_with_float64(experiment, projection):
     assert single.keys() == double.keys()
     for name in single.keys() - {"adversary"}:
         torch.testing.assert_close(
-            single[name].double(), double[name].double(), atol=TOLERANCE, rtol=0, equal_nan=True, msg=lambda m, n=name: f"{n}: {m}"
+            single[name].double(),
+            double[name].double(),
+            atol=TOLERANCE,
+            rtol=0,
+            equal_nan=True,
+            msg=lambda m, n=name: f"{n}: {m}",
         )
     if "adversary" in single:  # under sparse attention several are equally far; each must be as far as is said
         found = jensen_shannon(single["adversary"].double(), observation(torch.float64, projection).attention)

@@ -1,16 +1,44 @@
 """The page that a person reads: self-contained, escaped, complete."""
 
+import json
 import re
 import shutil
+from html.parser import HTMLParser
 
+import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from attest.report import illustrations, write_report
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
-from attest.run_folder import RunFolder, write_json, write_table
+from attest.run_folder import RunFolder, read_json, write_json, write_table
 
-HOSTILE = '</span><script>alert(1)</script>"onmouseover="alert(2)'
+HOSTILE = '</span></script><script>alert(1)</script><img src=x onerror=alert(2)>"onmouseover="alert(3)"{{7*7}}\u2028'
+
+
+class Outline(HTMLParser):
+    """What a browser would make of a page: its tags in order, identifiers, and the text of every script."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.scripts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data):
+        if self.tags and self.tags[-1] == "script" and self.cdata_elem == "script":
+            self.scripts[-1] += data
+
+    def all(self, name: str) -> list[str | None]:
+        return [value for key, value in self.attributes if key == name]
 
 
 @pytest.fixture
@@ -20,46 +48,108 @@ def run(small_run, tmp_path) -> RunFolder:
     return RunFolder(path)
 
 
-def test_it_needs_nothing_from_outside(small_run):
+@pytest.fixture
+def outline(small_run) -> Outline:
+    return Outline(small_run.report.read_text())
+
+
+def test_it_needs_nothing_from_outside(small_run, outline):
     page = small_run.report.read_text()
-    assert not re.search(r'(src|href)="(?!#)', page)
+    assert not re.search(r'(src|href)="(?!#|data:)', page)
     assert "@import" not in page
-    assert page.count("<svg") == len(illustrations(small_run)) > 3
+    assert "url(http" not in page
+    assert outline.tags.count("svg") == len(illustrations(small_run)) > 3
+
+
+def test_identifiers_are_unique_and_links_lead_somewhere(outline):
+    ids = outline.all("id")
+    assert len(ids) == len({*ids})
+    targets = [link.removeprefix("#") for link in outline.all("href") + outline.all("xlink:href") if link.startswith("#")]
+    assert targets
+    assert {*targets} <= {*ids}
 
 
 def test_text_from_the_data_cannot_inject_markup(run):
+    before = Outline(run.report.read_text())
     rows = pd.read_parquet(run.evidence("instances"))
     rows["tokens"] = rows["tokens"].map(lambda tokens: [HOSTILE] * len(tokens))
-    write_table(run.evidence("instances"), rows)
+    write_table(run.evidence("instances"), rows.rename(columns={"probability_praise": f"probability_{HOSTILE}"}))
     write_report(run)
     page = run.report.read_text()
-    assert "<script" not in page
-    assert '"onmouseover' not in page
+    after = Outline(page)
+    assert after.tags == before.tags, "not one element more or less"
+    assert not [name for name, _ in after.attributes if name.startswith("on")]
     assert "&lt;script&gt;alert(1)" in page
+    assert "49" not in page.split('id="text-')[1][:2000], "nothing in a text is a template"
+    data = json.loads(after.scripts[0])
+    assert {*data["texts"]["0"]["tokens"]} == {HOSTILE}, "and the script's data hold it unchanged"
 
 
 def test_the_control_comes_first_with_the_command_that_runs_it(small_run):
     page = small_run.report.read_text()
-    assert page.index("E4  Accuracy with uniform attention") < page.index("Accuracy</th>") + page.index("E1  τ-b")
-    assert "not run: make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0" in page
+    assert page.index("Accuracy with uniform attention") < page.index("Accuracy</th>") < page.index("τ-b of attention")
+    assert "make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0" in page
 
 
-def test_controls_that_were_run_are_read(run):
-    controls = {"rows": [{"experiment": "E4", "name": "uniform attention", "accuracy": 0.625}], "E5/jsd/mean": 0.125}
-    spread = {f"E5/jsd/{part}": None for part in ("std", "ci_low", "ci_high")} | {"E5/jsd/nan": 0.0}
-    write_json(run.path / "controls" / "summary.json", controls | spread)
+def sibling(run: RunFolder, name: str, seed: int, settings: dict, accuracy: float) -> None:
+    """A run beside this one that has another accuracy."""
+    folder = RunFolder(run.path.parents[1] / name / f"seed{seed}")
+    write_json(folder.summary, read_json(run.summary) | {"test/accuracy": accuracy})
+    folder.config.write_text(yaml.safe_dump(settings))
+
+
+def test_controls_are_read_from_the_runs_beside_it(run):
+    settings = yaml.safe_load(run.config.read_text())
+    sibling(run, run.path.parent.name, 1, settings | {"seed_everything": 1}, 0.25)
+    flat = settings | {"run": settings["run"] | {"projection": "uniform"}}
+    sibling(run, "jw-bilstm-additive-uniform-00000000", 0, flat | {"seed_everything": 3}, 0.125)
+    longer = flat | {"trainer": settings["trainer"] | {"max_epochs": 99}}
+    sibling(run, "jw-bilstm-additive-uniform-11111111", 0, longer, 0.0625)
     write_report(run)
     page = run.report.read_text()
-    assert "not run: make controls" not in page
-    assert "0.625" in page
-    assert "E5  JSD between seeds</th><td>0.125" in page
+    mine = read_json(run.summary)["test/accuracy"]
+    assert f"{(mine + 0.25) / 2:.3f} ± {abs(mine - 0.25) / 2**0.5:.3f}" in page
+    assert "<strong>0.125</strong>" in page, "and not 0.062, of a run that differs in more than its projection"
+    assert "Controls that were not run" not in page
+
+
+def test_what_controls_found_between_seeds_is_shown(run):
+    found = {"E5/jsd/mean": 0.125, "E5/jsd/nan": 0.0} | {f"E5/jsd/{part}": 0.125 for part in ("std", "ci_low", "ci_high")}
+    write_json(run.path / "controls" / "summary.json", {"rows": []} | found)
+    write_report(run)
+    page = run.report.read_text()
+    assert page.index("How far apart is attention when only the seed differs?") < page.index("JSD between seeds")
+
+
+def test_every_text_can_be_seen_with_every_explanation(small_run, outline):
+    data = json.loads(outline.scripts[0])
+    tables = {name: pd.read_parquet(small_run.evidence(name)).set_index("id") for name in ("instances", "E1", "E3")}
+    assert [row[0] for row in data["rows"]] == list(range(77))
+    names = [shown["name"] for shown in data["texts"]["5"]["shown"]]
+    assert names == ["Attention", "Gradient × input", "Leave-one-out", "Another attention, same prediction",
+                     "Swapped to sparsemax", "Swapped to 1.5-entmax"]  # fmt: skip
+    heat = [int(level, 36) for level in data["texts"]["5"]["shown"][0]["heat"]]
+    attention = tables["instances"].loc[5, "attention"]
+    np.testing.assert_allclose(np.array(heat) / 35, attention / attention.max(), atol=0.5 / 35 + 1e-6)
+    assert data["texts"]["5"]["tokens"] == list(tables["instances"].loc[5, "tokens"])
+    place = [column["name"] for column in data["columns"]].index("ε-max JSD") + 4
+    assert data["rows"][5][place] == pytest.approx(tables["E3"].loc[5, "jsd_exact"], abs=1e-4)
+
+
+def test_figures_lie_beside_it_as_vectors_and_pictures(run):
+    stale = run.figures / "E99-gone.svg"
+    stale.write_text("<svg/>")
+    write_report(run)
+    names = {figure.key.replace("/", "-") for figure in illustrations(run)}
+    assert {path.name for path in run.figures.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
+    assert (run.figures / "E2-permutation_by_max_attention.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_it_is_written_without_evidence_that_did_not_run(run):
-    for table in (run.path / "evidence").glob("E*.parquet"):
+    for table in (run.path / "evidence").glob("*.parquet"):
         table.unlink()
     write_report(run)
-    assert run.report.read_text().count("<svg") == 1
+    assert Outline(run.report.read_text()).tags.count("svg") == 1
 
 
 def test_undefined_evidence_is_drawn_and_counted_not_crashed_on():

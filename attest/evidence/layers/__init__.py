@@ -6,19 +6,26 @@ tokens on, so that later layers feel it. Start at ``observation.py``.
 """
 
 from attest.evidence.layers.activation_swap import layer_activation_swap
-from attest.evidence.layers.key_shuffle import key_shuffle
+from attest.evidence.layers.adversarial_search import layer_adversarial_attention
+from attest.evidence.layers.identifiability import layer_identifiability
+from attest.evidence.layers.key_shuffle import key_shuffle, with_shuffled_keys
 from attest.evidence.layers.keys import clean_keys, replacing_keys
+from attest.evidence.layers.maps import attention_maps
 from attest.evidence.layers.observation import LayerObservation, observe_layers
 from attest.evidence.layers.permutation import layer_permutation
 from attest.evidence.layers.rollout import attention_rollout
 
 __all__ = [
     "LayerObservation",
+    "attention_maps",
     "attention_rollout",
     "clean_keys",
     "key_shuffle",
     "layer_activation_swap",
+    "layer_adversarial_attention",
+    "layer_identifiability",
     "layer_permutation",
     "observe_layers",
     "replacing_keys",
+    "with_shuffled_keys",
 ]

@@ -10,7 +10,7 @@ from attest.evidence.layers.keys import clean_keys, replacing_keys
 from attest.evidence.layers.observation import LayerObservation
 from attest.evidence.layers.random_tampering import Tamper, tampered_at_random
 from attest.interventions import Intervention
-from attest.randomness import random_permutations
+from attest.randomness import random_bits, random_permutations
 
 
 @torch.no_grad()
@@ -35,6 +35,15 @@ def key_shuffle(observation: LayerObservation, draws: int, seed: int, labels: Te
         for name in ("correct", "tvd", "jsd"):
             columns[f"{name}_shuffled{suffix}"] = getattr(outcomes, name).mean(dim=-1)
     return columns
+
+
+def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObservation:
+    """The batch under the first shuffle of ``key_shuffle``, in all layers."""
+    layers = observation.scopes[""]
+    keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
+    rows = torch.arange(len(observation.ids), device=observation.ids.device)
+    shuffle = _shuffling(keys, layers, layers, seed)
+    return observation.under(*shuffle(observation, rows, random_bits(seed, observation.ids, torch.zeros_like(rows))))
 
 
 def _shuffling(keys_BYTH: Tensor, everywhere: list[str], layers: list[str], seed: int) -> Tamper:

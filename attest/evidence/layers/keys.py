@@ -35,3 +35,18 @@ def _replacing(layer: str, keys_BTH: Tensor, heads: int) -> Intervention:
         return torch.where(mask[:, None, :, None], ours_BNTD.to(computed_BNTD), computed_BNTD)
 
     return Intervention("keys", replace, [layer])
+
+
+def mean_squared_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
+    """Between keys ``(B, Y, T, H)``, over layers, real tokens and dimensions: ``(B,)``."""
+    return _squares(keys - others, mask).sum(dim=(1, 2, 3)) / (keys[0, :, 0].numel() * mask.sum(dim=-1))
+
+
+def euclidean_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
+    r""":math:`\lVert K - K_{adv} \rVert_2` over layers, real tokens and dimensions: ``(B,)``."""
+    squares = _squares(keys - others, mask).sum(dim=(1, 2, 3))
+    return squares.clamp(min=torch.finfo(squares.dtype).tiny).sqrt()  # equal keys have a gradient of 0, not NaN
+
+
+def _squares(differences_BYTH: Tensor, mask: Tensor) -> Tensor:
+    return torch.where(mask[:, None, :, None], differences_BYTH, 0) ** 2

@@ -82,7 +82,7 @@ class LayerObservation:
 
     def support(self, layers: Sequence[str]) -> Tensor:
         """Share ``(B,)`` of real tokens that a row gives weight to, mean over layers, heads and real tokens."""
-        return self.mean_over_rows(lambda layer: (self.attention[layer] > 0).sum(dim=-1) / self._lengths_B11, layers)
+        return self.mean_over_rows(lambda layer: (self.attention[layer] > 0).sum(dim=-1) / self._lengths, layers)
 
     def largest(self, layers: Sequence[str]) -> Tensor:
         """Largest weight of a row, mean over layers, heads and real tokens, ``(B,)`` in (0, 1]."""
@@ -93,7 +93,7 @@ class LayerObservation:
         return torch.stack([mean_over_rows(measure(layer), self.mask) for layer in layers]).nanmean(dim=0)
 
     @property
-    def _lengths_B11(self) -> Tensor:
+    def _lengths(self) -> Tensor:
         return self.mask.sum(dim=-1)[:, None, None]
 
 

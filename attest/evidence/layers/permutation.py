@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attest.evidence.layers.observation import LayerObservation
-from attest.evidence.layers.random_tampering import Tamper, tampered_at_random
+from attest.evidence.layers.random_tampering import Tamper, keys_of_rows, tampered_at_random
 from attest.evidence.permutation import median
 from attest.interventions import Intervention
 from attest.randomness import random_bits, random_permutations
@@ -40,18 +40,16 @@ def layer_permutation(observation: LayerObservation, permutations: int, seed: in
 
 def _permuting(everywhere: list[str], layers: list[str], seed: int) -> Tamper:
     def permute(clean: LayerObservation, rows: Tensor, draws: Tensor) -> list[Intervention]:
-        return [_permuted(layer, random_bits(seed, draws, torch.tensor(everywhere.index(layer))), seed) for layer in layers]
+        places = {layer: torch.tensor(everywhere.index(layer), device=draws.device) for layer in layers}
+        return [_permuted(layer, random_bits(seed, draws, place), seed) for layer, place in places.items()]
 
     return permute
 
 
 def _permuted(layer: str, keys_R: Tensor, seed: int) -> Intervention:
     def replace(weights_RNTT: Tensor, mask: Tensor) -> Tensor:
-        heads, size = weights_RNTT.shape[1:3]
-        head_N, row_T = (torch.arange(count, device=mask.device) for count in (heads, size))
-        keys_RNT = random_bits(seed, keys_R[:, None, None], head_N.unsqueeze(-1), row_T)
         mask_RNTT = mask[:, None, None].expand(weights_RNTT.shape)
-        order = random_permutations(seed, keys_RNT.flatten(), 1, mask_RNTT.flatten(0, 2))
+        order = random_permutations(seed, keys_of_rows(seed, keys_R, weights_RNTT), 1, mask_RNTT.flatten(0, 2))
         return weights_RNTT.gather(-1, order.view_as(weights_RNTT))
 
     return Intervention("weights", replace, [layer])

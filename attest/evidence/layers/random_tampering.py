@@ -61,3 +61,9 @@ def tampered_at_random(
     draw = torch.arange(draws, device=device).repeat(len(observation.ids))
     per_row = MAPS * sum(weights[0].nbytes for weights in observation.attention.values())
     return Outcomes(*by_rows(measure, per_row, rows, draw).unflatten(0, (-1, draws)).unbind(dim=-1))
+
+
+def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
+    """A random key for every row of every head, whatever the padding: int64 ``(R,)``, ``(R, N, T, T)`` -> ``(R N T,)``."""
+    head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
+    return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()

@@ -1,0 +1,147 @@
+"""``comparison.html``: runs side by side, over seeds, with paired tests."""
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from attest.measures import McNemar, in_seed_spreads, mcnemar
+from attest.report.collection import Setting, label_of, settings_of, shared_keys
+from attest.report.controls import value_of
+from attest.report.figures import CLASS_COLOURS, to_svg
+from attest.report.numbers import number
+from attest.report.tables import cell
+from attest.report.templating import render
+from attest.report.verdict import EVIDENCE, QUESTIONS, SCORES, Claim, scale_of
+from attest.run_folder import INSTANCES, RunFolder, write_text
+
+MARKS = "os^Dv*PX"
+
+
+def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
+    """Write the page that sets runs side by side.
+
+    Args:
+        path: of the page.
+        runs: two or more; those that differ in their seed alone are one setting.
+    """
+    settings = settings_of(runs)
+    keys = shared_keys(settings)
+    page = {
+        "settings": settings,
+        "links": {each.name: _links(path, each) for each in settings},
+        "groups": _groups(settings, keys),
+        "figure": to_svg(dots(settings, keys)),
+        "decisions": decisions(settings),
+        "pairs": list(combinations([each.name for each in settings], 2)),
+        "differences": differences(settings, keys),
+    }
+    write_text(path, render("comparison.html", **page, number=number))
+
+
+def _links(page: Path, setting: Setting) -> list[tuple[int, str | None]]:
+    """Each seed with its report as seen from the page, where there is one."""
+    return [
+        (seed, os.path.relpath(run.report, page.parent).replace(os.sep, "/") if run.report.is_file() else None)
+        for seed, run in sorted(setting.runs.items())
+    ]
+
+
+def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of the table by question: name, meaning and one cell a setting."""
+    claims = {key: Claim(*entry) for key, entry in (SCORES | EVIDENCE).items()}
+    experiments = dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)])
+    groups = [
+        {
+            "experiment": experiment,
+            "question": QUESTIONS.get(experiment, ""),
+            "rows": [
+                {"name": claims[key].name.split("  ")[-1], "means": claims[key].means,
+                 "cells": [cell(each.over_seeds(key)) for each in settings]}
+                for key in keys if key.split("/")[0] == experiment
+            ],
+        }
+        for experiment in experiments
+    ]  # fmt: skip
+    return [group for group in groups if group["rows"]]
+
+
+def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
+    """Every seed of every setting as a mark, one line a number, numbers of one scale in one panel.
+
+    Args:
+        settings: told apart by mark and colour.
+        keys: of the numbers to draw.
+    """
+    panels: dict[tuple[float, float], list[str]] = {}
+    for key in keys:
+        panels.setdefault(scale_of(key), []).append(key)
+    heights = [len(drawn) for drawn in panels.values()]
+    figure = Figure(figsize=(9, 1.2 + 0.32 * sum(heights) + 0.5 * len(panels)), layout="constrained")
+    grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axes, (scale, drawn) in zip(grid, panels.items(), strict=True):
+        for place, setting in enumerate(settings):
+            shift = 0.25 * (place - (len(settings) - 1) / 2) / max(1, len(settings) - 1)
+            points = [
+                (value, line + 2 * shift)
+                for line, key in enumerate(drawn)
+                for summary in setting.summaries.values()
+                if (value := value_of(summary, key)) is not None
+            ]
+            x, y = zip(*points, strict=True) if points else ((), ())
+            axes.plot(x, y, MARKS[place % len(MARKS)], markersize=5, alpha=0.8, label=setting.name,
+                      color=CLASS_COLOURS[place % len(CLASS_COLOURS)], markeredgecolor="black", markeredgewidth=0.4)  # fmt: skip
+        axes.set_yticks(range(len(drawn)), [label_of(key) for key in drawn], fontsize=8)
+        axes.set_ylim(len(drawn) - 0.5, -0.5)
+        axes.set_xlim(*scale)
+        axes.grid(axis="y", linewidth=0.3)
+    figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper left", ncols=min(4, len(settings)), frameon=False)
+    return figure
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Two settings on the same test texts, with the same seed."""
+
+    pair: tuple[str, str]
+    seed: int
+    test: McNemar
+    instances: int
+
+
+def decisions(settings: Sequence[Setting]) -> list[Decision]:
+    """McNemar's test for every two settings and every seed that both have, over the texts that both decided."""
+    right = {each.name: {seed: _right(run) for seed, run in each.runs.items()} for each in settings}
+    compared = []
+    for first, second in combinations([each.name for each in settings], 2):
+        for seed in sorted({*right[first]} & {*right[second]}):
+            both = pd.concat([right[first][seed], right[second][seed]], axis=1, join="inner").to_numpy(dtype=bool)
+            if len(both):
+                compared.append(Decision((first, second), seed, mcnemar(both[:, 0], both[:, 1]), len(both)))
+    return compared
+
+
+def _right(run: RunFolder) -> pd.Series:
+    """Whether each test text was decided rightly, by id; empty where no texts were kept."""
+    path = run.evidence(INSTANCES)
+    if not path.is_file():
+        return pd.Series(dtype=bool)
+    rows = pd.read_parquet(path, columns=["id", "label", "predicted"]).set_index("id")
+    return rows["label"] == rows["predicted"]
+
+
+def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """For every number, how many seed spreads lie between every two settings; numbers without any left out."""
+    rows = []
+    for key in keys:
+        values = [[v for summary in each.summaries.values() if (v := value_of(summary, key)) is not None] for each in settings]
+        apart = [in_seed_spreads(first, second) for first, second in combinations(values, 2)]
+        if not all(map(math.isnan, apart)):
+            rows.append((label_of(key), ["–" if math.isnan(each) else f"{each:+.1f}".replace("-", "−") for each in apart]))
+    return rows

@@ -1,0 +1,134 @@
+"""The per-instance table of the report, and the texts that can be opened from it: plain data for the page's own script."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from attest.report.explanations import explanations, joined
+from attest.run_folder import INSTANCES
+
+ROWS = 5000
+"""At most so many rows; of more texts an even part, by id."""
+TEXT_BYTES = 1_600_000
+"""About so many bytes of whole texts with their explanations; an even part of the texts, from least to most confident."""
+EXCERPT = 90
+"""Characters of each text in the table."""
+LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"
+"""A weight as one character: its share of the largest of its text, in 35ths."""
+
+
+class Column(NamedTuple):
+    """A measure that the table shows."""
+
+    key: str
+    name: str
+    meaning: str
+
+
+COLUMNS = (
+    Column("instances/confidence", "confidence", "Probability of the predicted class."),
+    Column("instances/length", "tokens", "Tokens of the text, or sentences where attention is over them."),
+    Column("instances/max_attention", "max α", "The largest attention weight."),
+    Column("E1/tau_gradient_inputs", "τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
+    Column("E1/tau_leave_one_out_inputs", "τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
+    Column("E2/tvd_median", "Δŷ shuffled", "Median change of the prediction when attention is shuffled, 0 to 1 (E2)."),
+    Column("E3/jsd_exact", "ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
+    Column("E11/delta_js", "ΔJS", "How much more the outcome moves without the top token than without a random one (E11)."),
+    Column("E12/fraction_attention", "erased", "Share of weights erased by attention until the decision flips (E12)."),
+)
+"""Those whose columns a run has are shown; an experiment of your own needs a line here."""
+
+
+def instance_table(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> dict[str, Any]:
+    """Everything that the page's script needs, as plain data.
+
+    Args:
+        tables: one row an instance, by experiment; ``instances`` among them.
+        class_names: in class order.
+    Returns:
+        ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label, predicted, then the
+        measures, None where undefined), ``texts`` by id (see ``_whole``), ``kinds`` (what is shown of a text) and ``total``.
+    """
+    rows = joined(tables).assign(**_measures(tables))
+    shown = [column for column in COLUMNS if column.key in rows]
+    part = evenly(rows, ROWS)
+    return {
+        "columns": [{"name": column.name, "meaning": column.meaning} for column in shown],
+        "classes": list(class_names),
+        "rows": [_row(row, shown) for row in part.to_dict("records")],
+        "texts": _whole_texts(part.sort_values(f"{INSTANCES}/confidence")),
+        "total": len(rows),
+    }
+
+
+def as_script_data(content: Any) -> str:
+    """JSON that cannot end the ``<script>`` element it stands in, nor begin anything else."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
+    """At most so many rows, evenly spread over the order they stand in, the first and the last among them."""
+    places = np.unique(np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(int))
+    return rows.iloc[places]
+
+
+def _measures(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
+    """The columns of the table that the tables have, by instance."""
+    instances = tables[INSTANCES].set_index("id")
+    measures = {
+        f"{INSTANCES}/confidence": instances.filter(regex="^probability_").max(axis=1),
+        f"{INSTANCES}/length": instances["length"],
+        f"{INSTANCES}/max_attention": instances["max_attention"],
+    }
+    for column in COLUMNS:
+        identity, name = column.key.split("/")
+        if identity != INSTANCES and identity in tables and name in tables[identity]:
+            measures[column.key] = tables[identity].set_index("id")[name]
+    return measures
+
+
+def _row(row: dict[str, Any], shown: Sequence[Column]) -> list[Any]:
+    measures = [_rounded(row[column.key]) for column in shown]
+    return [int(row["id"]), _excerpt(row["tokens"]), int(row["label"]), int(row["predicted"]), *measures]
+
+
+def _rounded(value: float) -> float | int | None:
+    if math.isnan(value):
+        return None
+    return int(value) if float(value).is_integer() else round(float(value), 4)
+
+
+def _excerpt(tokens: Sequence[str]) -> str:
+    text = " ".join(tokens)
+    return text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
+
+
+def _whole_texts(rows: pd.DataFrame) -> dict[int, dict[str, Any]]:
+    """As many texts as the page has room for, evenly spread, each with all its explanations."""
+    sample = [_whole(row) for row in evenly(rows, 20).to_dict("records")]
+    bytes_per_text = sum(len(as_script_data(text)) for text in sample) / len(sample)
+    part = evenly(rows, max(1, int(TEXT_BYTES / bytes_per_text)))
+    return {int(row["id"]): _whole(row) for row in part.to_dict("records")}
+
+
+def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Tokens; places of those that decide; name, kind, note and weights of each explanation, a character a token."""
+    shown = [
+        {
+            "name": each.name,
+            "kind": each.kind,
+            "note": each.note,
+            "heat": "".join(LEVELS[round(35 * heat)] for heat in each.heat),
+        }
+        for each in explanations(row)
+    ]
+    rationale = row.get("rationale")
+    decides = [] if rationale is None else np.flatnonzero(rationale).tolist()
+    return {"tokens": list(row["tokens"]), "decides": decides, "shown": shown}

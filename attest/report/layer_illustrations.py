@@ -1,0 +1,69 @@
+"""Which figures the tables of a run allow where attention is inside layers, and how each is to be read."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from attest.report.illustration import Illustration
+from attest.report.layer_figures import accuracy_by_layer, attention_map_grid
+from attest.run_folder import MAPS, RunFolder
+
+NAMES = {
+    "original": "as trained",
+    "softmax": "under softmax",
+    "entmax15": "under 1.5-entmax",
+    "sparsemax": "under sparsemax",
+    "shuffled": "keys shuffled",
+    "attacked": "keys attacked",
+}
+
+
+def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
+    """Accuracy by layer under E8 and E9, then attention maps of a few texts, where their tables are there."""
+    tables = {identity: _table(folder, identity) for identity in ("E8", "E9", MAPS)}
+    swapped, shuffled = (_by_layer(tables[identity]) for identity in ("E8", "E9"))
+    if swapped is not None or shuffled is not None:
+        yield Illustration(
+            "E9/accuracy_by_layer",
+            "E8, E9  Which layer's attention matters",
+            "Accuracy with another projection, or with the keys of other tokens, in one layer or in all. Dashed: the model as "
+            "it is; a layer whose points lie on that line could have attended to anything.",
+            accuracy_by_layer(swapped, shuffled),
+        )
+    if tables[MAPS] is not None:
+        yield from _maps(tables[MAPS])
+
+
+def _table(folder: RunFolder, identity: str) -> pd.DataFrame | None:
+    path = folder.evidence(identity)
+    return pd.read_parquet(path) if path.is_file() else None
+
+
+def _by_layer(table: pd.DataFrame | None) -> pd.DataFrame | None:
+    return table if table is not None and any("_layer" in name for name in table.columns) else None
+
+
+def _maps(table: pd.DataFrame) -> Iterator[Illustration]:
+    for row in table.to_dict("records"):
+        yield Illustration(
+            f"{MAPS}/text_{row['id']}",
+            f"Attention maps, text {row['id']}",
+            "Who (row) attends to whom (column), mean over heads, by layer: as trained beside what was tampered with. The "
+            "darker, the more, by the root of the weight.",
+            attention_map_grid(maps_of(row), list(row["tokens"])),
+        )
+
+
+def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
+    """Maps ``(T, T)`` of each condition, by layer, from a row of the table of maps."""
+    size = len(row["tokens"])
+    conditions = list(dict.fromkeys(name.rpartition("_layer")[0] for name in row if "_layer" in name))
+    layers = sum(name.startswith(f"{conditions[0]}_layer") for name in row)
+    return {
+        NAMES.get(condition, condition): [
+            np.asarray(row[f"{condition}_layer{place}"]).reshape(size, size) for place in range(1, layers + 1)
+        ]
+        for condition in conditions
+    }

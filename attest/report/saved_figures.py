@@ -1,0 +1,41 @@
+"""Figures as files in the run folder: SVG for print and page, PNG for slides and loggers."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from attest.report.figures import to_svg
+from attest.report.illustration import Illustration
+from attest.run_folder import RunFolder, write_atomically, write_text
+
+DPI = 150
+IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)')
+
+
+def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
+    """Where a figure lies: ``figures/E2-permutation_by_max_attention.svg`` for the key ``E2/permutation_by_max_attention``."""
+    return folder.figures / f"{figure.key.replace('/', '-')}.{ending}"
+
+
+def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
+    """Write every figure as SVG and PNG, remove those that are no longer drawn, and return each with its SVG text."""
+    drawn = [(figure, _save(folder, figure)) for figure in figures]
+    current = {figure_file(folder, figure, ending) for figure in figures for ending in ("svg", "png")}
+    for stale in {*folder.figures.glob("*.svg"), *folder.figures.glob("*.png")} - current:
+        stale.unlink()
+    return drawn
+
+
+def _save(folder: RunFolder, figure: Illustration) -> str:
+    svg = to_svg(figure.drawing)
+    write_text(figure_file(folder, figure, "svg"), svg)
+    write_atomically(
+        figure_file(folder, figure, "png"),
+        lambda temporary: figure.drawing.savefig(temporary, format="png", dpi=DPI, bbox_inches="tight"),
+    )
+    return svg
+
+
+def embedded(drawn: Sequence[tuple[Illustration, str]]) -> list[tuple[Illustration, str]]:
+    """The same with identifiers that are different for each figure, so that all can stand in one page."""
+    return [(figure, IDENTIFIER.sub(rf"\g<1>f{number}-", svg)) for number, (figure, svg) in enumerate(drawn)]

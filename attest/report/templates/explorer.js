@@ -1,0 +1,108 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const SIZE = 25, FIXED = 4, LEVELS = 35;
+  const at = (id) => document.getElementById(id);
+  const fixed = [["text", "Number of the text in its source."], ["beginning", "The first words; opens the text."], ["label", "What the data say."], ["predicted", "What the model says."]];
+  const columns = [...fixed.map(([name, meaning]) => ({ name, meaning })), ...data.columns];
+  const sorting = { column: 0, direction: 1 };
+  const decimal = columns.map((_, index) => data.rows.some((row) => typeof row[index] === "number" && !Number.isInteger(row[index])));
+  let page = 0, shown = data.rows;
+
+  function make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
+  function written(value, decimals) {
+    return value === null ? "–" : (decimals ? value.toFixed(3) : String(value)).replace("-", "−");
+  }
+
+  function compare(a, b) {
+    const [x, y] = [a[sorting.column], b[sorting.column]];
+    if (x === null || y === null) return (x === null) - (y === null); // undefined ones last, whichever way
+    return sorting.direction * (typeof x === "string" ? x.localeCompare(y) : x - y);
+  }
+
+  function matches(row) {
+    const words = at("find").value.trim().toLowerCase();
+    const [label, predicted, decided] = ["label", "predicted", "decided"].map((id) => at(id).value);
+    const text = data.texts[row[0]] ? data.texts[row[0]].tokens.join(" ") : row[1];
+    return (!words || String(row[0]) === words || text.toLowerCase().includes(words))
+      && (label === "" || row[2] === Number(label)) && (predicted === "" || row[3] === Number(predicted))
+      && (decided === "" || (decided === "right") === (row[2] === row[3]));
+  }
+
+  function select() {
+    shown = data.rows.filter(matches).sort(compare);
+    page = 0;
+    draw();
+  }
+
+  function draw() {
+    const pages = Math.max(1, Math.ceil(shown.length / SIZE));
+    const part = data.rows.length < data.total ? ` (an even part of ${data.total})` : "";
+    at("count").textContent = `${shown.length} of ${data.rows.length} texts${part}, sorted by ${columns[sorting.column].name}.`;
+    at("page").textContent = `page ${page + 1} of ${pages}`;
+    at("before").disabled = page === 0;
+    at("after").disabled = page >= pages - 1;
+    document.querySelector(".instances tbody").replaceChildren(...shown.slice(page * SIZE, (page + 1) * SIZE).map(drawRow));
+    document.querySelectorAll(".instances thead th").forEach((heading, index) =>
+      heading.setAttribute("aria-sort", index !== sorting.column ? "none" : sorting.direction > 0 ? "ascending" : "descending"));
+  }
+
+  function drawRow(row) {
+    const excerpt = make("td", { class: "excerpt" });
+    if (data.texts[row[0]]) {
+      const opener = make("button", { type: "button" }, row[1]);
+      opener.addEventListener("click", () => open(row));
+      excerpt.append(opener);
+    } else excerpt.append(row[1]);
+    const predicted = make("span", row[2] === row[3] ? {} : { class: "wrong" }, data.classes[row[3]]);
+    const measures = row.slice(FIXED).map((value, index) => make("td", { class: "n" }, written(value, decimal[FIXED + index])));
+    return make("tr", {}, make("th", { scope: "row" }, String(row[0])), excerpt, make("td", {}, data.classes[row[2]]), make("td", {}, predicted), ...measures);
+  }
+
+  function open(row) {
+    const text = data.texts[row[0]], decides = new Set(text.decides);
+    const panels = text.shown.map((explanation) => {
+      const words = text.tokens.flatMap((token, place) => {
+        const heat = parseInt(explanation.heat[place], 36) / LEVELS;
+        return [make("b", { style: `--h:${heat.toFixed(2)}`, ...(decides.has(place) ? { class: "decides" } : {}) }, token), " "];
+      });
+      const note = explanation.note ? [make("p", { class: "note" }, explanation.note)] : [];
+      return make("div", { class: `panel ${explanation.kind}` }, make("h4", {}, explanation.name), ...note, make("p", { class: "text" }, ...words));
+    });
+    const title = `text ${row[0]} · label ${data.classes[row[2]]} · predicted ${data.classes[row[3]]}`;
+    at("opened").replaceChildren(make("article", {}, make("h3", {}, title), make("div", { class: "panels" }, ...panels)));
+    at("opened").focus();
+  }
+
+  function follow(event) { // the word pointed at is outlined in every panel of its text
+    document.querySelectorAll(".text b.here").forEach((word) => word.classList.remove("here"));
+    const word = event.target.closest(".text b");
+    if (!word) return;
+    const place = [...word.parentNode.children].indexOf(word);
+    word.closest(".panels").querySelectorAll(".text").forEach((text) => text.children[place].classList.add("here"));
+  }
+
+  columns.forEach((column, index) => {
+    const button = make("button", { type: "button", title: column.meaning }, column.name);
+    button.addEventListener("click", () => {
+      sorting.direction = sorting.column === index ? -sorting.direction : 1;
+      sorting.column = index;
+      select();
+    });
+    document.querySelector(".instances thead tr").append(make("th", { scope: "col", ...(index >= FIXED ? { class: "n" } : {}) }, button));
+  });
+  for (const id of ["label", "predicted"]) at(id).append(...data.classes.map((name, index) => make("option", { value: index }, name)));
+  for (const id of ["find", "label", "predicted", "decided"]) at(id).addEventListener("input", select);
+  document.querySelector(".controls-bar").addEventListener("submit", (event) => event.preventDefault());
+  at("before").addEventListener("click", () => { page -= 1; draw(); });
+  at("after").addEventListener("click", () => { page += 1; draw(); });
+  document.addEventListener("pointerover", follow);
+  at("explorer").hidden = false;
+  select();
+})();

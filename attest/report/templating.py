@@ -1,0 +1,20 @@
+"""Pages from templates: everything that comes from data is escaped, and nothing is left undefined."""
+
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from attest import __version__
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("attest.report"), autoescape=select_autoescape(["html"]), undefined=StrictUndefined
+    )
+
+
+def render(template: str, **content: Any) -> str:
+    """Fill in one of the templates of this folder."""
+    return _environment().get_template(template).render(version=__version__, **content)

@@ -1,0 +1,67 @@
+"""Which figures a table has: ours beside the published, and those that its file asks for."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from attest.experiments import Experiment
+from attest.report import illustrations
+from attest.report.table_figures import against_sweep, one_against_another, ours_and_published
+from attest.reproduce.table import Folders
+from attest.run_folder import RunFolder
+
+Figures = Iterator[tuple[str, Figure]]
+"""By file name."""
+
+
+def table_figures(experiment: Experiment, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
+    """All figures of a table, by file name.
+
+    Args:
+        experiment: the table.
+        numbers: all its numbers.
+        folders: of finished runs.
+    """
+    measured = numbers[numbers["seeds"] > 0]
+    published = measured[measured["published"] != ""]
+    figures = {"ours-and-published": ours_and_published(published, experiment.title)} if len(published) else {}
+    for drawing in experiment.drawings if len(measured) else ():
+        figures |= dict(DRAWINGS[drawing.draw](experiment, measured, folders, drawing.options))
+    return figures
+
+
+def _of_one_run(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """An illustration of the report, of the first seed of every row."""
+    for (row, data, _), runs in folders.items():
+        for folder in [runs[min(runs)]] if runs else []:
+            drawn = {each.key: each.drawing for each in illustrations(RunFolder(folder))}
+            if options["illustration"] in drawn:
+                yield f"{data}-{slug(row)}", drawn[options["illustration"]]
+
+
+def _against_sweep(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    label = next(row.sweep.label for row in experiment.rows.values() if row.sweep is not None)
+    yield "against-sweep", against_sweep(numbers, options["columns"], label)
+
+
+def _one_against_another(
+    experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]
+) -> Figures:
+    both = numbers[numbers["column"].isin([options["x"], options["y"]])]
+    yield "one-against-another", one_against_another(both, options["x"], options["y"])
+
+
+DRAWINGS: dict[str, Callable[[Experiment, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
+    "of_one_run": _of_one_run,
+    "against_sweep": _against_sweep,
+    "one_against_another": _one_against_another,
+}
+"""What ``draw`` names in the file of a table."""
+
+
+def slug(name: str) -> str:
+    """A name as part of a file name."""
+    return re.sub(r"\W+", "-", name.lower()).strip("-")

@@ -1,0 +1,37 @@
+"""E9, trained attacks on keys, on the test split."""
+
+from typing import Any
+
+from pytorch_lightning import Trainer
+from torch import Tensor
+
+from attest.evidence.layers import LayerObservation
+from callbacks.layers.base import LayerEvidence
+from lightning_modules.key_adversary import Attacked
+
+
+class KeyAttack(LayerEvidence):
+    """E9: what a trained ``KeyAdversary`` does to every test text.
+
+    Columns ``(B,)``: ``correct``, without attack; ``correct_attacked``, the decision under attack on the label it is scored
+    on; ``flipped``, where the decision is another one; ``tvd_attacked`` of predictions; ``jsd_attacked`` of attention in nats,
+    mean over rows of all layers, and ``_layer<l>`` of one; ``distance``, mean squared, of the keys.
+    """
+
+    id = "E9"
+
+    def __init__(self) -> None:
+        super().__init__(every_n_epochs=0)
+
+    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
+        attacked: Attacked = batch["attacked"]
+        columns = {
+            "correct": observation.correct(batch["label"]),
+            "correct_attacked": attacked.observation.correct(attacked.labels),
+            "flipped": attacked.observation.predicted != observation.predicted,
+            "tvd_attacked": attacked.observation.moved_from(observation),
+            "distance": attacked.distance,
+        }
+        for suffix, layers in observation.scopes.items():
+            columns[f"jsd_attacked{suffix}"] = attacked.observation.diverged_from(observation, layers)
+        return columns

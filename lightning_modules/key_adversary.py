@@ -1,0 +1,148 @@
+"""E9: training other keys for a trained Transformer, which stays as it is (Drozdyuk et al.).
+
+Legend: B batch, Y layers, T tokens, H size of the keys of all heads side by side.
+"""
+
+from typing import Any, Literal, NamedTuple, cast
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from attest.errors import AttestError
+from attest.evidence.layers import LayerObservation, clean_keys, observe_layers, replacing_keys
+from attest.evidence.layers.keys import euclidean_distance, mean_squared_distance
+from attest.evidence.layers.observation import self_attending
+from attest.interventions import attending, intervene
+from attest.measures import class_logits
+from attest.networks.key_perturbation import KeyPerturbation
+from attest.randomness import random_bits, random_uniforms
+from lightning_modules.classifier import Batch, Classifier
+
+Attack = Literal["adversarial", "random", "opposite"]
+Distance = Literal["log", "norm"]
+
+
+class Attacked(NamedTuple):
+    """A batch under attack."""
+
+    observation: LayerObservation
+    """The frozen network with the adversary's keys."""
+    labels: Tensor
+    """int64 ``(B,)``: what the attack is scored on."""
+    distance: Tensor
+    """Mean squared distance of the keys ``(B,)``."""
+    losses: Tensor
+    """What the adversary minimises, ``(B,)``."""
+
+
+class KeyAdversary(Classifier):
+    r"""Learns keys that a frozen Transformer gets in place of its own, in all layers at once and at real tokens only.
+
+    * ``adversarial``: :math:`K' = MLP(K)`, the right prediction from keys that are far away,
+      :math:`w\,CE(y, \hat y) - (1 - w) d(K, K')`.
+    * ``random``: :math:`K' = MLP(U)` with U uniform in (0, 1), anew at every step of training, fixed for each instance in
+      evaluation; :math:`CE(y, \hat y)`.
+    * ``opposite``: :math:`K' = MLP(K)`, :math:`CE(1 - y, \hat y)`, scored on the opposite label; two classes only.
+
+    K are the keys of a clean pass. Logs ``train/loss`` and ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
+
+    Args:
+        attack: one of the above.
+        distance: d of the adversarial attack. ``log``, the released code's, is the logarithm of a text's mean squared
+            distance; ``norm``, as published, its Euclidean distance, which nothing bounds: the keys run away.
+        weight: w of the adversarial attack; 0.5 in the released code.
+        hidden_size: of the MLP; 256 as published.
+        num_classes: as in ``Classifier``.
+        options: as in ``Classifier``: ``network``, the one under attack, whose parameters come by ``take_base``, and
+            ``optimizer``, that of the MLP.
+    Raises:
+        AttestError: ``opposite`` with other than two classes, or no layer of the network has self-attention.
+    """
+
+    def __init__(
+        self,
+        attack: Attack = "adversarial",
+        distance: Distance = "log",
+        weight: float = 0.5,
+        hidden_size: int = 256,
+        num_classes: int = 2,
+        **options: Any,
+    ) -> None:
+        super().__init__(num_classes=num_classes, **options)
+        if attack == "opposite" and num_classes != 2:
+            raise AttestError(f"ATTACK=opposite has no opposite among {num_classes} classes; expected a corpus with two.")
+        self.attack, self.distance, self.weight = attack, distance, weight
+        self.network.requires_grad_(False).eval()
+        self.layers = self_attending(self.network)
+        self.adversary = KeyPerturbation(self._key_size, hidden_size)
+
+    @property
+    def _key_size(self) -> int:
+        return cast(Any, attending(self.network)[self.layers[0]]).key.out_features
+
+    def take_base(self, state: dict[str, Tensor]) -> None:
+        """Take over the parameters of the trained network; they never change."""
+        self.network.load_state_dict(state)
+
+    def train(self, mode: bool = True) -> "KeyAdversary":
+        """Training is the adversary's alone: the network attacked goes on without dropout."""
+        super().train(mode)
+        self.network.eval()
+        return self
+
+    def attacked(self, batch: Batch) -> Attacked:
+        """The frozen network with the adversary's keys; in evaluation an instance's are the same in any batch."""
+        mask, labels = batch["mask"], batch["label"]
+        with torch.no_grad():
+            clean_BYTH = clean_keys(self.network, self.layers, batch["token_ids"], mask)
+        keys_BYTH = self.adversary(self._noise(batch["id"], clean_BYTH) if self.attack == "random" else clean_BYTH)
+        with intervene(self.network, *replacing_keys(self.network, self.layers, keys_BYTH)):
+            observation = observe_layers(self.network, batch["id"], batch["token_ids"], mask)
+        scored = 1 - labels if self.attack == "opposite" else labels
+        losses = functional.cross_entropy(class_logits(observation.logits), scored, reduction="none")
+        if self.attack == "adversarial":
+            losses = self.weight * losses - (1 - self.weight) * self._far(clean_BYTH, keys_BYTH, mask)
+        return Attacked(observation, scored, mean_squared_distance(clean_BYTH, keys_BYTH, mask), losses)
+
+    def _far(self, keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
+        if self.distance == "norm":
+            return euclidean_distance(keys, others, mask)
+        return mean_squared_distance(keys, others, mask).log()
+
+    def _noise(self, ids: Tensor, like_BYTH: Tensor) -> Tensor:
+        """Uniform in (0, 1), by instance and step; step 0 is evaluation."""
+        step = self.global_step + 1 if self.training else 0
+        seed = cast(Any, self.trainer).datamodule.seed
+        layer_Y, token_T, place_H = (torch.arange(size, device=ids.device) for size in like_BYTH.shape[1:])
+        draw_B = random_bits(seed, ids, torch.tensor(step, device=ids.device))
+        counters = draw_B[:, None, None, None], layer_Y[:, None, None], token_T[:, None], place_H
+        return random_uniforms(seed, *counters).to(like_BYTH)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Loss of one batch."""
+        losses = self.attacked(batch).losses
+        self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
+        return losses.mean()
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Attack one batch."""
+        self._collect("validation", batch)
+
+    def test_step(self, batch: Batch, batch_idx: int) -> None:
+        """Attack one batch; evidence is gathered from the same pass."""
+        self._collect("test", batch)
+
+    def _collect(self, stage: str, batch: Batch) -> None:
+        """Collect predictions under attack; a rank without texts gets an empty batch, which is not shown to the network."""
+        labels = batch["label"]
+        if not len(labels):
+            nothing = torch.zeros(0, device=self.device)
+            return self._collected(stage).update(batch["id"], labels, nothing, nothing.view(0, self.num_classes))
+        attacked = batch["attacked"] = self.attacked(batch)
+        predicted = attacked.observation.probabilities
+        self._collected(stage).update(batch["id"], attacked.labels, attacked.losses, predicted)
+
+    def configure_optimizers(self) -> Any:
+        """One optimiser over the adversary's parameters alone."""
+        return self.optimisation.optimizer(self.adversary.parameters())
