@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from attest.report.collection import DISTANCES, SCORES, distances_of, scores_of
+from attest.report.related_runs import DISTANCES, SCORES, distances_of, scores_of
 from attest.run_folder import RunFolder, read_json
 
 FOUND = "from memory of the paper, not confirmed"

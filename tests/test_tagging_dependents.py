@@ -62,4 +62,4 @@ def test_controls_probe_it_with_attention_of_others(typed):
     ]  # fmt: skip
     assert rows["guide: base's attention"]["jsd"] == pytest.approx(0, abs=1e-9)
     assert rows["seed 1"]["jsd"] > 0
-    assert "E5  JSD between seeds" in base.report.read_text()
+    assert "How far apart is attention when only the seed differs?" in base.report.read_text()

@@ -13,7 +13,6 @@ from attest.run_folder import RunFolder, read_json
 
 Summary = dict[str, Any]
 
-CHOICES = ("data", "model", "scoring", "projection")
 WITHIN_RUN = {
     "E1/tau_gradient_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
     "E1/tau_leave_one_out_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
@@ -52,10 +51,12 @@ class Controls:
     def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary) -> None:
         self.folder, self.settings, self.summary = folder, settings, summary
         self.is_uniform = settings["run"]["projection"] == "uniform"
-        self.uniform = None if self.is_uniform else _uniform_twin(folder, settings)
+        base, theirs = _base(folder, settings)
+        self.uniform = None if self.is_uniform else _uniform_twin(base, theirs)
         self.seeds = _summaries_of_seeds(folder)
-        self.between_seeds = _between_seeds(folder)
-        """``E5/…`` as ``make controls`` has measured it; empty before."""
+        compared = base.path / "controls" / folder.summary.name
+        self.between_seeds = _between_seeds(read_json(compared)) if compared.is_file() else {}
+        """Of the base's attention and that of its other seeds, ``E5/…``, where ``make controls`` has compared them."""
 
     def of(self, key: str) -> list[Control]:
         """Everything that one number can be held against, the nearest first."""
@@ -74,15 +75,17 @@ class Controls:
         """What to type for the controls that were not run, by their kind."""
         commands = {}
         if not self.is_uniform and self.uniform is None:
-            commands["uniform"] = self.command("controls")
+            commands["uniform"] = self.command
         if len(self.seeds) < 2:
-            commands["seeds"] = self.command("train", self.settings["seed_everything"] + 1)
+            commands["seeds"] = self.command
         return commands
 
-    def command(self, target: str, seed: int | None = None) -> str:
-        """What to type for something to be done with this run, or with its sibling of another seed."""
-        choices = " ".join(f"{choice.upper()}={self.settings['run'][choice]}" for choice in CHOICES)
-        return f"make {target} {choices} SEED={self.settings['seed_everything'] if seed is None else seed}"
+    @property
+    def command(self) -> str:
+        """What trains and compares all controls of this run, or of its base where it depends on one."""
+        run = self.settings["run"]
+        choices = " ".join(f"{name.upper()}={run[name]}" for name in ("data", "model", "scoring", "projection"))
+        return f"make controls {choices} SEED={self.settings['seed_everything']}"
 
     def _within_run(self, key: str) -> Control | None:
         name, other = WITHIN_RUN[key]
@@ -108,16 +111,21 @@ def value_of(summary: Summary, key: str) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
 
+def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
+    """The run whose twins are looked for, and its configuration: the run itself, or the one that it depends on."""
+    if not (folder.path / "base.json").is_file():
+        return folder, settings
+    base = RunFolder(folder.path.parents[1])
+    return base, yaml.safe_load(base.config.read_text(encoding="utf-8"))
+
+
+def _between_seeds(compared: dict[str, Any]) -> Summary:
+    return {key: value for key, value in compared.items() if key.startswith("E5/")}
+
+
 def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
     """The summaries of this run and of its siblings, which differ in the seed alone."""
     return [read_json(path) for path in sorted(folder.path.parent.glob("seed*/summary.json"))]
-
-
-def _between_seeds(folder: RunFolder) -> Summary:
-    """What ``make controls`` has written into the run's folder, or into its base's where it depends on one."""
-    base = folder.path.parents[1] if (folder.path / "base.json").is_file() else folder.path
-    summary = base / "controls" / folder.summary.name
-    return {key: value for key, value in read_json(summary).items() if key.startswith("E5/")} if summary.is_file() else {}
 
 
 def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> Summary | None:

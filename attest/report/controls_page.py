@@ -1,148 +1,75 @@
-"""What a run's numbers are held against: chance within the run, its twin with uniform attention, its siblings of other seeds."""
+"""The controls of a base in one table: who scores how, and who is how far from the base."""
 
-import math
-from dataclasses import dataclass
-from statistics import mean, stdev
+from collections.abc import Sequence
 from typing import Any
 
-import yaml
+import pandas as pd
 
-from attest.naming import without_machine_keys
-from attest.report.numbers import number, spread
-from attest.run_folder import RunFolder, read_json
+from attest.measures import summarise
+from attest.report.comparison_figures import divergence_violins
+from attest.report.illustration import Illustration
+from attest.report.related_runs import DISTANCES, scores_of, write_related_runs
+from attest.run_comparison import compare_runs
+from attest.run_folder import RunFolder, write_json, write_table
 
-Summary = dict[str, Any]
-
-WITHIN_RUN = {
-    "E1/tau_gradient_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
-    "E1/tau_leave_one_out_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
-    "E8/correct_softmax": ("as trained", "E8/correct"),
-    "E8/correct_sparsemax": ("as trained", "E8/correct"),
-    "E8/correct_entmax15": ("as trained", "E8/correct"),
-    "E10/entropy_gradient": ("of the attention itself", "E10/entropy_attention"),
-    "E11/only_top": ("a random other token", "E11/only_random"),
-    "E12/fraction_attention": ("in random order", "E12/fraction_random"),
-}
-"""By summary key without its statistic: the number of the same run that chance, or nothing at all, would give."""
+Found = Sequence[tuple[str, str, RunFolder]]
+"""Experiment, name and folder of each control."""
+PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
 
-@dataclass(frozen=True)
-class Control:
-    """One number that another is to be held against."""
+def write_controls(base: RunFolder, found: Found) -> None:
+    """Write ``controls/`` into the base's folder and print the table.
 
-    name: str
-    text: str
-    """As a reader should see it."""
-    value: float | None = None
-    """None where it is undefined or was not run."""
-    missing: str = ""
-    """The kind of run that would give it, where that was not run: ``uniform`` or ``seeds``."""
-
-
-class Controls:
-    """The controls of one run, read from its own folder and from the folders of its relatives.
+    ``summary.json`` holds ``rows``, one a control, and the summary of every table; ``evidence/E4.parquet``, ``E5.parquet`` and
+    ``E6.parquet`` one row an instance: the columns of ``attest.run_comparison``, each with the name of the control behind a
+    slash, and for E5 their means over seeds.
 
     Args:
-        folder: of the run.
-        settings: its configuration.
-        summary: its numbers.
+        base: the run on trial.
+        found: its finished controls.
     """
-
-    def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary) -> None:
-        self.folder, self.settings, self.summary = folder, settings, summary
-        self.is_uniform = settings["run"]["projection"] == "uniform"
-        base, theirs = _base(folder, settings)
-        self.uniform = None if self.is_uniform else _uniform_twin(base, theirs)
-        self.seeds = _summaries_of_seeds(folder)
-        compared = base.path / "controls" / folder.summary.name
-        self.between_seeds = _between_seeds(read_json(compared)) if compared.is_file() else {}
-        """Of the base's attention and that of its other seeds, ``E5/…``, where ``make controls`` has compared them."""
-
-    def of(self, key: str) -> list[Control]:
-        """Everything that one number can be held against, the nearest first."""
-        within = [self._within_run(key)] if key in WITHIN_RUN else []
-        uniform = [] if self.is_uniform else [self._of_uniform(key)]
-        return [control for control in (*within, *uniform, self._of_seeds(key)) if control is not None]
-
-    @property
-    def is_hashed(self) -> bool:
-        """Whether the run has options beside its choices, which its name shows as a hash alone."""
-        run = self.settings["run"]
-        return self.folder.path.parent.name != "-".join(run[part] for part in ("recipe", "model", "scoring", "projection"))
-
-    @property
-    def commands(self) -> dict[str, str]:
-        """What to type for the controls that were not run, by their kind."""
-        commands = {}
-        if not self.is_uniform and self.uniform is None:
-            commands["uniform"] = self.command
-        if len(self.seeds) < 2:
-            commands["seeds"] = self.command
-        return commands
-
-    @property
-    def command(self) -> str:
-        """What trains and compares all controls of this run, or of its base where it depends on one."""
-        run = self.settings["run"]
-        choices = " ".join(f"{name.upper()}={run[name]}" for name in ("data", "model", "scoring", "projection"))
-        return f"make controls {choices} SEED={self.settings['seed_everything']}"
-
-    def _within_run(self, key: str) -> Control | None:
-        name, other = WITHIN_RUN[key]
-        value = self.summary.get(f"{other}/mean")
-        return Control(name, number(value), value) if f"{other}/mean" in self.summary else None
-
-    def _of_uniform(self, key: str) -> Control:
-        if self.uniform is None:
-            return Control("uniform attention", "not run", missing="uniform")
-        value = value_of(self.uniform, key)
-        return Control("uniform attention", number(value), value)
-
-    def _of_seeds(self, key: str) -> Control:
-        values = [value for summary in self.seeds if (value := value_of(summary, key)) is not None]
-        if len(values) < 2:
-            return Control("other seeds", "not run" if len(self.seeds) < 2 else "undefined", missing="seeds")
-        return Control(f"{len(values)} seeds", spread(mean(values), stdev(values)), mean(values))
+    compared = {(experiment, name): compare_runs(base, run) for experiment, name, run in found}
+    folder = RunFolder(base.path / "controls")
+    tables = {experiment: _joined(experiment, compared) for experiment in sorted({experiment for experiment, _ in compared})}
+    for experiment, table in tables.items():
+        write_table(folder.evidence(experiment), table)
+    rows = [{"experiment": "", "name": "the base itself"} | scores_of(base)]
+    rows += [_row(experiment, name, run, compared[experiment, name]) for experiment, name, run in found]
+    measured = {f"{name}/{key}": value for name, table in tables.items() for key, value in summarise(table).items()}
+    write_json(folder.summary, {"version": 1, "rows": rows} | measured)
+    shown = pd.DataFrame(rows)
+    title = f"Controls of {base.path.parent.parent.name} / {base.path.parent.name} / {base.path.name}"
+    write_related_runs(folder.report, title, {"Controls": shown}, _figures(tables))
+    print(shown.round(4).to_string(index=False))
+    print(f"Controls:   {folder.report}", flush=True)
 
 
-def value_of(summary: Summary, key: str) -> float | None:
-    """A number of a summary: a score itself, the mean of evidence; None where there is none."""
-    value = summary.get(key, summary.get(f"{key}/mean"))
-    return None if value is None or math.isnan(value) else float(value)
+def _row(experiment: str, name: str, run: RunFolder, compared: pd.DataFrame) -> dict[str, Any]:
+    means = {column: float(compared[column].mean()) for column in DISTANCES if column in compared}
+    return {"experiment": experiment, "name": name} | scores_of(run) | means
 
 
-def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
-    """The run whose twins are looked for, and its configuration: the run itself, or the one that it depends on."""
-    if not (folder.path / "base.json").is_file():
-        return folder, settings
-    base = RunFolder(folder.path.parents[1])
-    return base, yaml.safe_load(base.config.read_text(encoding="utf-8"))
+def _joined(experiment: str, compared: dict[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
+    """The comparisons of one experiment side by side, and of seeds their means."""
+    mine = {name: rows for (of, name), rows in compared.items() if of == experiment}
+    first = next(iter(mine.values()))
+    joined = first[[column for column in PER_INSTANCE if column in first]]
+    columns = [column for column in DISTANCES if column in first]
+    if experiment == "E5":
+        joined = joined.assign(**{column: sum(rows[column] for rows in mine.values()) / len(mine) for column in columns})
+    return joined.assign(**{f"{column}/{name}": rows[column] for name, rows in mine.items() for column in columns})
 
 
-def _between_seeds(compared: dict[str, Any]) -> Summary:
-    return {key: value for key, value in compared.items() if key.startswith("E5/")}
-
-
-def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
-    """The summaries of this run and of its siblings, which differ in the seed alone."""
-    return [read_json(path) for path in sorted(folder.path.parent.glob("seed*/summary.json"))]
-
-
-def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> Summary | None:
-    """The summary of the run that differs in its projection alone; None where that was not run."""
-    mine = _but_for_projection(settings)
-    for config in sorted(folder.path.parents[1].glob(f"*-uniform*/{folder.path.name}/config.yaml")):
-        other = RunFolder(config.parent)
-        if other.summary.is_file() and _but_for_projection(yaml.safe_load(config.read_text(encoding="utf-8"))) == mine:
-            return read_json(other.summary)
-    return None
-
-
-def _but_for_projection(settings: dict[str, Any]) -> dict[str, Any]:
-    """What a run is, without its projection and without what was measured on it."""
-    rest = without_machine_keys(settings)
-    rest.pop("analyses", None)
-    rest["run"].pop("projection", None)
-    network = ((rest.get("model") or {}).get("init_args") or {}).get("network") or {}
-    (network.get("init_args") or {}).pop("projection", None)
-    return rest
+def _figures(tables: dict[str, pd.DataFrame]) -> list[Illustration]:
+    if "E5" not in tables:
+        return []
+    names = [str(k) for k in range(int(tables["E5"].get("predicted", pd.Series([0])).max()) + 1)]
+    return [
+        Illustration(
+            "E5/jsd_by_max_attention",
+            "E5  How far apart are seeds?",
+            "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
+            "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
+            divergence_violins(tables["E5"], names),
+        )
+    ]

@@ -7,9 +7,9 @@ import pandas as pd
 import yaml
 
 from attest.measures.knee import knee
-from attest.report.joint_page import distances_of, scores_of, write_collection
 from attest.report.comparison_figures import divergence_against_distance
 from attest.report.illustration import Illustration
+from attest.report.related_runs import distances_of, scores_of, write_related_runs
 from attest.run_folder import RunFolder, read_json, write_json
 
 
@@ -37,7 +37,7 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
         divergence_against_distance(rows, shown, cost(tagging), gained(tagging)),
     )
     title = f"Adversaries of {base.path.parent.parent.name} / {base.path.parent.name} / {base.path.name}: {sweep}"
-    write_collection(folder / f"{sweep}.html", title, {"Adversaries": rows, "Baselines": shown}, [figure])
+    write_related_runs(folder / f"{sweep}.html", title, {"Adversaries": rows, "Baselines": shown}, [figure])
     print(rows.round(4).to_string(index=False))
     print(f"Sweep:      {folder / sweep}.html", flush=True)
 

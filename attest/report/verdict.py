@@ -143,21 +143,22 @@ EVIDENCE = {
     "E5/jsd": (
         "E5  JSD between seeds",
         "How far apart attention is when nothing but the seed differs: the noise floor of every other difference.",
+        "A small one says that training is stable, not that attention explains.",
     ),
-    "E7/jsd": (
-        "E7  Attention of the adversary, JSD to the base",
-        "How differently this run attends, trained to predict as its base does; ln 2 = 0.693 is the most. Only what exceeds "
-        "the JSD between seeds (E5, make controls) was gained by trying.",
-    ),
-    "E7/kl": ("E7  KL to the base", "The same as Kullback-Leibler divergence, from the adversary to the base, in nats."),
-    "E7/tvd": (
-        "E7  Predictions of the adversary, TVD to the base",
-        "What the other attention costs: total variation distance of the predictions, 0 to 1.",
-    ),
-    "E7/nll": ("E7  NLL of the base's tags", "What the other attention costs: negative log-likelihood of the base's tags."),
-    "E7/same": ("E7  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
-    "E6/tvd": ("E6  Predictions of the guided model, TVD to the base", "A model whose attention is given, not learned."),
+    "E6/tvd": ("E6  TVD to the base", "How far the predictions of a model whose attention is given are from the base's."),
     "E6/same": ("E6  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
+    "E7/jsd": (
+        "E7  JSD to the base's attention",
+        "How differently this run attends, trained to predict as its base does; ln 2 = 0.693 is the most.",
+        "Only what exceeds the JSD between seeds (E5) was gained by trying.",
+    ),
+    "E7/kl": ("E7  KL to the base's attention", "The same as Kullback-Leibler divergence, from the adversary to the base."),
+    "E7/tvd": (
+        "E7  TVD to the base's predictions",
+        "What the other attention costs: how far the predictions have moved, 0 to 1.",
+    ),
+    "E7/nll": ("E7  NLL of the base's tags", "What the other attention costs, in nats a token."),
+    "E7/same": ("E7  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
     "E8/correct_softmax": (
         "E8  accuracy under softmax",
         "The trained model, its projection swapped for softmax.",
@@ -225,9 +226,9 @@ QUESTIONS = {
     "E1": "Does attention rank tokens as their importance does?",
     "E2": "Does the prediction depend on where attention lies?",
     "E3": "Would quite another attention have given the same prediction?",
-    "E5": "How far apart is attention when nothing but the seed differs?",
-    "E6": "Is attention of use to a model that did not learn it?",
-    "E7": "Can another model predict the same and attend otherwise?",
+    "E5": "How far apart is attention when only the seed differs?",
+    "E6": "Is another run's attention of use to a model that must attend so?",
+    "E7": "Can a model be trained that predicts the same and attends elsewhere?",
     "E8": "Does the model survive another projection?",
     "E9": "Does the model survive other keys?",
     "E10": "How concentrated is the influence of the inputs?",
