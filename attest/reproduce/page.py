@@ -11,6 +11,9 @@ from attest.reproduce.comparison import CLAIM_RULE, NOT_REPLICATED, NOT_RUN, NUM
 
 MARK = "†"
 EMPTY = "–"
+NUMBER_HEAD = ("row", "quantity", "ours", "seeds", "published", "difference", "in our spreads", "verdict")
+CLAIM_HEAD = ("claim", "left", "", "right", "difference", "seeds", "published", "p by seed", "verdict")
+VERDICTS = (REPLICATED, SAME_DIRECTION, NOT_REPLICATED, NOT_RUN)
 
 
 def table_page(
@@ -47,21 +50,17 @@ def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
 
 
 def _counted(name: str, rows: pd.DataFrame) -> str:
-    counts = [
-        (verdict, int((rows["verdict"] == verdict).sum())) for verdict in (REPLICATED, SAME_DIRECTION, NOT_REPLICATED, NOT_RUN)
-    ]
+    counts = [(verdict, int((rows["verdict"] == verdict).sum())) for verdict in VERDICTS]
     return f"{name}: {', '.join(f'{count} {verdict}' for verdict, count in counts if count)}."
 
 
 def _corpus(numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
     mine = numbers[numbers["data"] == data]
     lines = [_number_line(number) for number in mine.to_dict("records")]
-    head = ("row", "quantity", "ours", "seeds", "published", "difference", "in our spreads", "verdict")
-    tables = [_table(head, lines)]
+    tables = [_table(NUMBER_HEAD, lines)]
     said = claims[claims["data"] == data] if len(claims) else claims
     if len(said):
-        head = ("claim", "left", "", "right", "difference", "seeds", "published", "p by seed", "verdict")
-        tables.append(_table(head, [_claim_line(claim) for claim in said.to_dict("records")]))
+        tables.append(_table(CLAIM_HEAD, [_claim_line(claim) for claim in said.to_dict("records")]))
     return "\n\n".join(tables)
 
 

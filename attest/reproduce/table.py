@@ -18,6 +18,16 @@ Folders = Mapping[Place, Mapping[int, Path]]
 """By place and seed, the folders of those runs that are finished."""
 
 
+NOTHING_PUBLISHED = {
+    "published": "",
+    "source": "",
+    "comparable": None,
+    "difference": np.nan,
+    "in_spreads": np.nan,
+    "verdict": "",
+}
+
+
 def table_numbers(experiment: Experiment, folders: Folders) -> pd.DataFrame:
     """Every number of a table.
 
@@ -25,9 +35,9 @@ def table_numbers(experiment: Experiment, folders: Folders) -> pd.DataFrame:
         experiment: the table.
         folders: every place of the table; those of which nothing is finished have no seeds.
     Returns:
-        One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``, ``std``
-        (over seeds), ``seeds`` (how many), ``values`` (one a seed), ``published``, ``source``, ``comparable``, ``difference``,
-        ``in_spreads`` and ``verdict``; the last six empty where nothing was published.
+        One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``,
+        ``std`` (over seeds), ``seeds`` (how many), ``values`` (one a seed), ``published``, ``source``, ``comparable``,
+        ``difference``, ``in_spreads`` and ``verdict``; the last six empty where nothing was published.
     """
     return pd.DataFrame([number for place in _places(experiment, folders) for number in _numbers(experiment, folders, *place)])
 
@@ -86,23 +96,16 @@ def _lines(
             "verdict": judge_number(ours, quoted, column),
         }
     if not sources:
-        yield line | {
-            "published": "",
-            "source": "",
-            "comparable": None,
-            "difference": np.nan,
-            "in_spreads": np.nan,
-            "verdict": "",
-        }
+        yield line | NOTHING_PUBLISHED
 
 
 def table_claims(experiment: Experiment, folders: Folders) -> pd.DataFrame:
     """Every claim of a table on every corpus that is in it.
 
     Returns:
-        One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds), ``std``,
-        ``seeds``, ``p`` (one a seed; empty where instances cannot be paired), ``published`` (the difference of the published numbers
-        of one source; NaN where there are none) and ``verdict``.
+        One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds),
+        ``std``, ``seeds``, ``p`` (one a seed; empty where instances cannot be paired), ``published`` (the difference of the
+        published numbers of one source; NaN where there are none) and ``verdict``.
     """
     corpora = {data for _, data, _ in folders}
     return pd.DataFrame(
