@@ -3,8 +3,8 @@
 Results do not depend on the budget beyond rounding: rows never meet.
 """
 
-import math
 import ctypes
+import math
 import sys
 from collections.abc import Callable
 
