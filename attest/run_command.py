@@ -23,7 +23,7 @@ from attest.errors import AttestError, mendable
 from attest.loggers import log_report, point_loggers, without_deprecated
 from attest.memory import set_memory_budget
 from attest.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
-from attest.readable import readable_parser_error
+from attest.readable import readable_build_error, readable_parser_error
 from attest.report import illustrations, summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
 from attest.versions import environment, peak_memory
@@ -102,6 +102,8 @@ class AttestCLI(LightningCLI):
     def before_instantiate_classes(self) -> None:
         self.locate()
         require_positive(self.run)
+        if self.config[self.subcommand].trainer.max_epochs == 0:
+            raise AttestError("trainer.max_epochs is 0; expected a whole number from 1. Type --trainer.max_epochs=<number>")
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
         self.identities = self.expected_evidence()
@@ -161,10 +163,7 @@ class AttestCLI(LightningCLI):
         try:
             super().instantiate_classes()
         except ValueError as error:
-            raise mendable(error) or AttestError(
-                f"the configuration cannot be built ({' '.join(str(error).split())}); expected values that fit together. "
-                "`attest fit --help` lists every option."
-            ) from error
+            raise mendable(error) or AttestError(readable_build_error(error)) from error
         if self.subcommand == "fit":
             self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
 

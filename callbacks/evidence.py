@@ -100,7 +100,7 @@ class Evidence(Callback):
         count = int((rows["length"] > longest).sum())
         if self.over_pairs and count:
             say(
-                f"{self.id}: {self.over_pairs} left out for {count} of {len(rows)} texts, those of more than {longest:,} tokens. "
+                f"{self.id}: {self.over_pairs} left out for {count} of {len(rows)} texts, those of over {longest:,} tokens. "
                 "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say how long is too long."
             )
 
