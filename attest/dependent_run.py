@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ class Dependent:
     kind: str
     name: str
     overlay: Settings
-    comparisons: dict[str, Compare] = field(default_factory=dict)
+    comparisons: Mapping[str, Compare] = field(default_factory=dict)
     reads: RunFolder | None = None
     network: Settings | None = None
 

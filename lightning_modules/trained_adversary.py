@@ -25,6 +25,7 @@ class Adversarial:
     network: nn.Module
     base: BaseNetwork
     lam: float
+    divergence: DivergenceName
     variant: Variant
     convention: Convention
 

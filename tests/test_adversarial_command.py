@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from attest.adversaries import Choices, choose, require_adversary
+from attest.adversaries import Choices, choose, named, require_adversary
 from attest.cli import main
 from attest.errors import AttestError
 from attest.run_folder import RunFolder, read_json
@@ -89,10 +89,18 @@ def test_mistakes_are_named(mistake, sentence):
         choose([mistake])
 
 
+def test_a_name_says_which_adversary_it_is():
+    choices, lam = named("frozen-smoothed-kl-0.0001")
+    assert (choices.name(lam), choices.divergence) == ("frozen-smoothed-kl-0.0001", "smoothed-kl")
+    with pytest.raises(AttestError, match="unfrozen-kld-1 names no adversary; expected <variant>-<divergence>-<λ>"):
+        named("unfrozen-kld-1")
+
+
 def base(projection: str = "Softmax", network: str = "PoolingClassifier", **init_args) -> dict:
     chosen = {"class_path": f"attest.attention.{projection}", "init_args": init_args}
     network_settings = {"class_path": f"attest.networks.{network}", "init_args": {"projection": chosen}}
-    return {"model": {"class_path": "lightning_modules.Classifier", "init_args": {"network": network_settings}}}
+    model = {"class_path": "lightning_modules.Classifier", "init_args": {"network": network_settings}}
+    return {"model": model, "analyses": {"instances": {"class_path": "callbacks.Instances"}}}
 
 
 @pytest.mark.parametrize(
@@ -112,6 +120,11 @@ def test_bases_without_attention_to_differ_in_are_refused():
         require_adversary(Choices(), base("Uniform"))
     with pytest.raises(AttestError, match=r"TransformerClassifier pools .* by a mean.*MODEL=bilstm"):
         require_adversary(Choices(), base(network="TransformerClassifier"))
+
+
+def test_a_base_that_leaves_nothing_to_compare_with_is_refused():
+    with pytest.raises(AttestError, match=r"without instances .* Leave ANALYSES out"):
+        require_adversary(Choices(), base() | {"analyses": {"E1": {}, "instances": None}})
 
 
 def test_a_refusal_comes_before_any_training(tmp_path, capsys):
