@@ -4,12 +4,14 @@ import shutil
 
 import pandas as pd
 import pytest
+import torch
 import yaml
 
 from attest.adversaries import Choices, choose, named, require_adversary
-from attest.cli import main
+from attest.cli import STOPPED_BY_SIGINT, main
 from attest.errors import AttestError
 from attest.run_folder import RunFolder, read_json
+from lightning_modules import TrainedAdversary
 from tests.conftest import SMALL_RUN, only_folder
 
 ONE_EPOCH = ("--", "--trainer.max_epochs=1")
@@ -66,6 +68,31 @@ def test_only_what_is_missing_runs(swept, tmp_path, capsys):
     assert f"complete: {kept.path}" in capsys.readouterr().out
     assert kept.summary.stat().st_mtime_ns == before
     assert gone.summary.read_bytes() == summary, "alone as in the sweep"
+
+
+def test_a_stopped_adversary_is_taken_up_and_ends_as_if_undisturbed(swept, tmp_path, monkeypatch):
+    """What is remembered of the base is looked at anew; it must be the same, bit for bit."""
+    shutil.copytree(swept.path.parents[2], tmp_path, dirs_exist_ok=True)
+    stopped, undisturbed = (adversaries(base)[5.0] for base in (only_folder(tmp_path), swept))
+    shutil.rmtree(stopped.path)
+    step = TrainedAdversary.training_step
+
+    def interrupted(self, batch, batch_idx):
+        if batch_idx == 6:
+            raise KeyboardInterrupt
+        return step(self, batch, batch_idx)
+
+    command = ("LAMBDA=5", "DIVERGENCE=jsd", *ONE_EPOCH)
+    with monkeypatch.context() as patched:
+        patched.setattr(TrainedAdversary, "training_step", interrupted)
+        assert adversarial(tmp_path, *command) == STOPPED_BY_SIGINT
+    assert stopped.last.is_file()
+    assert not stopped.trained
+    assert adversarial(tmp_path, *command) == 0
+    ours, theirs = (torch.load(run.best, weights_only=True)["state_dict"] for run in (stopped, undisturbed))
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    assert stopped.summary.read_bytes() == undisturbed.summary.read_bytes()
+    assert stopped.evidence("E7").read_bytes() == undisturbed.evidence("E7").read_bytes()
 
 
 def test_its_choices_are_parted_from_the_bases():
