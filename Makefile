@@ -12,7 +12,7 @@ chosen   = $(foreach name,$(CHOICES),$(if $(filter command,$(firstword $(origin 
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train adversarial controls test bench check format lock clean
+.PHONY: help setup train adversarial controls keys test reproduce bench check format lock clean
 
 help:  ## list every target in a line
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -34,8 +34,14 @@ adversarial: $(READY)  ## train adversaries of a run (E7): the choices of train,
 controls: $(READY)  ## compare a run with uniform attention, other seeds and guides (E4, E5, E6): the choices of train, SEEDS=3 LAMBDA=1e-3
 	@$(BIN)/attest controls $(chosen) $(ARGS)
 
+keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
+	@$(BIN)/attest keys $(chosen) $(if $(ATTACK),ATTACK='$(ATTACK)') $(ARGS)
+
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 ARGS="LOGGER=csv"
+	@$(BIN)/attest reproduce $(foreach name,TABLE DATA SEEDS SMOKE DRY RUN JOBS GPUS PROFILE,$(if $($(name)),$(name)='$($(name))')) $(ARGS)
 
 bench: $(READY)  ## race evidence and training against the literature's own way: DATA=sst|imdb TEXTS=200
 	@$(BIN)/python -m benchmarks.evidence --data $(or $(DATA),sst) $(if $(TEXTS),--texts $(TEXTS))

@@ -70,7 +70,8 @@ class Dependent:
             else replaces.
         comparisons: evidence that is made from its tables and the base's when it has been tested, by id.
         reads: the run whose checkpoint it reads, where that is not the base itself but another dependent of it.
-        network: what it trains, where that is another network than the base's.
+        network: the one it trains, where that is built otherwise than the base's.
+        own_network: whether it trains a network, beside the base's that it looks at; else ``network`` is the base's.
     """
 
     kind: str
@@ -79,6 +80,7 @@ class Dependent:
     comparisons: Mapping[str, Compare] = field(default_factory=dict)
     reads: RunFolder | None = None
     network: Settings | None = None
+    own_network: bool = True
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -119,7 +121,8 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
     settings["run"].pop("force")  # which ``own`` may set
     settings["analyses"] = {}
     model = settings["model"]["init_args"]
-    model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
+    if dependent.own_network:
+        model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
         file.write_text(yaml.safe_dump(merged(settings, dependent.overlay), sort_keys=False), encoding="utf-8")

@@ -6,6 +6,7 @@ Attention is that of an untrained BiLSTM of Jain & Wallace's sizes: what is lear
 """
 
 import argparse
+import ctypes
 import gc
 import resource
 from collections.abc import Callable, Sequence
@@ -35,13 +36,13 @@ SEARCH = {"restarts": 5, "steps": 5, "seed": 0}
 """Steps take time, not memory."""
 EXPERIMENTS: dict[str, Callable[[Observation], object]] = {
     "E1 gradients": partial(feature_importance, leave_one_out=False),
-    "E1 with leave-one-out": feature_importance,
     "E2": partial(attention_permutation, permutations=100, seed=0),
     "E3": partial(adversarial_attention, search=SEARCH),
     "E8": lambda seen: activation_swap(seen, {"softmax": Softmax(), "sparsemax": Sparsemax()}, torch.zeros_like(seen.ids)),
     "E10": lambda seen: importance_entropy(seen, leave_one_out=False, sampled=torch.ones_like(seen.ids, dtype=torch.bool)),
     "E11": partial(single_erasure, seed=0),
     "E12": partial(erasure_until_flip, seed=0),
+    "E1 with leave-one-out": feature_importance,
 }
 MIB = 1 << 20
 
@@ -49,6 +50,7 @@ MIB = 1 << 20
 def peak_mib(work: Callable[[], object]) -> float:
     """By how much the resident memory rises at the most while this is done, in MiB; Linux."""
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what is free but held would hide a rise
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
     before = _status("VmRSS")
     work()
@@ -61,10 +63,10 @@ def _status(name: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(name))
 
 
-def longest_batch(name: str, batch_size: int) -> dict[str, torch.Tensor]:
-    """The last evaluation batch of a corpus as published, and its vocabulary's size."""
+def longest_batch(name: str, texts: int) -> dict[str, torch.Tensor]:
+    """The longest test texts of a corpus as published, in one batch, and its vocabulary's size."""
     data = MODULES[name](protocol="plain")
-    rows = batches_by_length(data.test.sizes, batch_size)[-1]
+    rows = batches_by_length(data.test.sizes, 32)[-1][-texts:]
     return data.test.__getitems__(rows) | {"words": torch.tensor(data.vocab_size)}
 
 
@@ -72,18 +74,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", choices=MODULES, default="imdb")
-    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--texts", type=int, default=8, help="how many of the longest")
     parser.add_argument("--memory-gib", type=float, default=1.0)
     typed = parser.parse_args(arguments)
     torch.manual_seed(0)
     set_memory_budget(typed.memory_gib)
-    batch = longest_batch(typed.data, typed.batch_size)
+    batch = longest_batch(typed.data, typed.texts)
     network = PoolingClassifier(int(batch["words"]), 1, partial(BiLSTM, embedding_size=300, hidden_size=128)).eval()
     seen: list[Observation] = []
     forward = peak_mib(lambda: seen.append(observe(network, batch["id"], batch["token_ids"], batch["mask"])))
     texts, tokens = batch["mask"].shape
-    print(f"{typed.data}: {texts} texts of {batch['mask'].sum(dim=-1).min()} to {tokens} tokens; budget "
-          f"{memory_budget() / MIB:.0f} MiB, which compares the tokens of texts of up to {longest_over_pairs()} pair by pair\n")  # fmt: skip
+    shortest = batch["mask"].sum(dim=-1).min()
+    print(f"{typed.data}: {texts} texts of {shortest} to {tokens} tokens; budget {memory_budget() / MIB:.0f} MiB")
+    print(f"Tokens are compared pair by pair in texts of up to {longest_over_pairs()}.\n")
     print(f"| experiment | peak above model and batch, MiB |\n| --- | --- |\n| the observed forward pass | {forward:.0f} |")
     for name, experiment in EXPERIMENTS.items():
         print(f"| {name} | {peak_mib(partial(experiment, seen[0])):.0f} |", flush=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
 
@@ -75,11 +74,11 @@ class TextDataModule(LightningDataModule):
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
         """The words of raw texts, strings ``(N,)`` -> lists of strings ``(N,)``, as those of the corpus were told apart."""
-        return pc.utf8_split_whitespace(texts).cast(TOKENS) if len(texts) else pa.array([], TOKENS)
+        return pa.array([text.split() for text in texts.to_pylist()], TOKENS)
 
     def documents_of(self, texts: Sequence[str]) -> Documents:
         """Texts from anywhere as the corpus has them, without labels; ids count them from 0."""
-        tokens = self.tokenise(pa.array([text.strip() for text in texts], pa.string()))
+        tokens = self.tokenise(pa.array(texts, pa.string()))
         sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
         return Documents.of(range(len(texts)), tokens, sentences=sentences)
 
@@ -95,7 +94,8 @@ class TextDataModule(LightningDataModule):
     @cached_property
     def corpus(self) -> Corpus:
         """The corpus, read when first asked for."""
-        self._require_positive("batch_size", "min_df", "max_words", "max_tokens", "texts")
+        self._require("batch_size", "min_df", "max_words", "max_tokens", "texts", least=1)
+        self._require("num_workers", least=0)
         corpus = self.read()
         if self.max_tokens is not None:
             corpus = self._within_max_tokens(corpus, self.max_tokens)
@@ -103,11 +103,12 @@ class TextDataModule(LightningDataModule):
             corpus = corpus.thinned(self.texts)
         return corpus.require_texts(type(self).__name__)
 
-    def _require_positive(self, *names: str) -> None:
+    def _require(self, *names: str, least: int) -> None:
         for name in names:
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise AttestError(f"{name} is {value}; expected a whole number from 1. Type --data.init_args.{name}=<number>")
+            if value is not None and value < least:
+                command = f"--data.init_args.{name}=<number>"
+                raise AttestError(f"{name} is {value}; expected a whole number from {least}. Type {command}")
 
     def _within_max_tokens(self, corpus: Corpus, longest: int) -> Corpus:
         kept = corpus.where_length(longest)

@@ -13,12 +13,4 @@ from lightning_modules.tagger import Tagger
 from lightning_modules.tagging_adversary import TaggingAdversary
 from lightning_modules.trained_adversary import TrainedAdversary
 
-__all__ = [
-    "Classifier",
-    "GuidedClassifier",
-    "KeyAdversary",
-    "ProbedTagger",
-    "Tagger",
-    "TaggingAdversary",
-    "TrainedAdversary",
-]
+__all__ = ["Classifier", "GuidedClassifier", "KeyAdversary", "ProbedTagger", "Tagger", "TaggingAdversary", "TrainedAdversary"]

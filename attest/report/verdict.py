@@ -167,6 +167,20 @@ EVIDENCE = {
     "E8/correct_sparsemax": ("E8  accuracy under sparsemax", "The trained model, its projection swapped for sparsemax."),
     "E8/correct_entmax15": ("E8  accuracy under 1.5-entmax", "The trained model, its projection swapped for 1.5-entmax."),
     "E8/support": ("E8  support of the attention", "Share of real tokens that get any weight."),
+    "E9/correct_shuffled": (
+        "E9  accuracy with keys shuffled",
+        "The keys of every layer permuted over the tokens, so that attention falls on others. As good as before: where it "
+        "fell did not matter.",
+    ),
+    "E9/correct_shuffled_layer1": ("E9  accuracy, first layer shuffled", "The same in the first layer alone."),
+    "E9/correct_attacked": (
+        "E9  accuracy under attack",
+        "With the keys that an adversary was trained to put there, scored on the label it was trained for.",
+    ),
+    "E9/jsd_attacked": (
+        "E9  JSD of the attention under attack",
+        "How different the attention is under attack, mean over rows, up to ln 2 = 0.693.",
+    ),
     "E10/entropy_gradient": (
         "E10  H̃ of the influence of inputs",
         "Normalised entropy of the gradient norms of the inputs, 1: spread evenly. Sparse attention need not make it smaller.",
@@ -190,6 +204,19 @@ EVIDENCE = {
         "E12  erased at least until the flip",
         "Share of the weights in the smallest set that flips the decision, exactly. A faithful order comes near.",
     ),
+    "E13/trivial_context": (
+        "E13  contexts that determine their attention",
+        "Share of texts in which no other weights give the same context. In all others the attention is one of many.",
+    ),
+    "E13/trivial": (
+        "E13  heads that determine their attention",
+        "Share of heads, mean over texts, in which no other weights give the same output. Where texts have more tokens than a "
+        "head has dimensions there is none.",
+    ),
+    "E13/tau": (
+        "E13  τ-b of raw and effective attention",
+        "Do the weights rank the tokens as the part of them does that the head's output determines?",
+    ),
 }
 
 
@@ -203,9 +230,11 @@ QUESTIONS = {
     "E6": "Is another run's attention of use to a model that must attend so?",
     "E7": "Can a model be trained that predicts the same and attends elsewhere?",
     "E8": "Does the model survive another projection?",
+    "E9": "Does the model survive other keys?",
     "E10": "How concentrated is the influence of the inputs?",
     "E11": "Does erasing the most attended token matter more than erasing another?",
     "E12": "How many weights must go until the decision flips?",
+    "E13": "Does what the model computes determine its attention?",
 }
 """By experiment, in the order of the report; experiments that are not listed come last, under their id."""
 
