@@ -7,9 +7,12 @@ from typing import Any
 import pandas as pd
 
 from attest.experiments import Column
+from attest.run_comparison import compare_runs
 from attest.run_folder import INSTANCES, RunFolder, read_json
 
 PREDICTED = "/predicted_"
+SEEDS = "E5"
+"""The experiment that no run can hold alone: each seed against the first."""
 
 
 def measured(folder: Path, column: Column) -> float | None:
@@ -59,9 +62,17 @@ def _summary(folder: Path) -> dict[str, Any]:
     return read_json(RunFolder(folder).summary)
 
 
+def _against_first_seed(run: RunFolder) -> pd.DataFrame | None:
+    first = RunFolder(run.path.with_name("seed0"))
+    there = all(folder.evidence(INSTANCES).is_file() for folder in (run, first))
+    return compare_runs(first, run) if there and run.path != first.path else None
+
+
 @lru_cache(maxsize=16)
 def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
-    """A table of evidence without its lists, or None where there is none."""
+    """A table of evidence, or None where there is none."""
+    if identity == SEEDS:
+        return _against_first_seed(RunFolder(folder))
     path = RunFolder(folder).evidence(identity)
     if not path.is_file():
         return None
