@@ -15,6 +15,9 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 """What the system says of a full disk, a quota, a file too large, and a disk that is read only."""
 REFUSED = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG)
 """What it says of paths that do not lead where they should."""
+OTHER_NETWORK = re.compile(r"Error\(s\) in loading state_dict for .*?\n(.*)")
+INVALID = re.compile(r"Invalid (\w+(?: \w+)*): ")
+"""How the optimisers of torch begin."""
 NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory", re.IGNORECASE)
 
 
@@ -35,6 +38,15 @@ def mendable(error: BaseException | None) -> AttestError | None:
             reason = os.strerror(each.errno)
             return AttestError(
                 f"{each.filename} cannot be used: {reason}; expected a path that may be. Check it and who owns it."
+            )
+        if isinstance(each, RuntimeError) and (found := OTHER_NETWORK.search(str(each))):
+            return AttestError(
+                f"the checkpoint is one of another network ({found[1].strip()}); expected one trained with this configuration. "
+                "Give the configuration that it was trained with: --config=<its run folder>/config.yaml"
+            )
+        if isinstance(each, ValueError) and INVALID.match(str(each)):
+            return AttestError(
+                f"the optimiser cannot be made ({each}); expected a value in its range. Look at model.init_args."
             )
         if isinstance(each, MemoryError) or (isinstance(each, RuntimeError) and NO_MEMORY.search(str(each))):
             return AttestError(

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import wandb
 from jsonargparse import Namespace
 from pytorch_lightning.loggers import Logger, WandbLogger
 
+from attest.artifacts import log_artifacts
 from attest.report.illustration import Illustration
 from attest.report.saved_figures import figure_file
 from attest.run_folder import RunFolder
@@ -54,19 +54,24 @@ def _logged_in() -> bool:
         return False
 
 
-def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Send the report and its figures, to W&B, and name the best checkpoint as what the run has made."""
+def without_deprecated(loggers: Iterable[Logger]) -> None:
+    """Keep Lightning from passing W&B a setting that W&B warns about at every start."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
-            logger.experiment.log_artifact(_checkpoint(folder.best, logger.experiment.id))
+            logger._wandb_init.pop("anonymous", None)
+
+
+def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
+    """Send figures, report, model and evidence to W&B, as they lie in the run folder."""
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
             pictures = {each.key: wandb.Image(str(figure_file(folder, each, "png")), caption=each.caption) for each in figures}
             logger.experiment.log(pictures | {"report": wandb.Html(str(folder.report), inject=False)})
+            log_artifacts(logger.experiment, folder)
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
-    """Tell W&B which checkpoint a run reads, so that its graph of artifacts shows where the run comes from.
-
-    W&B knows inputs online alone. Offline the run's configuration and its artifacts name the checkpoint.
+    """Name in W&B's configuration of a run the checkpoint that it reads; ``log_artifacts`` draws the lineage.
 
     Args:
         loggers: of the run that reads.
@@ -74,17 +79,7 @@ def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | Non
         wandb_id: of that run, None where it has none.
         sha256: of its best checkpoint.
     """
+    facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
     for logger in loggers:
         if isinstance(logger, WandbLogger):
-            run = logger.experiment
-            facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
-            run.config.update({"base": facts}, allow_val_change=True)
-            artifact = _checkpoint(base.best, wandb_id or sha256[:8])
-            run.log_artifact(artifact) if run.offline else run.use_artifact(artifact)
-
-
-def _checkpoint(path: Path, wandb_id: str) -> wandb.Artifact:
-    """A checkpoint by reference, told apart by its checksum; the file stays where it is."""
-    artifact = wandb.Artifact(f"checkpoint-{wandb_id}", type="checkpoint")
-    artifact.add_reference(path.absolute().as_uri())
-    return artifact
+            logger.experiment.config.update({"base": facts}, allow_val_change=True)

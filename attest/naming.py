@@ -5,7 +5,9 @@ import json
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from attest.errors import AttestError
 
 
 @dataclass
@@ -32,12 +34,28 @@ class RunSettings:
     scoring: str = "unnamed"
     projection: str = "unnamed"
     monitor: str = "validation/loss"
-    mode: str = "min"
+    mode: Literal["max", "min"] = "min"
     force: bool = False
     threads: int = 1
     checkpoint_every_n_batches: int = 100
     memory_gib: float = 1.0
     max_evidence_tokens: int = 3000
+
+
+POSITIVE = ("threads", "checkpoint_every_n_batches")
+
+
+def require_positive(run: RunSettings) -> None:
+    """Refuse settings that count something and are below 1.
+
+    Raises:
+        AttestError: one is.
+    """
+    for name in POSITIVE:
+        if getattr(run, name) < 1:
+            raise AttestError(
+                f"run.{name} is {getattr(run, name)}; expected a whole number from 1. Type --run.{name}=<number>"
+            )
 
 
 MACHINE_KEYS = (

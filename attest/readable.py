@@ -17,6 +17,7 @@ UNRECOGNISED = re.compile(r"[Uu]nrecognized arguments: (\S+)")
 WRONG_VALUE = re.compile(r'Parser key "([\w.]+)":(.+?)(?:Got value|Given value): (\S+)', re.DOTALL)
 EXPECTED = re.compile(r"Expected an? (<class '[\w.]+'>|\S*Literal\[[^\]]*\]|[^.\n]+)")
 MISSING_FILE = re.compile(r"File does not exist: '?([^'\n]+)")
+BROKEN_CONFIG = re.compile(r"(?:Problems parsing|Unexpected) config: *(.*)", re.DOTALL)
 MISSING_CLASS = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'|No module named '([\w.]+)'")
 
 
@@ -45,6 +46,11 @@ def _sentence(message: str, parser: ArgumentParser) -> str:
         return _unknown(f"option {name}", name, _options(parser))
     if match := MISSING_FILE.search(message):
         return f"{match[1]} does not exist; expected a configuration file. Those that ship with Attest lie in configs/."
+    if match := BROKEN_CONFIG.search(message):
+        reason = " ".join(match[1].split())
+        return (
+            f"a file given with --config is no configuration ({reason}); expected YAML with the keys of `attest fit --help`."
+        )
     if match := MISSING_CLASS.search(message):
         found = f"{match[1]}.{match[2]}" if match[1] else match[3]
         return f"there is no class {found}; expected the import path of one, as in the files below configs/."

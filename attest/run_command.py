@@ -18,15 +18,16 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import choice_arguments
-from attest.errors import AttestError
-from attest.loggers import log_report, point_loggers
+from attest.errors import AttestError, mendable
+from attest.loggers import log_report, point_loggers, without_deprecated
 from attest.memory import set_memory_budget
-from attest.naming import RunSettings, differing_keys, run_path, without_machine_keys
+from attest.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.readable import readable_parser_error
 from attest.report import illustrations, summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
 from attest.versions import environment, peak_memory
 from callbacks import Evidence
+from callbacks.axes import EpochAxes
 from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from callbacks.curves import Curves
 from callbacks.finite import FiniteLoss
@@ -98,6 +99,7 @@ class AttestCLI(LightningCLI):
 
     def before_instantiate_classes(self) -> None:
         self.locate()
+        require_positive(self.run)
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
         self.identities = self.expected_evidence()
@@ -154,7 +156,13 @@ class AttestCLI(LightningCLI):
     def instantiate_classes(self) -> None:
         if self.nothing_to_do:
             return
-        super().instantiate_classes()
+        try:
+            super().instantiate_classes()
+        except ValueError as error:
+            raise mendable(error) or AttestError(
+                f"the configuration cannot be built ({' '.join(str(error).split())}); expected values that fit together. "
+                "`attest fit --help` lists every option."
+            ) from error
         if self.subcommand == "fit":
             self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
 
@@ -165,13 +173,16 @@ class AttestCLI(LightningCLI):
         ours = [
             *self.analyses.values(),
             self.curves,
+            EpochAxes(),
             RandomState(),
             FiniteLoss(),
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
         ]
         callbacks = [*(config.trainer.callbacks or []), *ours]
-        return super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
+        trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
+        without_deprecated(trainer.loggers)
+        return trainer
 
     def _run_subcommand(self, subcommand: str) -> None:
         if self.nothing_to_do:

@@ -35,13 +35,13 @@ SEARCH = {"restarts": 5, "steps": 5, "seed": 0}
 """Steps take time, not memory."""
 EXPERIMENTS: dict[str, Callable[[Observation], object]] = {
     "E1 gradients": partial(feature_importance, leave_one_out=False),
-    "E1 with leave-one-out": feature_importance,
     "E2": partial(attention_permutation, permutations=100, seed=0),
     "E3": partial(adversarial_attention, search=SEARCH),
     "E8": lambda seen: activation_swap(seen, {"softmax": Softmax(), "sparsemax": Sparsemax()}, torch.zeros_like(seen.ids)),
     "E10": lambda seen: importance_entropy(seen, leave_one_out=False, sampled=torch.ones_like(seen.ids, dtype=torch.bool)),
     "E11": partial(single_erasure, seed=0),
     "E12": partial(erasure_until_flip, seed=0),
+    "E1 with leave-one-out": feature_importance,
 }
 MIB = 1 << 20
 
@@ -61,10 +61,10 @@ def _status(name: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(name))
 
 
-def longest_batch(name: str, batch_size: int) -> dict[str, torch.Tensor]:
-    """The last evaluation batch of a corpus as published, and its vocabulary's size."""
+def longest_batch(name: str, texts: int) -> dict[str, torch.Tensor]:
+    """The longest test texts of a corpus as published, in one batch, and its vocabulary's size."""
     data = MODULES[name](protocol="plain")
-    rows = batches_by_length(data.test.sizes, batch_size)[-1]
+    rows = batches_by_length(data.test.sizes, 32)[-1][-texts:]
     return data.test.__getitems__(rows) | {"words": torch.tensor(data.vocab_size)}
 
 
@@ -72,12 +72,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", choices=MODULES, default="imdb")
-    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--texts", type=int, default=8, help="how many of the longest")
     parser.add_argument("--memory-gib", type=float, default=1.0)
     typed = parser.parse_args(arguments)
     torch.manual_seed(0)
     set_memory_budget(typed.memory_gib)
-    batch = longest_batch(typed.data, typed.batch_size)
+    batch = longest_batch(typed.data, typed.texts)
     network = PoolingClassifier(int(batch["words"]), 1, partial(BiLSTM, embedding_size=300, hidden_size=128)).eval()
     seen: list[Observation] = []
     forward = peak_mib(lambda: seen.append(observe(network, batch["id"], batch["token_ids"], batch["mask"])))

@@ -28,6 +28,15 @@ class BestCheckpoint(ModelCheckpoint):
             folder.best.parent, folder.best.stem, monitor=monitor, mode=mode, save_top_k=1, enable_version_counter=False
         )
 
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.monitor not in trainer.callback_metrics:
+            known = sorted(name for name in trainer.callback_metrics if name.startswith("validation/"))
+            raise AttestError(
+                f"run.monitor is {self.monitor}, which is not logged; expected one of {', '.join(known)}. "
+                f"Type for example --run.monitor={known[0]} --run.mode=min"
+            )
+        super().on_validation_end(trainer, pl_module)
+
 
 class LastCheckpoint(Callback):
     """Keeps ``checkpoints/last.ckpt`` fresh: after the first batch of an epoch, every few batches, and on SIGTERM.
@@ -88,7 +97,7 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
     def load_checkpoint(self, path: str | Path, *args: Any, **kwargs: Any) -> dict[str, Any]:
         try:
-            return super().load_checkpoint(path, *args, **kwargs)
+            checkpoint = super().load_checkpoint(path, *args, **kwargs)
         except FileNotFoundError as error:
             raise AttestError(f"{path} does not exist; expected a checkpoint. Train one first: make train") from error
         except Exception as error:  # torch reports a broken file as any of half a dozen types
@@ -96,3 +105,8 @@ class AtomicCheckpointIO(TorchCheckpointIO):
                 f"{path} cannot be read as a checkpoint ({type(error).__name__}): it is truncated or none; expected a file "
                 "that this program wrote. Delete it and run the same command again, or add FORCE=1 to train afresh."
             ) from error
+        if not isinstance(checkpoint, dict) or "state_dict" not in checkpoint:
+            raise AttestError(
+                f"{path} holds no trained network; expected a checkpoint that this program wrote. Give another file."
+            )
+        return checkpoint

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
 
@@ -75,11 +74,11 @@ class TextDataModule(LightningDataModule):
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
         """The words of raw texts, strings ``(N,)`` -> lists of strings ``(N,)``, as those of the corpus were told apart."""
-        return pc.utf8_split_whitespace(texts).cast(TOKENS) if len(texts) else pa.array([], TOKENS)
+        return pa.array([text.split() for text in texts.to_pylist()], TOKENS)
 
     def documents_of(self, texts: Sequence[str]) -> Documents:
         """Texts from anywhere as the corpus has them, without labels; ids count them from 0."""
-        tokens = self.tokenise(pa.array([text.strip() for text in texts], pa.string()))
+        tokens = self.tokenise(pa.array(texts, pa.string()))
         sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
         return Documents.of(range(len(texts)), tokens, sentences=sentences)
 

@@ -1,8 +1,9 @@
 """What all tests share: no network, no W&B cloud, one thread, and a small finished run to look at."""
 
 import os
+import tempfile
 
-os.environ.update(HF_HUB_OFFLINE="1", WANDB_MODE="offline", WANDB_SILENT="true")
+os.environ.update(HF_HUB_OFFLINE="1", WANDB_MODE="offline", WANDB_SILENT="true", WANDB_DATA_DIR=tempfile.mkdtemp())
 
 from pathlib import Path
 

@@ -63,7 +63,9 @@ def test_taggers(folders):
     for row, length in enumerate(LENGTHS):
         (q, base_attention), (p, attention) = base[row], other[row]
         pairs = [(attention[t, n].astype(float), base_attention[t, n].astype(float)) for t in range(length) for n in range(2)]
-        assert found["jsd"][row] == pytest.approx(np.mean([np.nan_to_num(jensenshannon(*pair) ** 2) for pair in pairs]), abs=1e-6)
+        assert found["jsd"][row] == pytest.approx(
+            np.mean([np.nan_to_num(jensenshannon(*pair) ** 2) for pair in pairs]), abs=1e-6
+        )
         assert found["kl"][row] == pytest.approx(np.mean([rel_entr(*pair).sum() for pair in pairs]), abs=1e-6)
         assert found["nll"][row] == pytest.approx(np.mean([-np.log(p[t, q[t].argmax()]) for t in range(length)]), abs=1e-5)
         assert found["same"][row] == pytest.approx(np.mean(p.argmax(1) == q.argmax(1)))

@@ -64,6 +64,27 @@ def test_curves_tables_figures_and_report_are_there(logged):
     assert kinds["report"] == "html-file"
 
 
+def test_values_of_an_epoch_are_drawn_against_epochs(logged):
+    axes = {record.metric.name: record.metric.step_metric for record in logged[1] if record.HasField("metric")}
+    steps = {name: axes[name] for name in axes if "validation" in name}
+    assert {"validation/loss", "E1/validation/tau_gradient_inputs/mean", "E2/validation/tvd_median/mean"} <= steps.keys()
+    assert {*steps.values()} == {"epoch"}
+    assert len(history(logged[1])["epoch"]) >= 2
+
+
+def test_model_and_evidence_are_artifacts_that_name_each_other(small_run, logged):
+    artifacts = {record.artifact.type: record.artifact for record in logged[1] if record.HasField("artifact")}
+    wandb_id = read_json(small_run.timing)["wandb_id"]
+    contents = {kind: {entry.path for entry in artifacts[kind].manifest.contents} for kind in ("model", "evidence")}
+    assert contents["model"] == {"checkpoints/best.ckpt", "config.yaml"}
+    assert {"evidence/E3.parquet", "evidence/instances.parquet", "summary.json", "report.html"} <= contents["evidence"]
+    assert "figures/E2-permutation_by_max_attention.svg" in contents["evidence"]
+    assert artifacts["model"].name == f"model-{wandb_id}"
+    assert json.loads(artifacts["evidence"].metadata)["model"] == f"model-{wandb_id}"
+    (checkpoint,) = [entry for entry in artifacts["model"].manifest.contents if entry.path.endswith(".ckpt")]
+    assert checkpoint.local_path == str(small_run.best), "not a second copy"
+
+
 def test_the_logged_table_has_a_row_an_instance(logged):
     path, found = logged
     (file,) = history(found)["E2/table/path"]

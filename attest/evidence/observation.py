@@ -106,9 +106,17 @@ class Observation:
     def part(self, rows: Tensor) -> "Observation":
         """Some of the texts, bool or int64 ``rows``, padded to the longest of them; cut off from the graph."""
         size = int(self.lengths[rows].max())
-        tokenwise = (self.tokens, self.mask, self.embedded, self.hidden, self.scores, self.weights)
-        parts = (values.detach()[rows, :size] for values in tokenwise)
-        return Observation(self.network, self.ids[rows], *parts, self.logits.detach()[rows])
+
+        def cut(values: Tensor) -> Tensor:
+            return values.detach()[rows, :size]
+
+        return Observation(
+            self.network,
+            self.ids[rows],
+            *(cut(self.tokens), cut(self.mask), cut(self.embedded), cut(self.hidden), cut(self.scores), cut(self.weights)),
+            self.logits.detach()[rows],
+            None if self.read_instead is None else cut(self.read_instead),
+        )
 
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:

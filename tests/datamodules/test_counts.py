@@ -15,7 +15,7 @@ from datamodules.published import UNEXPLAINED
 from datamodules.stored import StoredDataModule, split_at_random
 from datamodules.vocabulary import BOUNDARIES, SPECIALS
 
-pytestmark = [pytest.mark.corpora, pytest.mark.usefixtures("attest_data")]
+pytestmark = pytest.mark.corpora
 MODULES = {"sst": SstDataModule, "imdb": ImdbDataModule, "20news": NewsgroupsDataModule, "conll2000": Conll2000DataModule}
 
 

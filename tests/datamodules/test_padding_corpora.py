@@ -7,7 +7,7 @@ import pytest
 from datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule
 from datamodules.batching import batches_by_length, padding_share, shuffled_batches
 
-pytestmark = [pytest.mark.corpora, pytest.mark.usefixtures("attest_data")]
+pytestmark = pytest.mark.corpora
 
 
 @pytest.mark.parametrize(

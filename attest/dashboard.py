@@ -1,0 +1,97 @@
+"""The W&B workspace of a project, as data: which panels, in which sections, over which axes.
+
+``workspace`` turns it into what W&B's own library sends; nothing here needs a network or an account.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from attest.errors import AttestError
+from attest.report.verdict import EVIDENCE, QUESTIONS, SCORES
+
+if TYPE_CHECKING:
+    from wandb_workspaces.workspaces import Workspace
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: lines over epochs or steps, bars that compare runs, or pictures."""
+
+    kind: Literal["lines", "bars", "pictures"]
+    title: str
+    metrics: tuple[str, ...]
+    x: str | None = None
+    """What lines are drawn against."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The panels of one question."""
+
+    name: str
+    panels: tuple[Panel, ...]
+
+
+def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> list[Section]:
+    """What there is to see of a run, section by section: training, the report, then one experiment after another.
+
+    Args:
+        summary: names of its numbers, as in ``summary.json``.
+        curves: names of what was logged by epoch, as in ``curves.json``.
+        figures: keys of its figures.
+    """
+    summary, curves, figures = set(summary), sorted(curves), sorted(figures)
+    experiments = [name for name in QUESTIONS if name != "test"]
+    experiments += sorted({name.split("/")[0] for name in (*summary, *figures) if name.startswith("E")} - {*QUESTIONS})
+    sections = [Section("Report", (Panel("pictures", "Report", ("report",)),)), _training(summary, curves, figures)]
+    sections += [_experiment(name, summary, curves, figures) for name in experiments]
+    return [section for section in sections if section.panels]
+
+
+def _training(summary: set[str], curves: Sequence[str], figures: Sequence[str]) -> Section:
+    losses = Panel("lines", "Loss in training", ("train/loss",), "trainer/global_step")
+    scores = tuple(name for name in curves if name.startswith("validation/"))
+    tests = tuple(name for name in SCORES if name in summary)
+    panels = (losses, Panel("lines", "Validation", scores, "epoch"), Panel("bars", "Test", tests))
+    return Section("Training and scores", tuple(panel for panel in panels if panel.metrics))
+
+
+def _experiment(name: str, summary: set[str], curves: Sequence[str], figures: Sequence[str]) -> Section:
+    claims = {key: entry[0] for key, entry in EVIDENCE.items() if key.startswith(f"{name}/") and f"{key}/mean" in summary}
+    bars = [Panel("bars", " ".join(title.split()), (f"{key}/mean",)) for key, title in claims.items()]
+    over_epochs = tuple(curve for curve in curves if curve.removesuffix("/mean").replace("/validation", "", 1) in claims)
+    lines = [Panel("lines", "Over epochs, on validation", over_epochs, "epoch")] if over_epochs else []
+    drawn = tuple(figure for figure in figures if figure.startswith(f"{name}/"))
+    pictures = [Panel("pictures", "Figures", drawn)] if drawn else []
+    return Section(f"{name}  {QUESTIONS.get(name, '')}".strip(), (*bars, *lines, *pictures))
+
+
+def workspace(sections: Sequence[Section], entity: str, project: str, name: str) -> "Workspace":
+    """The same for W&B's library; its ``save`` creates it for a user who is logged in.
+
+    Raises:
+        AttestError: the library is not installed.
+    """
+    try:
+        from wandb_workspaces import workspaces
+    except ModuleNotFoundError as error:
+        raise AttestError(
+            "W&B's library for dashboards is not installed; expected wandb-workspaces. Type: pip install 'attest[dashboard]'"
+        ) from error
+    drawn = [
+        workspaces.Section(name=section.name, panels=[_panel(panel) for panel in section.panels], is_open=True)
+        for section in sections
+    ]
+    return workspaces.Workspace(entity=entity, project=project, name=name, sections=drawn)
+
+
+def _panel(panel: Panel) -> Any:
+    from wandb_workspaces.reports import v2 as panels
+
+    metrics = list(panel.metrics)
+    if panel.kind == "lines":
+        return panels.LinePlot(title=panel.title, x=panel.x, y=metrics)
+    if panel.kind == "bars":
+        return panels.BarPlot(title=panel.title, metrics=metrics)
+    return panels.MediaBrowser(title=panel.title, media_keys=metrics, num_columns=1)

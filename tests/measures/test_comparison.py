@@ -1,0 +1,39 @@
+"""Comparing two settings: McNemar's test against counting all coins, seed spreads by hand."""
+
+from math import comb, isnan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attest.measures import in_seed_spreads, mcnemar
+
+
+def as_decisions(only_first: int, only_second: int, both: int = 3, neither: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    first = [True] * only_first + [False] * only_second + [True] * both + [False] * neither
+    second = [False] * only_first + [True] * only_second + [True] * both + [False] * neither
+    return np.array(first), np.array(second)
+
+
+@given(st.integers(0, 12), st.integers(0, 12))
+def test_the_p_value_is_the_share_of_coin_tosses_at_least_as_uneven(only_first, only_second):
+    tosses = only_first + only_second
+    as_uneven = [k for k in range(tosses + 1) if abs(k - tosses / 2) >= abs(only_first - tosses / 2)]
+    expected = sum(comb(tosses, k) for k in as_uneven) / 2**tosses
+    test = mcnemar(*as_decisions(only_first, only_second))
+    assert (test.only_first, test.only_second) == (only_first, only_second)
+    assert test.p_value == pytest.approx(expected)
+
+
+def test_instances_on_which_both_agree_do_not_matter():
+    few, many = (mcnemar(*as_decisions(9, 1, both, both)) for both in (0, 5000))
+    assert few == many
+    assert few.p_value == pytest.approx(2 * (1 + 10) / 2**10)
+
+
+def test_difference_in_seed_spreads():
+    assert in_seed_spreads([1.0, 3.0], [6.0, 8.0]) == pytest.approx(-5 / 2**0.5)
+    assert in_seed_spreads([0.0, 2.0, 4.0], [0.0, 0.0]) == pytest.approx(2 / (4 / 2) ** 0.5)
+    assert isnan(in_seed_spreads([1.0], [2.0, 3.0])), "one seed has no spread"
+    assert isnan(in_seed_spreads([1.0, 1.0], [2.0, 2.0])), "nothing to measure by"

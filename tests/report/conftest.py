@@ -1,0 +1,33 @@
+"""Runs made up from a small one: other settings, other seeds, other decisions."""
+
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from attest.run_folder import RunFolder, read_json, write_json, write_table
+
+
+def variant(source: RunFolder, root, name: str, seed: int, accuracy: float, wrong=()) -> RunFolder:
+    """A copy that has this accuracy in its summary and decides the texts of these ids wrongly, all others rightly."""
+    run = RunFolder(root / "planted" / name / f"seed{seed}")
+    shutil.copytree(source.path, run.path, ignore=shutil.ignore_patterns("wandb", "checkpoints"))
+    write_json(run.summary, read_json(source.summary) | {"test/accuracy": accuracy})
+    settings = yaml.safe_load(source.config.read_text())
+    run.config.write_text(yaml.safe_dump(settings | {"seed_everything": seed}))
+    rows = pd.read_parquet(source.evidence("instances"))
+    flipped = np.isin(rows["id"], list(wrong))
+    write_table(run.evidence("instances"), rows.assign(predicted=np.where(flipped, 1 - rows["label"], rows["label"])))
+    return run
+
+
+@pytest.fixture(scope="module")
+def several(small_run, tmp_path_factory):
+    """Setting ``a_b`` with two seeds and ``c|d`` with one, below one root."""
+    root = tmp_path_factory.mktemp("several")
+    variant(small_run, root, "a_b", 0, 0.5, wrong=range(12))
+    variant(small_run, root, "a_b", 1, 0.7)
+    variant(small_run, root, "c|d", 0, 0.8, wrong=[0, 1, 70])
+    return root

@@ -1,0 +1,49 @@
+"""One page for several runs: the right pairs, the right tests, links that lead to reports."""
+
+import re
+
+import pytest
+
+from attest.cli import main
+from attest.report.collection import find_runs, settings_of
+from attest.report.comparison import decisions, differences
+from tests.report.conftest import variant
+from tests.report.test_page import Outline
+
+
+@pytest.fixture(scope="module")
+def page(several):
+    assert main(["report", str(several)]) == 0
+    return several / "planted" / "comparison.html"
+
+
+def test_decisions_are_paired_by_seed_and_text(several):
+    (decision,) = decisions(settings_of(find_runs([several])))
+    assert (decision.pair, decision.seed, decision.instances) == (("a_b", "c|d"), 0, 77)
+    assert (decision.test.only_first, decision.test.only_second) == (1, 10), "both miss texts 0 and 1"
+
+
+def test_differences_need_two_seeds_of_both(several, small_run, tmp_path):
+    settings = settings_of(find_runs([several]))
+    assert differences(settings, ["test/accuracy"]) == []
+    for seed, accuracy in ((0, 0.1), (1, 0.3)):
+        variant(small_run, tmp_path, "e", seed, accuracy)
+    settings = settings_of(find_runs([several / "planted" / "a_b", tmp_path]))
+    assert differences(settings, ["test/accuracy"]) == [("Accuracy", ["+2.8"])], "0.4 apart, each spreading by 0.141"
+
+
+def test_the_page_shows_every_setting_and_leads_to_every_report(page):
+    text = page.read_text()
+    assert "0.600 ± 0.141" in text
+    links = [link for link in Outline(text).all("href") if link.endswith(".html")]
+    assert len(links) == 3
+    assert all((page.parent / link).is_file() for link in links)
+    assert not re.search(r'(src|href)="https?:', text)
+
+
+def test_one_run_gets_its_own_report_alone(several, capsys):
+    run = several / "planted" / "c|d" / "seed0"
+    (run / "report.html").unlink()
+    assert main(["report", str(run)]) == 0
+    assert (run / "report.html").is_file()
+    assert "Comparison" not in capsys.readouterr().out

@@ -1,0 +1,50 @@
+"""Which errors a user can mend, however deep a library has wrapped them."""
+
+import errno
+
+import pytest
+import torch
+from torch import nn
+
+from attest.errors import AttestError, mendable
+
+
+def wrapped(error: BaseException) -> RuntimeError:
+    """As libraries do: raised from, then raised while handling."""
+    middle = ValueError("a library's own words")
+    middle.__cause__ = error
+    outer = RuntimeError("another's")
+    outer.__context__ = middle
+    return outer
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (AttestError("x is 1; expected 2."), "x is 1; expected 2."),
+        (ModuleNotFoundError("No module named 'tensorboard'"), "a package is missing"),
+        (OSError(errno.ENOSPC, "full", "/runs/x"), "/runs/x cannot be written: No space left on device; expected"),
+        (OSError(errno.EROFS, "ro"), "a file of this run cannot be written: Read-only file system"),
+        (PermissionError(errno.EACCES, "no", "/secret"), "/secret cannot be used: Permission denied; expected"),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"), "there is not enough memory"),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"), "--run.memory_gib=0.25"),
+        (MemoryError(), "there is not enough memory"),
+        (ValueError("Invalid learning rate: -1.0"), "the optimiser cannot be made (Invalid learning rate: -1.0)"),
+    ],
+)
+def test_a_mistake_is_found_inside_what_wraps_it(error, sentence):
+    for each in (error, wrapped(error)):
+        assert sentence in str(mendable(each))
+
+
+@pytest.mark.parametrize("error", [None, ValueError("a bug"), RuntimeError("shapes differ"), OSError(errno.EIO, "broken")])
+def test_what_nobody_can_mend_keeps_its_traceback(error):
+    assert mendable(error) is None
+
+
+def test_a_checkpoint_of_another_network_is_described_by_its_first_difference():
+    with pytest.raises(RuntimeError) as raised:
+        nn.Linear(2, 3).load_state_dict(nn.Linear(2, 4).state_dict())
+    assert "another network (size mismatch for weight: copying a param with shape torch.Size([4, 2])" in str(
+        mendable(raised.value)
+    )

@@ -1,0 +1,72 @@
+"""A disk that is full or may not be written, and memory that does not suffice: a sentence, and nothing lost."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+
+RUN = [*SMALL_RUN, "LOGGER=csv"]
+LIMITED = """
+import resource, sys
+from attest.cli import main
+resource.setrlimit(getattr(resource, sys.argv[1]), (int(sys.argv[2]), int(sys.argv[2])))
+sys.exit(main(sys.argv[3:]))
+"""
+
+
+def fit(root: Path, *limit: str) -> subprocess.CompletedProcess:
+    """In a process of its own, under a limit of the system if one is given."""
+    program = ["-c", LIMITED, *limit] if limit else ["-m", "attest.cli"]
+    command = [sys.executable, *program, "fit", *RUN, f"--run.root={root}"]
+    return subprocess.run(command, env=fresh_shell(), capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture
+def mounted(tmp_path) -> Iterator[Path]:
+    """A disk of 200 KiB: room for a configuration and a checkpoint, not for two and the evidence."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if (
+        os.name != "posix"
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", disk], capture_output=True).returncode
+    ):
+        pytest.skip("a disk of its own takes the right to mount one")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def refused(result: subprocess.CompletedProcess, *reasons: str) -> bool:
+    """One sentence, of these words, and no traceback."""
+    sentence = result.stderr.strip().splitlines()[-1]
+    return result.returncode == 2 and "Traceback" not in result.stderr and all(reason in sentence for reason in reasons)
+
+
+@pytest.mark.slow
+def test_a_checkpoint_that_does_not_fit_is_named_and_the_run_goes_on_later(small_run, tmp_path):
+    result = fit(tmp_path, "RLIMIT_FSIZE", "30000")
+    assert refused(result, "last.ckpt cannot be written: File too large; expected a writable folder with room."), result.stderr
+    stopped = only_folder(tmp_path)
+    assert list(stopped.last.parent.iterdir()) == [], "neither a checkpoint nor half of one"
+    assert fit(tmp_path).returncode == 0
+    assert stopped.summary.read_bytes() == small_run.summary.read_bytes()
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_named_and_what_was_saved_stands(mounted):
+    result = fit(mounted)
+    assert refused(result, "cannot be written: No space left on device", "--run.root=<folder>"), result.stderr
+    assert not list(mounted.rglob("*.unfinished"))
+    subprocess.run(["mount", "-o", "remount,size=64m", mounted], check=True)
+    assert fit(mounted).returncode == 0, "taken up once there is room"
+
+
+@pytest.mark.slow
+def test_a_read_only_folder_is_named(mounted):
+    subprocess.run(["mount", "-o", "remount,ro", mounted], check=True)
+    result = fit(mounted / "runs")
+    assert refused(result, "config.yaml cannot be written: Read-only file system"), result.stderr

@@ -1,0 +1,81 @@
+"""No file is trusted, nothing of a user's text is run, and no secret is written anywhere."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("attest", "callbacks", "datamodules", "lightning_modules", "benchmarks")
+SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+FORBIDDEN_CALLS = {"eval", "exec", "os.system", "os.popen", "yaml.load", "yaml.unsafe_load", "np.load", "torch.jit.load"}
+SECRETS = {
+    "WANDB_API_KEY": "5ecre7" + "0" * 34,
+    "HF_TOKEN": "hf_5ecre7" + "x" * 28,
+    "AWS_SECRET_ACCESS_KEY": "5ecre7aws" + "y" * 30,
+}
+
+
+def calls(path: Path) -> list[ast.Call]:
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+
+
+def options(call: ast.Call) -> dict[str | None, str]:
+    return {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_unpickles_evaluates_or_runs_a_shell(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = {alias.name for alias in node.names} | {getattr(node, "module", None) or ""}
+            assert not {name.split(".")[0] for name in names} & FORBIDDEN_MODULES
+    for call in calls(path):
+        name, given = ast.unparse(call.func), options(call)
+        assert name not in FORBIDDEN_CALLS, name
+        assert given.get("shell", "False") == "False"
+        assert "trust_remote_code" not in given
+        if name == "torch.load":
+            assert given.get("weights_only") == "True"
+        if re.fullmatch(r"(self\.)?trainer\.(fit|test|validate|predict)", name):
+            assert given.get("weights_only") == "True", f"line {call.lineno}"
+
+
+def test_pages_escape_what_they_are_given():
+    for template in (ROOT / "attest" / "report").rglob("*.html"):
+        assert "|safe" not in template.read_text(encoding="utf-8").replace(" ", "").replace("svg|safe", ""), (
+            "drawings of ours alone"
+        )
+        assert "autoescapefalse" not in template.read_text(encoding="utf-8").replace(" ", "")
+
+
+def test_dependencies_are_pinned_exactly_where_the_makefile_installs_from():
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.!]+", line) for line in lines)
+    pinned = {line.split("==")[0].lower().replace("_", "-") for line in lines}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [re.match(r"[\w-]+", line)[0] for line in [*project["dependencies"], *project["optional-dependencies"]["dev"]]]
+    assert {name.lower() for name in asked} <= pinned
+    assert "pip install --quiet --disable-pip-version-check --constraint constraints.txt" in (ROOT / "Makefile").read_text()
+    scripts = [path.read_text() for path in (ROOT / ".ci").iterdir()]
+    assert scripts and not any("pip install" in script for script in scripts), "CI installs by make alone"
+
+
+@pytest.mark.slow
+def test_no_file_of_a_run_holds_a_secret_of_the_environment(tmp_path):
+    command = [sys.executable, "-m", "attest.cli", "fit", *SMALL_RUN, f"--run.root={tmp_path}"]
+    result = subprocess.run(command, env=fresh_shell() | SECRETS, capture_output=True, check=True, timeout=600)
+    run = only_folder(tmp_path)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert run.report in files
+    assert any("wandb" in path.parts for path in files)
+    everything = {"stdout": result.stdout, "stderr": result.stderr} | {str(path): path.read_bytes() for path in files}
+    for name, secret in SECRETS.items():
+        assert not [where for where, content in everything.items() if secret.encode() in content], name
