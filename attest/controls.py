@@ -11,13 +11,14 @@ import yaml
 from attest.adversaries import Choices, adversary
 from attest.choices import config_file
 from attest.dependent_run import Base, Dependent, merged, overlay, train_base, train_dependent
-from attest.errors import AttestError
+from attest.errors import AttestError, unknown_choice
 from attest.run_comparison import write_comparison
 from attest.run_folder import RunFolder
 
 ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|ANALYSES)=|--(model|analyses)\.")
 OVERLAYS = {"lightning_modules.Classifier": "guide", "lightning_modules.Tagger": "probe"}
 GUIDES = "guides"
+BY_GUIDE = ("base", "adversary")
 SEEDS = 3
 
 
@@ -29,11 +30,13 @@ class Control:
         experiment: E4, E5 or E6.
         name: in tables.
         train: trains it, unless it is there, and says where it lies.
+        guide: whose attention it is given: ``base`` or ``adversary``; empty for all other controls.
     """
 
     experiment: str
     name: str
     train: Callable[[], RunFolder]
+    guide: str = ""
 
 
 def choose(arguments: Sequence[str]) -> tuple[int, list[str]]:
@@ -47,6 +50,19 @@ def choose(arguments: Sequence[str]) -> tuple[int, list[str]]:
         if not value.isdigit() or int(value) == 0:
             raise AttestError(f"SEEDS={value} is no number of seeds; expected a whole number from 1. Type SEEDS=3")
     return int(typed[-1]) if typed else SEEDS, [each for each in arguments if not each.startswith("SEEDS=")]
+
+
+def choose_guide(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Part GUIDE, which names the only control that is wanted, from all other arguments; empty for all controls.
+
+    Raises:
+        AttestError: there is no such guide.
+    """
+    typed = [argument.removeprefix("GUIDE=") for argument in arguments if argument.startswith("GUIDE=")]
+    for guide in typed:
+        if guide not in BY_GUIDE:
+            raise unknown_choice("GUIDE", guide, BY_GUIDE, "make controls GUIDE={}")
+    return typed[-1] if typed else "", [each for each in arguments if not each.startswith("GUIDE=")]
 
 
 def require_controls(base: dict[str, Any]) -> None:
@@ -83,7 +99,7 @@ def controls(
         yield Control("E5", f"seed {seed}", partial(_train_seed, twins, seed))
     if not _tags(base):
         yield from _contextless(base, typed)
-    yield Control("E6", "guide: base's attention", lambda: train_dependent(base, guide("base", base), own))
+    yield Control("E6", "guide: base's attention", lambda: train_dependent(base, guide("base", base), own), "base")
     for lam in lambdas:
         train = partial(_guided_by_adversary, base, own, choices, lam)
         yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train)
