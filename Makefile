@@ -6,16 +6,16 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 # Every folder below configs/ is a kind of choice (DATA=sst, MODEL=bilstm, …); these are options by another name.
-CHOICES := $(shell ls configs | tr a-z A-Z) PROTOCOL SEED FORCE
+CHOICES := $(shell ls configs | tr a-z A-Z) PROTOCOL SEED FORCE LAMBDA VARIANT DIVERGENCE SEEDS GUIDE
 chosen   = $(foreach name,$(CHOICES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)='$($(name))'))
 
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test bench crash check format lock clean
+.PHONY: help setup train adversarial controls keys test reproduce bench crash check format lock clean
 
 help:  ## list every target in a line
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
 
 setup: $(READY)  ## make the virtual environment, if it is missing or stale
 
@@ -28,8 +28,20 @@ $(READY): pyproject.toml constraints.txt
 train: $(READY)  ## train and put on trial: DATA=planted|sst|… MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
 	@$(BIN)/attest fit $(chosen) $(ARGS)
 
+adversarial: $(READY)  ## train adversaries of a run (E7): the choices of train, LAMBDA=1e-4,1e-3 VARIANT=unfrozen|frozen DIVERGENCE=kl|jsd|smoothed-kl
+	@$(BIN)/attest adversarial $(chosen) $(ARGS)
+
+controls: $(READY)  ## compare a run with uniform attention, other seeds and guides (E4, E5, E6): the choices of train, SEEDS=3 LAMBDA=1e-3
+	@$(BIN)/attest controls $(chosen) $(ARGS)
+
+keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
+	@$(BIN)/attest keys $(chosen) $(if $(ATTACK),ATTACK='$(ATTACK)') $(ARGS)
+
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 ARGS="LOGGER=csv"
+	@$(BIN)/attest reproduce $(foreach name,TABLE DATA SEEDS SMOKE DRY RUN JOBS GPUS PROFILE,$(if $($(name)),$(name)='$($(name))')) $(ARGS)
 
 bench: $(READY)  ## race evidence and training against the literature's own way: DATA=sst|imdb TEXTS=200
 	@$(BIN)/python -m benchmarks.evidence --data $(or $(DATA),sst) $(if $(TEXTS),--texts $(TEXTS))

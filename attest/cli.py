@@ -20,6 +20,9 @@ from attest.run_command import AttestCLI
 
 COMMANDS = {
     "evidence": "attest.evidence_command:main",
+    "adversarial": "attest.adversarial_command:main",
+    "controls": "attest.controls_command:main",
+    "keys": "attest.keys_command:main",
     "explain": "attest.explain_command:main",
     "report": "attest.report_command:main",
     "table": "attest.table_command:main",
@@ -47,6 +50,7 @@ def _quieten() -> None:
         ".*The number of training batches .* is smaller than the logging interval.*",
         ".*isinstance.treespec, LeafSpec.*",
         ".*anonymous setting.*",
+        ".*module.s. in eval mode at the start of training.*",
     ):
         warnings.filterwarnings("ignore", message)
 

@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -70,13 +70,17 @@ class Dependent:
             else replaces.
         comparisons: evidence that is made from its tables and the base's when it has been tested, by id.
         reads: the run whose checkpoint it reads, where that is not the base itself but another dependent of it.
+        network: the one it trains, where that is built otherwise than the base's.
+        own_network: whether it trains a network, beside the base's that it looks at; else ``network`` is the base's.
     """
 
     kind: str
     name: str
     overlay: Settings
-    comparisons: dict[str, Compare] = field(default_factory=dict)
+    comparisons: Mapping[str, Compare] = field(default_factory=dict)
     reads: RunFolder | None = None
+    network: Settings | None = None
+    own_network: bool = True
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -116,7 +120,9 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
     settings.pop("config", None)
     settings["run"].pop("force")  # which ``own`` may set
     settings["analyses"] = {}
-    settings["model"]["init_args"]["base_network"] = deepcopy(base.settings["model"]["init_args"]["network"])
+    model = settings["model"]["init_args"]
+    if dependent.own_network:
+        model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
         file.write_text(yaml.safe_dump(merged(settings, dependent.overlay), sort_keys=False), encoding="utf-8")
@@ -211,7 +217,7 @@ class DependentCLI(AttestCLI):
         return None
 
     def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
-        declare_base(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
+        rank_zero_only(declare_base)(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
         super()._train(model, ckpt_path)
 
     def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:

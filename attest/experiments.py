@@ -95,7 +95,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One row run at many values of a choice.
+    """One row run at many values of a choice: of the dependent run where the row has one, else of the base run.
 
     Args:
         choice: ``PROJECTION``, or ``LAMBDA`` of a dependent run.
@@ -188,18 +188,27 @@ def experiment_names() -> list[str]:
     return sorted(path.stem for path in (configs_folder() / "experiments").glob("*.yaml"))
 
 
-@cache
-def read_experiment(name: str) -> Experiment:
-    """A table by name.
+def experiment_file(name: str) -> Path:
+    """The file of a table that ships, or of one's own, given as ``<file>.yaml``.
 
     Raises:
-        AttestError: there is no such table, or its file is not well formed.
+        AttestError: there is no such table.
     """
-    file = configs_folder() / "experiments" / f"{name}.yaml"
+    file = Path(name) if name.endswith(".yaml") else configs_folder() / "experiments" / f"{name}.yaml"
     if not file.is_file():
-        raise unknown_choice("TABLE", name, experiment_names(), "make reproduce TABLE={}")
+        raise unknown_choice("TABLE", name, ["all", *experiment_names()], "make reproduce TABLE={}")
+    return file
+
+
+@cache
+def read_experiment(file: Path) -> Experiment:
+    """A table from its file, whose name is the table's.
+
+    Raises:
+        AttestError: the file is not well formed.
+    """
     as_typed = yaml.load(file.read_text(encoding="utf-8"), yaml.BaseLoader)  # 0.900 keeps its digits
-    return parse_experiment(name, as_typed, file)
+    return parse_experiment(file.stem, as_typed, file)
 
 
 def parse_experiment(name: str, given: Mapping[str, Any], file: Path) -> Experiment:
@@ -279,7 +288,7 @@ def _require_nothing_left(what: str, rest: Mapping[str, Any]) -> None:
 
 def every_published_number() -> Iterator[tuple[Row, str, Column, Source, Quoted]]:
     """All published numbers of base runs: row, corpus, column, source and number."""
-    for experiment in map(read_experiment, experiment_names()):
+    for experiment in map(read_experiment, map(experiment_file, experiment_names())):
         for row in experiment.rows.values():
             for source, by_corpus in row.published.items():
                 for corpus, numbers in by_corpus.items():

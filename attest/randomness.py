@@ -8,19 +8,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attest.memory import CACHE, by_rows
+
 # SplitMix64 (Steele, Lea & Flood 2014), its constants read as signed 64-bit integers.
 _INCREMENT = 0x9E3779B97F4A7C15 - 2**64
 _MULTIPLIERS = (0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64)
 
 
 def _shift_right(bits: Tensor, places: int) -> Tensor:
-    return (bits >> places) & ((1 << (64 - places)) - 1)  # int64 shifts copy the sign bit; the hash wants zeros
+    return (bits >> places).bitwise_and_((1 << (64 - places)) - 1)  # int64 shifts copy the sign bit; the hash wants zeros
 
 
-def _mix(bits: Tensor) -> Tensor:
-    bits = (bits ^ _shift_right(bits, 30)) * _MULTIPLIERS[0]
-    bits = (bits ^ _shift_right(bits, 27)) * _MULTIPLIERS[1]
-    return bits ^ _shift_right(bits, 31)
+def _mix_(bits: Tensor) -> Tensor:
+    """In place, which halves the time of a hundred permutations."""
+    bits.bitwise_xor_(_shift_right(bits, 30)).mul_(_MULTIPLIERS[0])
+    bits.bitwise_xor_(_shift_right(bits, 27)).mul_(_MULTIPLIERS[1])
+    return bits.bitwise_xor_(_shift_right(bits, 31))
 
 
 def random_bits(seed: int, *counters: Tensor) -> Tensor:
@@ -33,9 +36,9 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
     Returns:
         int64 of the broadcast shape, uniform over all 64-bit patterns.
     """
-    state = _mix(torch.tensor(seed, device=counters[0].device) + _INCREMENT)
+    state = _mix_(torch.tensor(seed, device=counters[0].device) + _INCREMENT)
     for counter in counters:
-        state = _mix((state ^ counter) + _INCREMENT)
+        state = _mix_((state ^ counter).add_(_INCREMENT))
     return state
 
 
@@ -53,10 +56,15 @@ def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Ten
     places = mask.shape[-1].bit_length()
     position_T = torch.arange(mask.shape[-1], device=ids.device)
     draw_D1 = torch.arange(draws, device=ids.device).unsqueeze(-1)
-    keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 2)
-    keys_BDT = keys_BDT.masked_fill_(~mask.unsqueeze(1), 1 << 62)  # beyond all others
-    keys_BDT = (keys_BDT >> places << places) | position_T  # the position rides in the low bits
-    return sort_integers(keys_BDT) & ((1 << places) - 1)
+
+    def shuffled(ids: Tensor, mask: Tensor) -> Tensor:
+        keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 2)
+        kept_B1T = torch.where(mask, -1 << places, 0).unsqueeze(1)
+        place_B1T = torch.where(mask, position_T, position_T + (1 << 62)).unsqueeze(1)  # padding beyond all others
+        keys_BDT.bitwise_and_(kept_B1T).bitwise_or_(place_B1T)  # the position rides in the low bits
+        return sort_integers(keys_BDT).bitwise_and_((1 << places) - 1)
+
+    return by_rows(shuffled, 3 * draws * position_T.nbytes, ids, mask, budget=CACHE)
 
 
 def sort_integers(keys: Tensor) -> Tensor:

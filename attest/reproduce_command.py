@@ -4,7 +4,7 @@
     attest reproduce TABLE=all SMOKE=1
     attest reproduce TABLE=me-6 DRY=1
 
-TABLE    a table, several with commas between them, or all
+TABLE    a table, several with commas between them, all, or <file>.yaml for one of your own
 DATA     which corpora of it, likewise; all if not given
 SEEDS    how many seeds, from 0; 3 if not given
 SMOKE=1  tiny cuts and one epoch, to see that everything runs
@@ -19,7 +19,6 @@ again; the same command takes up what was stopped.
 """
 
 import shlex
-import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -30,10 +29,12 @@ from filelock import FileLock, Timeout
 
 from attest.choices import CHOICE, configs_folder
 from attest.errors import AttestError, unknown_choice
-from attest.experiments import experiment_names, read_experiment
+from attest.experiments import experiment_file, experiment_names, read_experiment
 from attest.reproduce.estimate import forecast
+from attest.reproduce.gpus import on_one_gpu
 from attest.reproduce.locate import RunLocator
 from attest.reproduce.plan import Job, Plan, as_json, make_plan
+from attest.reproduce.process_group import run_as_group
 from attest.reproduce.write import write_results
 from attest.run_folder import write_json
 
@@ -49,6 +50,7 @@ WORDS = {
     "PROFILE": "",
 }
 ROOT, RESULTS = "--run.root=", "--results="
+ATTEST = (sys.executable, "-m", "attest.cli")
 SMOKE_CHOICE = "CUT=smoke"
 SNAKEFILE = Path(__file__).parent / "reproduce" / "Snakefile"
 LOG_LINES = 3
@@ -58,7 +60,7 @@ LOG_LINES = 3
 class Request:
     """What was typed."""
 
-    tables: tuple[str, ...]
+    tables: tuple[Path, ...]
     corpora: tuple[str, ...]
     seeds: int
     smoke: bool
@@ -90,7 +92,7 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 0
     request = parse_request(arguments)
-    experiments = [read_experiment(name) for name in request.tables]
+    experiments = [read_experiment(file) for file in request.tables]
     plan = make_plan(experiments, request.seeds, RunLocator(), request.corpora, request.options)
     if request.dry:
         print(forecast([job for job in plan.jobs.values() if not job.done], request.root, request.jobs))
@@ -133,15 +135,12 @@ def parse_request(arguments: list[str]) -> Request:
     )
 
 
-def _tables(typed: str) -> tuple[str, ...]:
+def _tables(typed: str) -> tuple[Path, ...]:
     names = experiment_names()
     wanted = names if typed == "all" else [name for name in typed.split(",") if name]
     if not wanted:
         raise AttestError(f"TABLE= was not given; expected one of: all, {', '.join(names)}. Type: make reproduce TABLE=jw-2")
-    for name in wanted:
-        if name not in names:
-            raise unknown_choice("TABLE", name, ["all", *names], "make reproduce TABLE={}")
-    return tuple(wanted)
+    return tuple(map(experiment_file, wanted))
 
 
 def _option(rest: list[str], prefix: str) -> str:
@@ -182,7 +181,7 @@ def _carry_out(request: Request, plan: Plan) -> int:
 
 def _snakemake(request: Request, plan: Plan) -> int:
     write_json(_configuration(request), workflow_configuration(request, plan))
-    return subprocess.run(snakemake_command(request), check=False).returncode
+    return run_as_group(snakemake_command(request))
 
 
 def snakemake_command(request: Request) -> list[str]:
@@ -206,13 +205,13 @@ def _profile(name: str) -> Path:
 def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
     """All that the workflow and the writing of tables need to know."""
     return as_json(plan) | {
-        "attest": [sys.executable, "-m", "attest.cli"],
+        "attest": [*(on_one_gpu(request.gpus) if request.gpus and not request.profile else []), *ATTEST],
         "write": [sys.executable, "-m", "attest.reproduce.write", str(_configuration(request))],
         "results": str(request.results),
         "suffix": request.suffix,
-        "gpus": request.gpus,
+        "gpus_a_run": int(bool(request.gpus)),
         "command": request.command,
-        "experiments": str(configs_folder() / "experiments"),
+        "files": {file.stem: str(file) for file in request.tables},
     }
 
 

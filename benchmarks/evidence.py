@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.evidence import Observation, attention_permutation, observe
-from attest.evidence.adversarial_search import _Objective, largest_jsd, search_adversaries
+from attest.evidence.adversarial_search import Objective, largest_jsd, search_adversaries
 from attest.evidence.exact_adversary import exact_adversary
 from attest.evidence.gradients import gradient_times_input
 from attest.evidence.leave_one_out import leave_one_out_inputs
@@ -90,7 +90,7 @@ def _race_batch(
 
 def _race_adversaries(stages: dict[str, Stage], plain: PublishedEvidence, observation: Observation, steps: int) -> None:
     rows = torch.arange(len(observation.ids))
-    starts = _Objective(observation, rows, RESTARTS, EPSILON).starting_points(SEED)
+    starts = Objective(observation, rows, RESTARTS, EPSILON).starting_points(SEED)
 
     def search() -> Tensor:
         return largest_jsd(observation, search_adversaries(observation, RESTARTS, steps, EPSILON, SEED), EPSILON)

@@ -1,8 +1,8 @@
 """The literature's own way, written plainly from its descriptions (Jain & Wallace 2019): the side that is raced against.
 
-One packed bidirectional LSTM; one decoding a permutation; one reading of a batch of 32 for every position left out; 500 steps
-of Adam over contexts (B, k, T, H); one call of scipy a text. Parameters are those of the network on trial, so both sides
-must give the same numbers.
+One packed bidirectional LSTM; one run of the attention decoder a permutation; one reading of a batch of 32 for every position
+left out; 500 steps of Adam over contexts (B, k, T, H); one call of scipy a text. Parameters are those of the network on trial,
+so both sides must give the same numbers.
 """
 
 from typing import cast
@@ -43,10 +43,13 @@ class PublishedClassifier(nn.Module):
         embedded = self.embedding(wrapped)
         packed = pack_padded_sequence(embedded, lengths + 2, batch_first=True, enforce_sorted=False)
         hidden, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+        return embedded, hidden, self.attend(hidden, lengths)
+
+    def attend(self, hidden: Tensor, lengths: Tensor) -> Tensor:
+        """Attention ``(B, T + 2)``, none on ``<SOS>`` and ``<EOS>``."""
         position = torch.arange(hidden.shape[1])
         words = (position >= 1) & (position <= lengths[:, None])
-        attention = self.score(hidden, words).masked_fill(~words, -torch.inf).softmax(dim=-1)
-        return embedded, hidden, attention
+        return self.score(hidden, words).masked_fill(~words, -torch.inf).softmax(dim=-1)
 
     def decide(self, hidden: Tensor, attention: Tensor) -> Tensor:
         """Probability of the positive class, ``(B,)``."""
@@ -84,17 +87,20 @@ class PublishedEvidence:
 
     @torch.no_grad()
     def permutation(self, keys: Tensor) -> Tensor:
-        """Median change of the prediction under permuted attention, one shuffle a text and one decoding of the batch each.
+        """Median change of the prediction under permuted attention, one shuffle a text and one run of the decoder each.
+
+        The decoder begins with the hidden states: every run scores them anew, then shuffles, pools and decides.
 
         Args:
             keys: int64 ``(B, 100, T)``, random numbers whose order shuffles.
         """
-        words, shuffled = self.attention[:, 1:-1], keys.numpy()
+        shuffled = keys.numpy()
         changes = []
         for draw in range(keys.shape[1]):
-            permuted = self.attention.clone()
+            attention = self.model.attend(self.hidden, self.lengths)
+            permuted = attention.clone()
             for row, n in enumerate(self.lengths.tolist()):
-                permuted[row, 1 : n + 1] = words[row, shuffled[row, draw, :n].argsort()]
+                permuted[row, 1 : n + 1] = attention[row, 1 + shuffled[row, draw, :n].argsort()]
             changes.append((self.model.decide(self.hidden, permuted) - self.predicted).abs())
         return torch.stack(changes, dim=-1).quantile(0.5, dim=-1)
 

@@ -15,6 +15,7 @@ from callbacks.importance_entropy import ImportanceEntropy
 from callbacks.instances import Instances
 from callbacks.permutation import AttentionPermutation
 from callbacks.single_erasure import SingleErasure
+from callbacks.tagged import TaggedInstances
 
 __all__ = [
     "ActivationSwap",
@@ -27,4 +28,5 @@ __all__ = [
     "ImportanceEntropy",
     "Instances",
     "SingleErasure",
+    "TaggedInstances",
 ]

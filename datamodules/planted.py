@@ -61,15 +61,17 @@ class PlantedDataModule(TextDataModule):
         train_texts: int = 3000,
         validation_texts: int = 500,
         test_texts: int = 1000,
+        corpus_seed: int | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self.rule = rule
+        self.corpus_seed = corpus_seed
         self.sizes = {"train": train_texts, "validation": validation_texts, "test": test_texts}
 
     def read(self) -> Corpus:
         """Generate all three splits from one stream of texts."""
-        texts = planted_texts(self.rule, self.seed)
+        texts = planted_texts(self.rule, self.seed if self.corpus_seed is None else self.corpus_seed)
         splits = {split: _documents([next(texts) for _ in range(size)]) for split, size in self.sizes.items()}
         vocabulary = self.fit_vocabulary(splits["train"].table["tokens"])
         return Corpus(**splits, vocabulary=vocabulary, label_names=("blame", "praise"))

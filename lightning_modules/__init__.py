@@ -2,11 +2,15 @@
 
 In: batches as ``datamodules`` describes them and a network as ``attest.networks`` builds it. Out: trained parameters and
 logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``classifier.py``;
-``tagger.py`` is its sibling for one tag per token.
+``tagger.py`` is its sibling for one tag per token. ``trained_adversary.py``, ``tagging_adversary.py`` and ``guided.py`` are
+trained against or with the network of another run, which they look at through ``base_network.py``.
 """
 
 from lightning_modules.classifier import Classifier
+from lightning_modules.guided import GuidedClassifier, ProbedTagger
 from lightning_modules.key_adversary import KeyAdversary
 from lightning_modules.tagger import Tagger
+from lightning_modules.tagging_adversary import TaggingAdversary
+from lightning_modules.trained_adversary import TrainedAdversary
 
-__all__ = ["Classifier", "KeyAdversary", "Tagger"]
+__all__ = ["Classifier", "GuidedClassifier", "KeyAdversary", "ProbedTagger", "Tagger", "TaggingAdversary", "TrainedAdversary"]

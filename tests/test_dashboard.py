@@ -29,9 +29,8 @@ def test_every_panel_shows_what_the_run_has_logged(sections, small_run):
     for section in sections:
         for panel in section.panels:
             assert {*panel.metrics} <= {*logged[panel.kind]}
-            assert panel.x == (
-                None if panel.kind != "lines" else "trainer/global_step" if "train/loss" in panel.metrics else "epoch"
-            )
+            axis = "trainer/global_step" if "train/loss" in panel.metrics else "epoch"
+            assert panel.x == (axis if panel.kind == "lines" else None)
 
 
 def test_an_experiment_of_your_own_gets_its_figures():

@@ -40,7 +40,7 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
         per_text += 4 * restarts * observation.hidden[0].nbytes
 
     def search(rows: Tensor) -> Tensor:
-        return _ascend(_Objective(observation, rows, restarts, epsilon), steps, seed)
+        return _ascend(Objective(observation, rows, restarts, epsilon), steps, seed)
 
     return by_rows(search, per_text, rows)
 
@@ -52,7 +52,7 @@ def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) ->
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
 
 
-def _ascend(objective: "_Objective", steps: int, seed: int) -> Tensor:
+def _ascend(objective: "Objective", steps: int, seed: int) -> Tensor:
     logits = objective.starting_points(seed)
     optimizer = torch.optim.Adam([logits], lr=LEARNING_RATE, amsgrad=True, fused=True)
     for _ in range(steps):
@@ -61,7 +61,7 @@ def _ascend(objective: "_Objective", steps: int, seed: int) -> Tensor:
     return logits.softmax(dim=-1)
 
 
-class _Objective:
+class Objective:
     """What the search minimises, for some rows of a batch, and its gradient with respect to the logits ``(B, R, T)``."""
 
     def __init__(self, observation: Observation, rows: Tensor, restarts: int, epsilon: float) -> None:

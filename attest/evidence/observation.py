@@ -106,9 +106,17 @@ class Observation:
     def part(self, rows: Tensor) -> "Observation":
         """Some of the texts, bool or int64 ``rows``, padded to the longest of them; cut off from the graph."""
         size = int(self.lengths[rows].max())
-        tokenwise = (self.tokens, self.mask, self.embedded, self.hidden, self.scores, self.weights)
-        parts = (values.detach()[rows, :size] for values in tokenwise)
-        return Observation(self.network, self.ids[rows], *parts, self.logits.detach()[rows])
+
+        def cut(values: Tensor) -> Tensor:
+            return values.detach()[rows, :size]
+
+        return Observation(
+            self.network,
+            self.ids[rows],
+            *(cut(self.tokens), cut(self.mask), cut(self.embedded), cut(self.hidden), cut(self.scores), cut(self.weights)),
+            self.logits.detach()[rows],
+            None if self.read_instead is None else cut(self.read_instead),
+        )
 
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:
@@ -206,7 +214,11 @@ def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
     if column.ndim > 1:
         everyone = everyone.masked_fill(~mask, 0)
     rows = short.nonzero().flatten()
-    everyone[(rows, *map(slice, column.shape[1:]))] = column[: len(rows)]
+    measured = column[: len(rows)]
+    if column.ndim > 1:
+        everyone[rows, : column.shape[1]] = measured
+    else:
+        everyone[rows] = measured
     return everyone
 
 

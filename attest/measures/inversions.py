@@ -3,29 +3,53 @@
 Legend: B rows, T tokens.
 """
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
-PAIRWISE_UP_TO = 48
+from attest.memory import CACHE, by_rows
+
+PAIRWISE_UP_TO = 512
 """Longest rows whose pairs are all compared; on a CPU the bitwise count takes over in speed at about this length."""
 
 
 def dense_ranks(values: Tensor) -> Tensor:
     """Ranks from 0 without gaps, ties sharing one: ``(B, T)`` of any ordered dtype -> int64 ``(B, T)`` in [0, T)."""
-    ordered, order = values.sort(dim=-1)
-    steps = torch.zeros_like(order)
+    order = _argsort(values)
+    return torch.empty_like(order).scatter(-1, order, dense_ranks_of_sorted(values.gather(-1, order)))
+
+
+def dense_ranks_of_sorted(ordered: Tensor) -> Tensor:
+    """The same of rows that ascend already."""
+    steps = torch.zeros_like(ordered, dtype=torch.int64)
     steps[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    return torch.empty_like(order).scatter(-1, order, steps.cumsum(dim=-1))
+    return steps.cumsum(dim=-1)
+
+
+def _argsort(values: Tensor) -> Tensor:
+    """By numpy on a CPU, five times faster than torch on rows of 180."""
+    if values.device.type == "cpu":
+        return torch.from_numpy(np.argsort(values.numpy(), axis=-1))
+    return values.argsort(dim=-1)
 
 
 def inversions(ranks: Tensor) -> Tensor:
     """Number of pairs i < j with ``ranks[i] > ranks[j]``: int64 ``(B, T)`` in [0, T) -> int64 ``(B,)``."""
-    return _pairwise(ranks) if ranks.shape[-1] <= PAIRWISE_UP_TO else _bitwise(ranks)
+    if ranks.shape[-1] > PAIRWISE_UP_TO or ranks.device.type != "cpu":
+        return _bitwise(ranks)
+    return by_rows(_pairwise, 2 * ranks.shape[-1] ** 2, ranks, budget=CACHE)
 
 
 def _pairwise(ranks: Tensor) -> Tensor:
-    ranks = ranks.to(torch.int16)
-    return (ranks.unsqueeze(2) > ranks.unsqueeze(1)).triu(1).flatten(1).sum(dim=-1)
+    """Compare all pairs and count bits, sixty-four at a time: ten times faster than torch compares and sums."""
+    size = ranks.shape[-1]
+    rows = functional.pad(ranks, (0, -size % 8), value=size).to(torch.int16).numpy()  # whole words; padding overtakes nobody
+    earlier = np.triu(np.ones((rows.shape[-1], rows.shape[-1]), dtype=bool), 1)
+    inverted = np.greater(rows[:, :, None], rows[:, None, :])
+    inverted &= earlier
+    words = np.packbits(inverted).view(np.uint64).reshape(len(rows), -1)
+    return torch.from_numpy(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
 
 
 def _bitwise(ranks: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attest.measures.inversions import dense_ranks, inversions
+from attest.measures.inversions import dense_ranks, dense_ranks_of_sorted, inversions
 from attest.randomness import sort_integers
 
 
@@ -102,7 +102,8 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
     joint = sort_integers(ranks_x * size + ranks_y)
     n = mask.sum(dim=-1)
     first_n = torch.arange(size, device=mask.device) < n.unsqueeze(-1)
-    ties_x, ties_y, ties_both = _others(ranks_x, mask), _others(ranks_y, mask), _others(dense_ranks(joint), first_n)
+    ties_x, ties_y = _others(ranks_x, mask), _others(ranks_y, mask)
+    ties_both = _others(dense_ranks_of_sorted(joint), first_n)
     discordant = inversions(joint % size).double()
     pairs, tied_x, tied_y, tied_both = n * (n - 1) / 2, *(ties.sum(dim=-1) / 2 for ties in (ties_x, ties_y, ties_both))
     balance = pairs - tied_x - tied_y + tied_both - 2 * discordant

@@ -39,19 +39,20 @@ class LstmCell:
 
     def __init__(self, lstm: nn.LSTM, first: Tensor) -> None:
         weight_ih, weight_hh, bias_ih, bias_hh = lstm.all_weights[0]
-        self.weight_ih, self.bias = _candidate_doubled(weight_ih), _candidate_doubled(bias_ih + bias_hh)
+        self.of_token, self.bias = product_with(_candidate_doubled(weight_ih)), _candidate_doubled(bias_ih + bias_hh)
         self.recurrent = product_with(_candidate_doubled(weight_hh))
-        _, (hidden, cell) = lstm(first.expand(1, 1, -1))
-        self.first = hidden[0, 0], 2 * cell[0, 0]  # only the cell's tanh is ever asked for
+        self.first, self.size = first, lstm.hidden_size
 
     def inputs(self, sequences: Tensor) -> Tensor:
-        return _inputs(sequences, self.weight_ih, self.bias)
+        return _inputs(sequences, self.of_token, self.bias)
 
     def start(self) -> State:
-        return self.first
+        state = tuple(self.bias.new_zeros(2, 1, 1, self.size))
+        self.step(state, self.inputs(self.first.expand(1, 1, -1))[0])
+        return tuple(each[0, 0] for each in state)
 
     def step(self, state: State, inputs: Tensor) -> None:
-        hidden, cell = state  # the latter doubled
+        hidden, cell = state  # twice the cell: only its tanh is ever asked for
         gates = self.recurrent(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1).add_(inputs).sigmoid_()
         keep, forget, candidate, show = gates.chunk(4, dim=-1)
         cell.mul_(forget).addcmul_(keep, candidate.sub_(0.5), value=4)
@@ -62,15 +63,15 @@ class GruCell:
     """One layer, one direction of an ``nn.GRU``, from a state of zeros."""
 
     def __init__(self, gru: nn.GRU) -> None:
-        self.weight_ih, weight_hh, bias_ih, bias_hh = gru.all_weights[0]
+        weight_ih, weight_hh, bias_ih, bias_hh = gru.all_weights[0]
         self.size = gru.hidden_size
         gates = 2 * self.size
         self.bias = torch.cat([bias_ih[:gates] + bias_hh[:gates], bias_ih[gates:]])
         self.candidate_bias = bias_hh[gates:]  # inside what the reset gate multiplies
-        self.recurrent = product_with(weight_hh)
+        self.of_token, self.recurrent = product_with(weight_ih), product_with(weight_hh)
 
     def inputs(self, sequences: Tensor) -> Tensor:
-        return _inputs(sequences, self.weight_ih, self.bias)
+        return _inputs(sequences, self.of_token, self.bias)
 
     def start(self) -> State:
         return (self.bias.new_zeros(self.size),)
@@ -85,10 +86,10 @@ class GruCell:
         hidden.sub_(candidate).mul_(stay).add_(candidate)
 
 
-def _inputs(sequences: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+def _inputs(sequences: Tensor, product: Callable[[Tensor], Tensor], bias: Tensor) -> Tensor:
     """``(B, T, E)`` -> ``(T, B, G)``."""
     rows = sequences.transpose(0, 1).flatten(0, 1)
-    return product_with(weight)(rows).add_(bias).unflatten(0, (sequences.shape[1], -1))
+    return product(rows).add_(bias).unflatten(0, (sequences.shape[1], -1))
 
 
 def _candidate_doubled(gates: Tensor) -> Tensor:

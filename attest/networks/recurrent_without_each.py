@@ -4,7 +4,8 @@ Without token v the forward states before v and the backward states after v are 
 text once, remembering where it was before every token, and at every token a variant, the one that skips it, branches off.
 One recurrent product a step serves many variants; what is wanted of a state is read off it at once, and no state is kept.
 
-Legend: B batch, T tokens, V variants (T of them), E embedding, H hidden units a direction, A, F as in ``attest.attention.reading``.
+Legend: B batch, T tokens, V variants (T of them), E embedding, H hidden units a direction,
+A features and F numbers of a ``Reading``.
 """
 
 from collections.abc import Iterator
@@ -12,11 +13,11 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from attest.networks.cells import Cell, State, product_with
 from attest.attention.reading import Reading
+from attest.networks.cells import Cell, State, product_with
 from attest.networks.tokens import reversal, reverse
 
-ROWS = 256
+ROWS = 512
 """Readers that step together: their gates stay in a core's cache."""
 
 
@@ -51,9 +52,7 @@ class _Path:
     def __init__(self, cell: Cell, sequences: Tensor) -> None:
         self.cell, self.inputs_TBG = cell, cell.inputs(sequences)
         size, batch = self.inputs_TBG.shape[:2]
-        self.before: State = tuple(each.new_empty(size + 1, batch, len(each)) for each in cell.start())
-        for path, each in zip(self.before, cell.start(), strict=True):
-            path[0] = each
+        self.before: State = tuple(each.repeat(size + 1, batch, 1) for each in cell.start())
         for position in range(size):
             for path in self.before:
                 path[position + 1] = path[position]

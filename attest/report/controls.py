@@ -1,4 +1,4 @@
-"""What a run's numbers are held against: chance within the run, its twin with uniform attention, its siblings of other seeds."""
+"""What a run's numbers are held against: chance within the run, its uniform twin, its siblings of other seeds."""
 
 import math
 from dataclasses import dataclass
@@ -51,8 +51,12 @@ class Controls:
     def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary) -> None:
         self.folder, self.settings, self.summary = folder, settings, summary
         self.is_uniform = settings["run"]["projection"] == "uniform"
-        self.uniform = None if self.is_uniform else _uniform_twin(folder, settings)
+        base, theirs = _base(folder, settings)
+        self.uniform = None if self.is_uniform else _uniform_twin(base, theirs)
         self.seeds = _summaries_of_seeds(folder)
+        compared = base.path / "controls" / folder.summary.name
+        self.between_seeds = _between_seeds(read_json(compared)) if compared.is_file() else {}
+        """Of the base's attention and that of its other seeds, ``E5/…``, where ``make controls`` has compared them."""
 
     def of(self, key: str) -> list[Control]:
         """Everything that one number can be held against, the nearest first."""
@@ -71,16 +75,17 @@ class Controls:
         """What to type for the controls that were not run, by their kind."""
         commands = {}
         if not self.is_uniform and self.uniform is None:
-            commands["uniform"] = self.command(projection="uniform")
+            commands["uniform"] = self.command
         if len(self.seeds) < 2:
-            commands["seeds"] = self.command(seed=self.settings["seed_everything"] + 1)
+            commands["seeds"] = self.command
         return commands
 
-    def command(self, projection: str | None = None, seed: int | None = None) -> str:
-        """The command of a run that differs from this one in its projection or seed."""
-        run, own = self.settings["run"], self.settings["seed_everything"]
-        choices = f"DATA={run['data']} MODEL={run['model']} SCORING={run['scoring']}"
-        return f"make train {choices} PROJECTION={projection or run['projection']} SEED={own if seed is None else seed}"
+    @property
+    def command(self) -> str:
+        """What trains and compares all controls of this run, or of its base where it depends on one."""
+        run = self.settings["run"]
+        choices = " ".join(f"{name.upper()}={run[name]}" for name in ("data", "model", "scoring", "projection"))
+        return f"make controls {choices} SEED={self.settings['seed_everything']}"
 
     def _within_run(self, key: str) -> Control | None:
         name, other = WITHIN_RUN[key]
@@ -104,6 +109,18 @@ def value_of(summary: Summary, key: str) -> float | None:
     """A number of a summary: a score itself, the mean of evidence; None where there is none."""
     value = summary.get(key, summary.get(f"{key}/mean"))
     return None if value is None or math.isnan(value) else float(value)
+
+
+def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
+    """The run whose twins are looked for, and its configuration: the run itself, or the one that it depends on."""
+    if not (folder.path / "base.json").is_file():
+        return folder, settings
+    base = RunFolder(folder.path.parents[1])
+    return base, yaml.safe_load(base.config.read_text(encoding="utf-8"))
+
+
+def _between_seeds(compared: dict[str, Any]) -> Summary:
+    return {key: value for key, value in compared.items() if key.startswith("E5/")}
 
 
 def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:

@@ -52,27 +52,36 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "timing": timing,
         "longest": max(timing["seconds"].values(), default=1.0) or 1.0,
     }
-    write_text(folder.report, render("report.html", **page, **_texts(tables, class_names)))
+    write_text(folder.report, render("report.html", **page, **_texts(tables, class_names, _attention_name(settings))))
 
 
-def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> dict[str, Any]:
+def _attention_name(settings: Mapping[str, Any]) -> str:
+    """What stands as the attention over a text: attention itself, or rollout where it is inside the layers alone."""
+    analysis = (settings.get("analyses") or {}).get(INSTANCES) or {}
+    return "Attention rollout" if (analysis.get("init_args") or {}).get("explanation") == "rollout" else "Attention"
+
+
+def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str) -> dict[str, Any]:
     """The part of the page that is about single texts; empty where attention was not over the tokens of a text."""
     instances = tables.get(INSTANCES)
     if instances is None or "attention" not in instances:
         return {"texts": [], "instances": None}
-    data = as_script_data(instance_table(tables, class_names))
-    shown = {"texts": shown_texts(tables, class_names), "shown_tokens": f"{TOKENS_SHOWN:,}"}
+    data = as_script_data(instance_table(tables, class_names, attention_name))
+    shown = {"texts": shown_texts(tables, class_names, attention_name), "shown_tokens": f"{TOKENS_SHOWN:,}"}
     return {"instances": len(instances), "data": data} | shown
 
 
-def shown_texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> list[dict[str, Any]]:
+def shown_texts(
+    tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str = "Attention"
+) -> list[dict[str, Any]]:
     """Texts with all their explanations, evenly spread over the confidence of the prediction.
 
     Args:
         tables: one row an instance, by experiment; ``instances`` among them.
         class_names: in class order.
+        attention_name: as in ``joined``.
     """
-    rows = joined(tables)
+    rows = joined(tables, attention_name)
     rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
     count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
     return [_shown(row, class_names) for row in evenly(rows, count).to_dict("records")]

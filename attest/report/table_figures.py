@@ -49,7 +49,7 @@ def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> 
         columns: which quantities.
         label: of the values, which stand at equal distances.
     """
-    panels = list(numbers.groupby(["data", "row"], sort=False))
+    panels = list(numbers.dropna(subset="at").groupby(["data", "row"], sort=False))
     figure = Figure(figsize=(max(5.0, 4.2 * len(panels)), 3.2), layout="constrained")
     for axes, ((data, row), mine) in zip(np.ravel(figure.subplots(1, len(panels), squeeze=False)), panels, strict=True):
         values = sorted(mine["at"].unique())

@@ -140,6 +140,25 @@ EVIDENCE = {
         "E3  ε-max JSD, by search, as released",
         "The same search, its results kept while the prediction moves by at most 0.05, as the released code does.",
     ),
+    "E5/jsd": (
+        "E5  JSD between seeds",
+        "How far apart attention is when nothing but the seed differs: the noise floor of every other difference.",
+        "A small one says that training is stable, not that attention explains.",
+    ),
+    "E6/tvd": ("E6  TVD to the base", "How far the predictions of a model whose attention is given are from the base's."),
+    "E6/same": ("E6  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
+    "E7/jsd": (
+        "E7  JSD to the base's attention",
+        "How differently this run attends, trained to predict as its base does; ln 2 = 0.693 is the most.",
+        "Only what exceeds the JSD between seeds (E5) was gained by trying.",
+    ),
+    "E7/kl": ("E7  KL to the base's attention", "The same as Kullback-Leibler divergence, from the adversary to the base."),
+    "E7/tvd": (
+        "E7  TVD to the base's predictions",
+        "What the other attention costs: how far the predictions have moved, 0 to 1.",
+    ),
+    "E7/nll": ("E7  NLL of the base's tags", "What the other attention costs, in nats a token."),
+    "E7/same": ("E7  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
     "E8/correct_softmax": (
         "E8  accuracy under softmax",
         "The trained model, its projection swapped for softmax.",
@@ -148,6 +167,20 @@ EVIDENCE = {
     "E8/correct_sparsemax": ("E8  accuracy under sparsemax", "The trained model, its projection swapped for sparsemax."),
     "E8/correct_entmax15": ("E8  accuracy under 1.5-entmax", "The trained model, its projection swapped for 1.5-entmax."),
     "E8/support": ("E8  support of the attention", "Share of real tokens that get any weight."),
+    "E9/correct_shuffled": (
+        "E9  accuracy with keys shuffled",
+        "The keys of every layer permuted over the tokens, so that attention falls on others. As good as before: where it "
+        "fell did not matter.",
+    ),
+    "E9/correct_shuffled_layer1": ("E9  accuracy, first layer shuffled", "The same in the first layer alone."),
+    "E9/correct_attacked": (
+        "E9  accuracy under attack",
+        "With the keys that an adversary was trained to put there, scored on the label it was trained for.",
+    ),
+    "E9/jsd_attacked": (
+        "E9  JSD of the attention under attack",
+        "How different the attention is under attack, mean over rows, up to ln 2 = 0.693.",
+    ),
     "E10/entropy_gradient": (
         "E10  H̃ of the influence of inputs",
         "Normalised entropy of the gradient norms of the inputs, 1: spread evenly. Sparse attention need not make it smaller.",
@@ -171,6 +204,19 @@ EVIDENCE = {
         "E12  erased at least until the flip",
         "Share of the weights in the smallest set that flips the decision, exactly. A faithful order comes near.",
     ),
+    "E13/trivial_context": (
+        "E13  contexts that determine their attention",
+        "Share of texts in which no other weights give the same context. In all others the attention is one of many.",
+    ),
+    "E13/trivial": (
+        "E13  heads that determine their attention",
+        "Share of heads, mean over texts, in which no other weights give the same output. Where texts have more tokens than a "
+        "head has dimensions there is none.",
+    ),
+    "E13/tau": (
+        "E13  τ-b of raw and effective attention",
+        "Do the weights rank the tokens as the part of them does that the head's output determines?",
+    ),
 }
 
 
@@ -180,10 +226,15 @@ QUESTIONS = {
     "E1": "Does attention rank tokens as their importance does?",
     "E2": "Does the prediction depend on where attention lies?",
     "E3": "Would quite another attention have given the same prediction?",
+    "E5": "How far apart is attention when only the seed differs?",
+    "E6": "Is another run's attention of use to a model that must attend so?",
+    "E7": "Can a model be trained that predicts the same and attends elsewhere?",
     "E8": "Does the model survive another projection?",
+    "E9": "Does the model survive other keys?",
     "E10": "How concentrated is the influence of the inputs?",
     "E11": "Does erasing the most attended token matter more than erasing another?",
     "E12": "How many weights must go until the decision flips?",
+    "E13": "Does what the model computes determine its attention?",
 }
 """By experiment, in the order of the report; experiments that are not listed come last, under their id."""
 
@@ -195,7 +246,7 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
         controls: of the run, and with them its summary.
         class_names: in class order.
     """
-    summary, path = controls.summary, controls.folder.path
+    summary, path = controls.summary | controls.between_seeds, controls.folder.path
     theirs = published(path.parent.parent.name, path.parent.name)
     lines = [uniform_control(controls)]
     for key, entry in SCORES.items():
@@ -246,4 +297,5 @@ def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> st
     prefix = f"{key}/mean/predicted_"
     by_class = [f"{class_names[int(k.removeprefix(prefix))]} {number(v)}" for k, v in summary.items() if k.startswith(prefix)]
     undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
-    return "; ".join([f"± {number(summary[f'{key}/std'])}", f"predicted {', '.join(by_class)}", *undefined])
+    classes = [f"predicted {', '.join(by_class)}"] if by_class else []
+    return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined])

@@ -13,7 +13,9 @@ from scipy import stats
 
 from attest.experiments import Column, Quoted
 
-REPLICATED, SAME_DIRECTION, NOT_REPLICATED, NOT_RUN = "replicated", "same direction", "not replicated", "not run"
+REPLICATED, SAME_DIRECTION, NOT_REPLICATED = "replicated", "same direction", "not replicated"
+NOT_RUN, UNDEFINED = "not run", "undefined"
+"""What is said instead of a number: no run is there; runs are there, but the number is undefined or its evidence missing."""
 SPREADS = 2
 """Standard deviations over our seeds within which a published number, itself one run, is taken for one more of them."""
 LEVEL = 0.05

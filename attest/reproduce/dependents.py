@@ -1,5 +1,44 @@
-"""Runs that depend on a base run: how each is typed, and where it lies inside the base run's folder."""
+"""Runs that depend on a base run: how each is typed, and where inside the base run's folder it lies.
 
-from collections.abc import Callable
+They are carried out by ``attest adversarial``, ``attest controls`` and ``attest keys``; their folders are named there.
+"""
 
-DEPENDENTS: dict[str, Callable] = {}
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from attest.adversaries import KIND, Choices
+from attest.controls import GUIDES
+
+Dependent = tuple[Path, tuple[str, ...]]
+
+
+def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -> Dependent:
+    """The run that a row's ``then`` asks for.
+
+    Args:
+        folder: of the base run.
+        typed: what followed ``attest fit`` there, and so says what the base is.
+        then: ``command`` and its choices.
+    """
+    command, choices = then["command"], [f"{name}={value}" for name, value in then.items() if name != "command"]
+    return folder / PLACES[command](then), (command, *typed, *choices)
+
+
+def _adversarial(then: Mapping[str, str]) -> Path:
+    return Path(KIND, Choices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"])))
+
+
+def _controls(then: Mapping[str, str]) -> Path:
+    return Path(GUIDES, then["GUIDE"])
+
+
+def _keys(then: Mapping[str, str]) -> Path:
+    return Path("keys", then["ATTACK"])
+
+
+PLACES: dict[str, Callable[[Mapping[str, str]], Path]] = {
+    "adversarial": _adversarial,
+    "controls": _controls,
+    "keys": _keys,
+}
+"""By command, the folder inside the base's; see ``attest.dependent_run``."""

@@ -9,7 +9,9 @@ from matplotlib.figure import Figure
 
 from attest.experiments import Experiment
 from attest.report import illustrations
+from attest.report.evidence_figures import adversary_violins
 from attest.report.table_figures import against_sweep, one_against_another, ours_and_published
+from attest.reproduce.measured import SEEDS, evidence_rows
 from attest.reproduce.table import Folders
 from attest.run_folder import RunFolder
 
@@ -54,10 +56,19 @@ def _one_against_another(
     yield "one-against-another", one_against_another(both, options["x"], options["y"])
 
 
+def _between_seeds(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """Of every row, its second seed against its first, as the report draws adversaries."""
+    for (row, data, _), runs in folders.items():
+        if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:
+            classes = [str(k) for k in range(rows["predicted"].max() + 1)]
+            yield f"{data}-{slug(row)}", adversary_violins(rows, "jsd", classes)
+
+
 DRAWINGS: dict[str, Callable[[Experiment, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
     "of_one_run": _of_one_run,
     "against_sweep": _against_sweep,
     "one_against_another": _one_against_another,
+    "between_seeds": _between_seeds,
 }
 """What ``draw`` names in the file of a table."""
 

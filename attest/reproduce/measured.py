@@ -7,9 +7,12 @@ from typing import Any
 import pandas as pd
 
 from attest.experiments import Column
+from attest.run_comparison import compare_runs
 from attest.run_folder import INSTANCES, RunFolder, read_json
 
 PREDICTED = "/predicted_"
+SEEDS = "E5"
+"""The experiment that no run can hold alone: each seed against the first."""
 
 
 def measured(folder: Path, column: Column) -> float | None:
@@ -22,7 +25,7 @@ def measured(folder: Path, column: Column) -> float | None:
     if column.key:
         value = _summary(folder).get(column.key)
         return None if value is None else float(value)
-    rows = _rows(folder, column.table)
+    rows = evidence_rows(folder, column.table)
     if rows is None:
         return None
     values = _chosen(rows, column).dropna()
@@ -35,14 +38,14 @@ def instance_values(folder: Path, column: Column) -> pd.Series | None:
     Decisions are 1 where they are right.
     """
     if column.key == "test/accuracy":
-        rows = _rows(folder, INSTANCES)
+        rows = evidence_rows(folder, INSTANCES)
         return None if rows is None else (rows["label"] == rows["predicted"]).set_axis(rows["id"]).astype(float)
     if column.table:
-        rows = _rows(folder, column.table)
+        rows = evidence_rows(folder, column.table)
         return None if rows is None or column.statistic != "mean" else _chosen(rows, column)
     identity, _, rest = column.key.partition("/")
     name, _, statistic = rest.partition("/")
-    rows = _rows(folder, identity)
+    rows = evidence_rows(folder, identity)
     if rows is None or name not in rows or not statistic.startswith("mean"):
         return None
     chosen = rows[rows["predicted"] == int(statistic.split(PREDICTED)[1])] if PREDICTED in statistic else rows
@@ -59,9 +62,17 @@ def _summary(folder: Path) -> dict[str, Any]:
     return read_json(RunFolder(folder).summary)
 
 
+def _against_first_seed(run: RunFolder) -> pd.DataFrame | None:
+    first = RunFolder(run.path.with_name("seed0"))
+    there = all(folder.evidence(INSTANCES).is_file() for folder in (run, first))
+    return compare_runs(first, run) if there and run.path != first.path else None
+
+
 @lru_cache(maxsize=16)
-def _rows(folder: Path, identity: str) -> pd.DataFrame | None:
-    """A table of evidence without its lists, or None where there is none."""
+def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
+    """A table of evidence, or None where there is none."""
+    if identity == SEEDS:
+        return _against_first_seed(RunFolder(folder))
     path = RunFolder(folder).evidence(identity)
     if not path.is_file():
         return None

@@ -7,13 +7,13 @@ from typing import Any
 import pandas as pd
 
 from attest.experiments import Experiment
-from attest.reproduce.comparison import CLAIM_RULE, NOT_REPLICATED, NOT_RUN, NUMBER_RULE, REPLICATED, SAME_DIRECTION
+from attest.reproduce.comparison import CLAIM_RULE, NOT_REPLICATED, NOT_RUN, NUMBER_RULE, REPLICATED, SAME_DIRECTION, UNDEFINED
 
 MARK = "†"
 EMPTY = "–"
 NUMBER_HEAD = ("row", "quantity", "ours", "seeds", "published", "difference", "in our spreads", "verdict")
 CLAIM_HEAD = ("claim", "left", "", "right", "difference", "seeds", "published", "p by seed", "verdict")
-VERDICTS = (REPLICATED, SAME_DIRECTION, NOT_REPLICATED, NOT_RUN)
+VERDICTS = (REPLICATED, SAME_DIRECTION, NOT_REPLICATED, UNDEFINED, NOT_RUN)
 
 
 def table_page(
@@ -70,7 +70,7 @@ def _number_line(number: dict[str, Any]) -> list[str]:
     return [
         row,
         number["column"],
-        with_spread(number["ours"], number["std"]),
+        number["absent"] or with_spread(number["ours"], number["std"]),
         str(number["seeds"]),
         published or EMPTY,
         _signed(number["difference"], 3),
@@ -119,21 +119,20 @@ def _small_print(experiment: Experiment, numbers: pd.DataFrame, origin: dict[str
         f" and those of {origin['untimed']} runs that were stopped and taken up" if origin["untimed"] else ""
     )
     versions = ", ".join(f"{name} {'/'.join(values)}" for name, values in origin["versions"].items())
-    return "\n\n".join(
-        [
-            "## Sources" if cited else "",
-            "\n".join(cited),
-            f"## Rules\n\n{NUMBER_RULE} {CLAIM_RULE}",
-            "\n".join(columns),
-            f"## Provenance\n\n```\n{origin['command']}\n```",
-            f"{hours}; commit {', '.join(origin['commits']) or 'unknown'}; {versions}.",
-        ]
-    )
+    parts = [
+        *(["## Sources", "\n".join(cited)] if cited else []),
+        f"## Rules\n\n{NUMBER_RULE} {CLAIM_RULE}",
+        "\n".join(columns),
+        f"## Provenance\n\n```\n{origin['command']}\n```",
+        f"{hours}; commit {', '.join(origin['commits']) or 'unknown'}; {versions}.",
+    ]
+    return "\n\n".join(parts)
 
 
 def _column_rule(column: Any) -> str:
     what = f"`{column.key}`" if column.key else f"{column.statistic} of `{column.value}` in {column.table}"
     where = f" where `{column.where}`" if column.where else ""
     along = f", its {column.along} correlation with the values of the sweep" if column.along else ""
-    neutral = "no direction" if column.neutral is None else f"neutral {column.neutral:g}"
-    return f"* {column.name}: {what}{where}{along}; tolerance {column.tolerance:g}, {neutral}"
+    judged = [f"tolerance {column.tolerance:g}"] if column.tolerance else []
+    judged += [f"neutral {column.neutral:g}"] if column.neutral is not None else []
+    return f"* {column.name}: {what}{where}{along}{'; ' if judged else ''}{', '.join(judged)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from attest.errors import AttestError
 from attest.experiments import Experiment, Row
-from attest.reproduce.dependents import DEPENDENTS
+from attest.reproduce.dependents import dependent_run
 from attest.reproduce.table import Place
 from attest.run_folder import RunFolder
 
@@ -92,14 +92,20 @@ def places(experiment: Experiment, corpora: Sequence[str] = ()) -> Iterator[Plac
 
 def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
     """The base run of a row and, where it has one, the run that depends on it."""
-    swept: Mapping[str, str] = {} if row.sweep is None or at is None else row.sweep.typed(at)
-    choices = {"DATA": data, **row.run} | {name: value for name, value in swept.items() if name not in row.then}
+    swept = {} if row.sweep is None or at is None else row.sweep.typed(at)
+    choices = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
     folder = locate(tuple(typed)).with_name(f"seed{seed}")
-    base = Job(folder, ("fit", *typed, f"SEED={seed}"), like=_like(data, folder.parent.name, row.run["MODEL"]))
-    if not row.then:
-        return [base]
-    return [base, *DEPENDENTS[row.then["command"]](base, dict(row.then) | dict(swept), options)]
+    typed = [*typed, f"SEED={seed}"]
+    base = Job(folder, ("fit", *typed), like=_like(data, folder.parent.name, row.run["MODEL"]))
+    return [base, _dependent(base, typed, {**row.then, **swept}, data)] if row.then else [base]
+
+
+def _dependent(base: Job, typed: Sequence[str], then: Mapping[str, str], data: str) -> Job:
+    folder, command = dependent_run(base.folder, typed, then)
+    name, inside = base.folder.parent.name, folder.relative_to(base.folder)
+    like = f"{data}/{name}/seed*/{inside}", f"{data}/{name}/seed*/{inside.parent}/*", f"{data}/*/seed*/{inside.parent}/*"
+    return Job(folder, command, (base.folder,), like)
 
 
 def _like(data: str, name: str, model: str) -> tuple[str, str]:

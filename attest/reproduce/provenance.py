@@ -14,16 +14,17 @@ def provenance(folders: Folders, command: str) -> dict[str, Any]:
         folders: of finished runs.
         command: that made the table.
     Returns:
-        ``command``, ``runs`` (how many), ``hours`` (of the runs that were never stopped, and ``untimed``, how many were), and
+        ``command``; ``runs``, how many; ``hours`` of the runs that were never stopped, and ``untimed``, how many were; and
         from the runs ``commits`` and ``versions``, each with all values there are.
     """
     runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
     seconds = [run_seconds(folder) for folder in runs]
     known = [each for each in seconds if each is not None]
-    timings = [RunFolder(folder).timing for folder in runs]
-    environments = [read_json(timing).get("environment", {}) for timing in timings if timing.is_file()]
+    environments = [
+        read_json(RunFolder(folder).timing).get("environment", {}) for folder in runs if RunFolder(folder).timing.is_file()
+    ]
     names = sorted({name for environment in environments for name in environment})
-    versions = {name: sorted({each[name] for each in environments if name in each}) for name in names}
+    versions = {name: sorted({environment[name] for environment in environments if name in environment}) for name in names}
     return {
         "command": command,
         "runs": len(runs),

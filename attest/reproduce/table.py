@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from attest.experiments import Claim, Column, Experiment, Row
-from attest.reproduce.comparison import Ours, difference_in_spreads, judge_claim, judge_number, paired_p
+from attest.reproduce.comparison import NOT_RUN, UNDEFINED, Ours, difference_in_spreads, judge_claim, judge_number, paired_p
 from attest.reproduce.measured import instance_values, measured
 
 Place = tuple[str, str, float | None]
@@ -36,8 +36,9 @@ def table_numbers(experiment: Experiment, folders: Folders) -> pd.DataFrame:
         folders: every place of the table; those of which nothing is finished have no seeds.
     Returns:
         One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``,
-        ``std`` (over seeds), ``seeds`` (how many), ``values`` (one a seed), ``published``, ``source``, ``comparable``,
-        ``difference``, ``in_spreads`` and ``verdict``; the last six empty where nothing was published.
+        ``std`` (over seeds), ``seeds`` (how many), ``values`` (one a seed), ``absent`` (why there are none), ``published``,
+        ``source``, ``comparable``, ``difference``, ``in_spreads`` and ``verdict``; the last six empty where nothing was
+        published.
     """
     return pd.DataFrame([number for place in _places(experiment, folders) for number in _numbers(experiment, folders, *place)])
 
@@ -51,12 +52,12 @@ def _numbers(experiment: Experiment, folders: Folders, row: str, data: str) -> I
     of = experiment.rows[row]
     for column in experiment.columns.values():
         if column.along:
-            yield from _lines(experiment, of, data, np.nan, column, along_sweep(folders, row, data, column))
+            yield from _lines(experiment, of, data, np.nan, column, along_sweep(folders, row, data, column), 0)
             continue
         for place, runs in folders.items():
             if place[:2] == (row, data):
                 at = np.nan if place[2] is None else place[2]
-                yield from _lines(experiment, of, data, at, column, over_seeds(runs, column))
+                yield from _lines(experiment, of, data, at, column, over_seeds(runs, column), len(runs))
 
 
 def over_seeds(runs: Mapping[int, Path], column: Column) -> dict[int, float]:
@@ -79,11 +80,12 @@ def along_sweep(folders: Folders, row: str, data: str, column: Column) -> dict[i
 
 
 def _lines(
-    experiment: Experiment, row: Row, data: str, at: float, column: Column, values: Mapping[int, float]
+    experiment: Experiment, row: Row, data: str, at: float, column: Column, values: Mapping[int, float], runs: int
 ) -> Iterator[dict[str, Any]]:
     ours = Ours(tuple(values.values()))
+    absent = UNDEFINED if runs else NOT_RUN
     line = {"data": data, "row": row.name, "at": at, "column": column.name, "ours": ours.mean, "std": ours.std}
-    line |= {"seeds": len(values), "values": list(values.values())}
+    line |= {"seeds": len(values), "values": list(values.values()), "absent": "" if values else absent}
     sources = [name for name in row.published if column.name in row.published[name].get(data, {})]
     for name in sources:
         source, quoted = experiment.sources[name], row.published[name][data][column.name]
@@ -93,7 +95,7 @@ def _lines(
             "comparable": source.comparable,
             "difference": ours.mean - quoted.value,
             "in_spreads": difference_in_spreads(ours, quoted.value),
-            "verdict": judge_number(ours, quoted, column),
+            "verdict": judge_number(ours, quoted, column) if values else absent,
         }
     if not sources:
         yield line | NOTHING_PUBLISHED

@@ -24,10 +24,10 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     """Write one table from those of its runs that are finished; returns its folder.
 
     Args:
-        configuration: of the workflow: ``tables``, ``results``, ``suffix``, ``command``.
+        configuration: of the workflow: ``tables``, ``files``, ``results``, ``suffix``, ``command``.
         name: of the table.
     """
-    experiment = read_experiment(name)
+    experiment = read_experiment(Path(configuration["files"][name]))
     folders = finished(configuration["tables"][name])
     out = Path(configuration["results"]) / f"{name}{configuration['suffix']}"
     numbers, claims = table_numbers(experiment, folders), table_claims(experiment, folders)

@@ -6,7 +6,7 @@ import torch
 from attest import memory
 from attest.attention import Sparsemax
 from attest.evidence import adversarial_attention
-from attest.evidence.adversarial_search import _Objective, largest_jsd, search_adversaries
+from attest.evidence.adversarial_search import Objective, largest_jsd, search_adversaries
 from attest.measures import jensen_shannon, total_variation
 from tests.evidence.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
 
@@ -41,7 +41,7 @@ def plain_objective(observation, logits, epsilon):
 @pytest.mark.parametrize("wrap", [lambda n: n, FourSteps, DeepDecoder])
 def test_gradient_equals_autograd(outputs, wrap):
     observation = observation_of(wrap(pooling_classifier(outputs)), LENGTHS)
-    objective = _Objective(observation, torch.arange(len(LENGTHS)), RESTARTS, epsilon=0.001)
+    objective = Objective(observation, torch.arange(len(LENGTHS)), RESTARTS, epsilon=0.001)
     logits = objective.starting_points(seed=1)
     ours = objective.gradient(logits)
     (theirs,) = torch.autograd.grad(plain_objective(observation, logits.requires_grad_(), 0.001), logits)
@@ -53,7 +53,7 @@ def test_gradient_equals_autograd(outputs, wrap):
 def test_the_search_equals_plain_adam(wrap):
     observation = observation_of(wrap(pooling_classifier()), LENGTHS)
     ours = search_adversaries(observation, RESTARTS, steps=40, epsilon=0.01, seed=3)
-    logits = _Objective(observation, torch.arange(4), RESTARTS, 0.01).starting_points(seed=3).requires_grad_()
+    logits = Objective(observation, torch.arange(4), RESTARTS, 0.01).starting_points(seed=3).requires_grad_()
     adam = torch.optim.Adam([logits], lr=0.01, amsgrad=True)
     for _ in range(40):
         adam.zero_grad()

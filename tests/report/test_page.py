@@ -88,8 +88,7 @@ def test_text_from_the_data_cannot_inject_markup(run):
 def test_the_control_comes_first_with_the_command_that_runs_it(small_run):
     page = small_run.report.read_text()
     assert page.index("Accuracy with uniform attention") < page.index("Accuracy</th>") < page.index("τ-b of attention")
-    assert "make train DATA=planted MODEL=bilstm SCORING=additive PROJECTION=uniform SEED=0" in page
-    assert "make train DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=1" in page
+    assert "make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0" in page
 
 
 def sibling(run: RunFolder, name: str, seed: int, settings: dict, accuracy: float) -> None:
@@ -112,6 +111,14 @@ def test_controls_are_read_from_the_runs_beside_it(run):
     assert f"{(mine + 0.25) / 2:.3f} ± {abs(mine - 0.25) / 2**0.5:.3f}" in page
     assert "<strong>0.125</strong>" in page, "and not 0.062, of a run that differs in more than its projection"
     assert "Controls that were not run" not in page
+
+
+def test_what_controls_found_between_seeds_is_shown(run):
+    found = {"E5/jsd/mean": 0.125, "E5/jsd/nan": 0.0} | {f"E5/jsd/{part}": 0.125 for part in ("std", "ci_low", "ci_high")}
+    write_json(run.path / "controls" / "summary.json", {"rows": []} | found)
+    write_report(run)
+    page = run.report.read_text()
+    assert page.index("How far apart is attention when only the seed differs?") < page.index("JSD between seeds")
 
 
 def test_every_text_can_be_seen_with_every_explanation(small_run, outline):

@@ -1,0 +1,89 @@
+r"""What a trained adversary minimises (E7): predict as the base does, attend as differently as possible.
+
+.. math:: L = \frac1N \sum_i d(\hat y_{a,i}, \hat y_{b,i}) - \lambda\, D(\alpha_{a,i} \| \alpha_{b,i})
+
+In classification d is the total variation distance (Wiegreffe & Pinter 2019, §4), in tagging the negative log-likelihood of
+the tags that the base predicts (Yang 2020, §4.2), a mean over tokens; D is then a mean over tokens and heads. The divergence
+is from the adversary to the base, as in both papers and in the code of the first.
+
+The scale of λ. Wiegreffe & Pinter's code sums over a batch of 32, which changes nothing between the two terms, and takes half
+of the total variation distance of two classes, which does: their λ is worth half of ours, so that their 5e-4 is our 1e-3.
+``convention="wiegreffe-pinter"`` computes theirs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from attest.measures import total_variation
+from attest.measures.kullback_leibler import kullback_leibler, smoothed_kullback_leibler, trainable_jensen_shannon
+
+DivergenceName = Literal["kl", "jsd", "smoothed-kl"]
+Convention = Literal["instances", "wiegreffe-pinter"]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The two terms of one batch, an instance a row."""
+
+    distance: Tensor
+    """``(B,)``: of predictions, what is to stay small."""
+    divergence: Tensor
+    """``(B,)``: of attention, what is to grow."""
+
+    def losses(self, lam: float, convention: Convention = "instances") -> Tensor:
+        """Each instance's share of the loss, ``(B,)``."""
+        scale = 0.5 if convention == "wiegreffe-pinter" else 1.0
+        return scale * self.distance - lam * self.divergence
+
+
+def classification_objective(
+    divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
+) -> Objective:
+    """The terms for one label a text.
+
+    Args:
+        divergence: D.
+        ours, theirs: probabilities ``(B, K)`` and attention ``(B, T)`` of adversary and base.
+        mask: bool ``(B, T)``, True at real tokens.
+    """
+    return Objective(total_variation(ours[0], theirs[0]), DIVERGENCES[divergence](ours[1], theirs[1], mask))
+
+
+def tagging_objective(
+    divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
+) -> Objective:
+    """The terms for one tag a token, means over the tokens of a sentence.
+
+    Args:
+        divergence: D, averaged over tokens, heads and layers.
+        ours, theirs: logits of tags ``(B, T, K)`` and attention ``(B, N, T, T)``, N heads of all layers.
+        mask: bool ``(B, T)``, True at real tokens.
+    """
+    lengths = mask.sum(dim=-1)
+    tags = theirs[0].argmax(dim=-1).masked_fill(~mask, IGNORED)
+    losses = functional.cross_entropy(ours[0].transpose(1, 2), tags, ignore_index=IGNORED, reduction="none")
+    rows = DIVERGENCES[divergence](ours[1], theirs[1], mask[:, None, None, :])
+    diverging = rows.masked_fill(~mask[:, None, :], 0).mean(dim=1).sum(dim=-1)
+    return Objective(losses.sum(dim=-1) / lengths, diverging / lengths)
+
+
+IGNORED = -100
+"""The tag of padding."""
+
+
+def _kl(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
+    """A weight of softmax that has underflowed to 0 counts as the least number there is."""
+    return kullback_leibler(p, q.clamp(min=torch.finfo(q.dtype).tiny))
+
+
+DIVERGENCES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "kl": _kl,
+    "jsd": lambda p, q, mask: trainable_jensen_shannon(p, q),
+    "smoothed-kl": smoothed_kullback_leibler,
+}
+"""Distributions ``(..., T)`` of adversary and base and a mask -> ``(...)``, in nats."""

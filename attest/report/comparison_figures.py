@@ -1,0 +1,65 @@
+"""Figures of how runs differ from their base: pure functions of their tables."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins
+
+LARGEST_JSD = float(np.log(2))
+LABELS = {
+    "jsd": "JSD of attention to the base, nats",
+    "kl": "KL of attention to the base, nats",
+    "tvd": "TVD of predictions to the base",
+    "nll": "negative log-likelihood of the base's tags",
+}
+MARKS = {"E3": "*", "E4": "s", "E5": "x"}
+
+
+def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFrame, cost: str, gained: str) -> Figure:
+    """Wiegreffe & Pinter's Figure 5 and Yang's Figure 1: what adversaries gain in attention, and what it costs them.
+
+    Args:
+        adversaries: ``lambda``, ``knee`` (True at one at most) and the two columns of each, by λ.
+        baselines: ``experiment``, ``name`` and, where known, the two columns; may be empty.
+        cost, gained: the columns drawn along x and y; keys of ``LABELS``.
+    """
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(adversaries[cost], adversaries[gained], "o-", markersize=5, color=CLASS_COLOURS[1], label="adversaries (E7)")
+    for lam, x, y in adversaries[["lambda", cost, gained]].to_numpy():
+        axes.annotate(f"{lam:g}", (x, y), textcoords="offset points", xytext=(6, -10), fontsize=7)
+    bend = adversaries[adversaries["knee"]]
+    axes.plot(bend[cost], bend[gained], "o", markersize=13, mfc="none", mec=CLASS_COLOURS[4], label="knee")
+    known = baselines.dropna(subset=[cost, gained]) if {cost, gained} <= {*baselines.columns} else baselines.iloc[:0]
+    for colour, (_, row) in zip(CLASS_COLOURS[2:] * 9, known.iterrows(), strict=False):
+        label = f"{row['experiment']}, {row['name']}"
+        axes.plot(row[cost], row[gained], MARKS[row["experiment"]], markersize=8, color=colour, label=label)
+    axes.set_xlabel(LABELS[cost])
+    axes.set_ylabel(LABELS[gained])
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Wiegreffe & Pinter's Figure 3: JSD to the base by its largest weight, one panel a predicted class.
+
+    Args:
+        rows: ``jsd``, ``max_attention`` and ``predicted`` of each instance; without ``predicted``, as of taggers, one panel.
+        class_names: in class order.
+    """
+    names = list(class_names) if "predicted" in rows else ["all"]
+    classes = rows["predicted"].to_numpy() if "predicted" in rows else np.zeros(len(rows), int)
+    figure, panels = _panel_per_class(names, "JSD to the base's attention")
+    bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
+    for k, axes in enumerate(panels):
+        groups = [rows["jsd"].to_numpy()[(classes == k) & (bins == b)] for b in range(len(ATTENTION_BINS))]
+        _violins(axes, groups, CLASS_COLOURS[k % len(CLASS_COLOURS)])
+        labels = [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)]
+        axes.set_yticks(range(1, len(labels) + 1), labels)
+        axes.set_xlim(0, LARGEST_JSD)
+    panels[0].set_ylabel("largest attention weight of the base")
+    return figure

@@ -1,0 +1,75 @@
+"""The controls of a base in one table: who scores how, and who is how far from the base."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from attest.measures import summarise
+from attest.report.comparison_figures import divergence_violins
+from attest.report.illustration import Illustration
+from attest.report.related_runs import DISTANCES, scores_of, write_related_runs
+from attest.run_comparison import compare_runs
+from attest.run_folder import RunFolder, write_json, write_table
+
+Found = Sequence[tuple[str, str, RunFolder]]
+"""Experiment, name and folder of each control."""
+PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
+
+
+def write_controls(base: RunFolder, found: Found) -> None:
+    """Write ``controls/`` into the base's folder and print the table.
+
+    ``summary.json`` holds ``rows``, one a control, and the summary of every table; ``evidence/E4.parquet``, ``E5.parquet`` and
+    ``E6.parquet`` one row an instance: the columns of ``attest.run_comparison``, each with the name of the control behind a
+    slash, and for E5 their means over seeds.
+
+    Args:
+        base: the run on trial.
+        found: its finished controls.
+    """
+    compared = {(experiment, name): compare_runs(base, run) for experiment, name, run in found}
+    folder = RunFolder(base.path / "controls")
+    tables = {experiment: _joined(experiment, compared) for experiment in sorted({experiment for experiment, _ in compared})}
+    for experiment, table in tables.items():
+        write_table(folder.evidence(experiment), table)
+    rows = [{"experiment": "", "name": "the base itself"} | scores_of(base)]
+    rows += [_row(experiment, name, run, compared[experiment, name]) for experiment, name, run in found]
+    measured = {f"{name}/{key}": value for name, table in tables.items() for key, value in summarise(table).items()}
+    write_json(folder.summary, {"version": 1, "rows": rows} | measured)
+    shown = pd.DataFrame(rows)
+    title = f"Controls of {base.path.parent.parent.name} / {base.path.parent.name} / {base.path.name}"
+    write_related_runs(folder.report, title, {"Controls": shown}, _figures(tables))
+    print(shown.round(4).to_string(index=False))
+    print(f"Controls:   {folder.report}", flush=True)
+
+
+def _row(experiment: str, name: str, run: RunFolder, compared: pd.DataFrame) -> dict[str, Any]:
+    means = {column: float(compared[column].mean()) for column in DISTANCES if column in compared}
+    return {"experiment": experiment, "name": name} | scores_of(run) | means
+
+
+def _joined(experiment: str, compared: dict[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
+    """The comparisons of one experiment side by side, and of seeds their means."""
+    mine = {name: rows for (of, name), rows in compared.items() if of == experiment}
+    first = next(iter(mine.values()))
+    joined = first[[column for column in PER_INSTANCE if column in first]]
+    columns = [column for column in DISTANCES if column in first]
+    if experiment == "E5":
+        joined = joined.assign(**{column: sum(rows[column] for rows in mine.values()) / len(mine) for column in columns})
+    return joined.assign(**{f"{column}/{name}": rows[column] for name, rows in mine.items() for column in columns})
+
+
+def _figures(tables: dict[str, pd.DataFrame]) -> list[Illustration]:
+    if "E5" not in tables:
+        return []
+    names = [str(k) for k in range(int(tables["E5"].get("predicted", pd.Series([0])).max()) + 1)]
+    return [
+        Illustration(
+            "E5/jsd_by_max_attention",
+            "E5  How far apart are seeds?",
+            "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
+            "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
+            divergence_violins(tables["E5"], names),
+        )
+    ]

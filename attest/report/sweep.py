@@ -1,0 +1,74 @@
+"""Beside the adversaries of a base: their table, their curve against the baselines, their knee."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from attest.measures.knee import knee
+from attest.report.comparison_figures import divergence_against_distance
+from attest.report.illustration import Illustration
+from attest.report.related_runs import distances_of, scores_of, write_related_runs
+from attest.run_folder import RunFolder, read_json, write_json
+
+
+def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
+    """Write ``adversarial/<sweep>.json`` and ``.html`` and print the table.
+
+    Args:
+        base: whose adversaries they are.
+        sweep: what they have in common, ``unfrozen-kl``.
+        runs: the finished adversaries.
+    """
+    rows = adversaries_of(runs)
+    tagging = "nll" in rows
+    at = knee(rows[gained(tagging)].to_numpy(), rows[cost(tagging)].to_numpy())
+    rows["knee"] = [place == at for place in range(len(rows))]
+    shown = baselines(base)
+    folder = base.path / "adversarial"
+    write_json(folder / f"{sweep}.json", {"adversaries": rows.to_dict("records"), "baselines": shown.to_dict("records")})
+    figure = Illustration(
+        f"E7/{sweep}",
+        "E7  What a different attention costs",
+        "One point an adversary, labelled with its λ: how differently it attends, and how far its predictions are from the "
+        "base's (Wiegreffe & Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Seeds (E5) are the noise floor; ringed: the knee, the "
+        "point farthest below the chord.",
+        divergence_against_distance(rows, shown, cost(tagging), gained(tagging)),
+    )
+    title = f"Adversaries of {base.path.parent.parent.name} / {base.path.parent.name} / {base.path.name}: {sweep}"
+    write_related_runs(folder / f"{sweep}.html", title, {"Adversaries": rows, "Baselines": shown}, [figure])
+    print(rows.round(4).to_string(index=False))
+    print(f"Sweep:      {folder / sweep}.html", flush=True)
+
+
+def gained(tagging: bool) -> str:
+    """What an adversary gains: Yang plots KL, Wiegreffe & Pinter JSD."""
+    return "kl" if tagging else "jsd"
+
+
+def cost(tagging: bool) -> str:
+    """What it pays: negative log-likelihood of the base's tags, or total variation distance of the predictions."""
+    return "nll" if tagging else "tvd"
+
+
+def adversaries_of(runs: Sequence[RunFolder]) -> pd.DataFrame:
+    """One row an adversary, by λ: ``run``, ``lambda``, test scores, and the means of E7's columns."""
+    return pd.DataFrame([_row(run) for run in runs]).sort_values("lambda", ignore_index=True)
+
+
+def _row(run: RunFolder) -> dict[str, Any]:
+    lam = yaml.safe_load(run.config.read_text(encoding="utf-8"))["model"]["init_args"]["lam"]
+    return {"run": run.path.name, "lambda": lam} | scores_of(run) | distances_of(run, "E7")
+
+
+def baselines(base: RunFolder) -> pd.DataFrame:
+    """What is known of the base without adversaries: E3 from its summary, E4 and E5 from its controls; maybe nothing."""
+    rows = []
+    known, controls = read_json(base.summary), base.path / "controls" / "summary.json"
+    if "E3/jsd_exact/mean" in known:
+        means = {name: known[f"E3/{name}_exact/mean"] for name in ("tvd", "jsd")}
+        rows.append({"experiment": "E3", "name": "each text its own adversary"} | means)
+    if controls.is_file():
+        rows += [row for row in read_json(controls)["rows"] if row["experiment"] in ("E4", "E5")]
+    return pd.DataFrame(rows)

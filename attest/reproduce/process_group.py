@@ -1,0 +1,40 @@
+"""A command and all that it starts, stopped together."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from pytorch_lightning.utilities.exceptions import SIGTERMException
+
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
+
+def run_as_group(command: Sequence[str]) -> int:
+    """Run a command to its end; returns its exit code.
+
+    Whoever stops this process stops everything that the command has started, as Ctrl-C in a terminal would: nothing runs on
+    unseen, and runs end where they can be taken up.
+
+    Raises:
+        KeyboardInterrupt, SIGTERMException: this process was told to stop, and all of the group has ended.
+    """
+    process = subprocess.Popen(command, start_new_session=True)
+    received: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        received.append(number)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+
+    before = {number: signal.signal(number, stop) for number in STOPS}
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if received:
+        raise SIGTERMException if received[0] == signal.SIGTERM else KeyboardInterrupt
+    return code

@@ -1,0 +1,107 @@
+"""How far apart two runs are, text by text, from the tables that both have written: E4, E5, E6 and E7 are all this.
+
+Columns, one row an instance: ``id``, ``label`` and ``predicted`` (of the second run; neither for taggers), ``length``;
+``tvd`` of predictions in [0, 1]; ``same``, whether both decide alike; ``jsd`` in [0, ln 2] and ``kl``, from the second run to
+the base, of attention in nats, ``kl`` undefined where the base gives 0 to what the other attends to; ``max_attention`` of the
+base. Of taggers all are means over tokens (``same`` a share), of attention over heads too, and ``nll`` is the second run's
+negative log-likelihood of the tags that the base predicts.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from attest.errors import AttestError
+from attest.measures import total_variation
+from attest.measures.kullback_leibler import kullback_leibler_terms
+from attest.run_folder import INSTANCES, RunFolder, write_table
+
+TAGGED = "tagged"
+"""The table of a tagger's sentences, as ``INSTANCES`` is that of a classifier's texts."""
+
+
+def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
+    """Compare two tested runs on the same texts.
+
+    Raises:
+        AttestError: a run has no table of its instances, or the two were tested on different texts.
+    """
+    theirs, ours = _instances(base), _instances(other)
+    if not theirs["id"].equals(ours["id"]) or not theirs["length"].equals(ours["length"]):
+        raise AttestError(f"{base.path} and {other.path} were tested on different texts; expected runs on the same corpus.")
+    compare = _tagged if "tags" in theirs else _labelled
+    return compare(theirs, ours)
+
+
+def require_comparable(settings: dict[str, Any]) -> None:
+    """Refuse a run that will leave no table to compare with, before it is trained.
+
+    Raises:
+        AttestError: its analyses are without that of the instances.
+    """
+    if not any(settings["analyses"].get(name) for name in (INSTANCES, TAGGED)):
+        raise AttestError(
+            f"the analyses of this run are without {INSTANCES} (of taggers: {TAGGED}), what it predicts and attends to text "
+            "by text; expected them, since other runs are compared with that. Leave ANALYSES out."
+        )
+
+
+def write_comparison(identity: str, base: RunFolder, other: RunFolder) -> None:
+    """Write the comparison into the other run's folder as the table of an experiment."""
+    write_table(other.evidence(identity), compare_runs(base, other))
+
+
+def _instances(folder: RunFolder) -> pd.DataFrame:
+    for name in (INSTANCES, TAGGED):
+        if folder.evidence(name).is_file():
+            return pd.read_parquet(folder.evidence(name))
+    raise AttestError(
+        f"{folder.evidence(INSTANCES)} does not exist; expected what the run predicts and attends to, text by text. "
+        "Leave ANALYSES out, so that it is written."
+    )
+
+
+def _labelled(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    probabilities = [torch.tensor(rows.filter(regex="^probability_").to_numpy(np.float64)) for rows in (theirs, ours)]
+    columns = {
+        "tvd": total_variation(*probabilities).numpy(),
+        "same": theirs["predicted"] == ours["predicted"],
+        **_attention(theirs["attention"], ours["attention"], np.ones(len(ours))),
+        "max_attention": theirs["max_attention"],
+    }
+    return ours[["id", "label", "predicted", "length"]].assign(**columns)
+
+
+def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    lengths = ours["length"].to_numpy()
+    sentences = _starts(lengths)
+    p, q = (np.concatenate(rows["probabilities"].to_numpy()).reshape(lengths.sum(), -1) for rows in (ours, theirs))
+    tags, base_tags = p.argmax(axis=1), q.argmax(axis=1)
+    per_token = {
+        "tvd": 0.5 * np.abs(p.astype(np.float64) - q).sum(axis=1),
+        "same": (tags == base_tags).astype(np.float64),
+        "nll": -np.log(np.maximum(p[np.arange(len(p)), base_tags], np.finfo(np.float32).tiny)),
+    }
+    heads = theirs["attention"].str.len().to_numpy() // lengths**2
+    means = {name: np.add.reduceat(values, sentences) / lengths for name, values in per_token.items()}
+    attention = _attention(theirs["attention"], ours["attention"], heads * lengths)
+    return ours[["id", "length"]].assign(**means, **attention, max_attention=theirs["max_attention"])
+
+
+def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Mean divergences of the attention of each text, given as so many distributions one after the other."""
+    p, q = (torch.tensor(np.concatenate(column.to_numpy()), dtype=torch.float64) for column in (ours, theirs))
+    mean = 0.5 * (p + q)
+    terms = {
+        "jsd": 0.5 * (kullback_leibler_terms(p, mean) + kullback_leibler_terms(q, mean)),
+        "kl": kullback_leibler_terms(p, q),
+    }
+    starts = _starts(ours.str.len().to_numpy())
+    sums = {name: np.add.reduceat(each.numpy(), starts) / rows for name, each in terms.items()}
+    return {name: np.where(np.isfinite(each), each.clip(min=0), np.nan) for name, each in sums.items()}
+
+
+def _starts(lengths: np.ndarray) -> np.ndarray:
+    return lengths.cumsum() - lengths

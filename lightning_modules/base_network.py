@@ -1,0 +1,110 @@
+"""The network of a base run, which dependent runs look at and never change.
+
+Legend: B batch, T tokens, N heads, C logits.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from attest.errors import AttestError
+from attest.interventions import attending, recorded
+from attest.memory import memory_budget
+from datamodules.batching import batches_by_length
+from datamodules.encoded import EncodedDocuments
+from lightning_modules.classifier import attended
+
+Batch = dict[str, Any]
+MakeNetwork = Callable[[int, int], nn.Module]
+
+
+class Seen(NamedTuple):
+    """What the base makes of a batch, without a graph."""
+
+    logits: Tensor
+    """``(B, C)``, for a tagger ``(B, T, K)``."""
+    weights: dict[str, Tensor]
+    """By layer: pooled ``(B, T)``, within layers ``(B, N, T, T)``."""
+
+    @property
+    def pooled(self) -> Tensor:
+        """The attention that pools, ``(B, T)``."""
+        return self.weights[POOLED]
+
+
+POOLED = "attention"
+"""Name of the layer that pools, in networks that pool by attention."""
+
+
+class BaseNetwork:
+    """Looks at batches. No ``nn.Module``, so that it is no part of a checkpoint, of an optimiser or of DDP.
+
+    Args:
+        network: as the base run has it; in evaluation mode from now on.
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        self.network = network.eval().requires_grad_(False)
+        self._loaded = False
+        self._memory: _Memory | None = None
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Take the parameters of the base over."""
+        self.network.load_state_dict(state)
+        self._loaded = True
+
+    @torch.no_grad()
+    def look(self, batch: Batch) -> Seen:
+        """Attention and predictions of a batch.
+
+        Raises:
+            AttestError: the base was never loaded, and is a network of random parameters.
+        """
+        if not self._loaded:
+            raise AttestError(
+                "this run needs the network of its base, which has not been loaded; expected to be run by the command that "
+                "trains it. Type make adversarial or make controls."
+            )
+        self.network.to(batch["mask"].device)
+        with recorded(self.network, "weights") as weights:
+            logits = self.network(batch["token_ids"], attended(batch))
+        return Seen(logits, dict(weights))
+
+    def remember(self, texts: EncodedDocuments, batch_size: int, device: torch.device) -> None:
+        """Look at every training text once, if what pools all of them fits the memory budget.
+
+        Texts are looked at in evaluation order, so that what is remembered depends on neither epoch nor rank.
+        """
+        if POOLED in attending(self.network) and texts.sizes.sum() * torch.float32.itemsize <= memory_budget():
+            batches = (texts.__getitems__(rows) for rows in batches_by_length(texts.sizes, batch_size))
+            placed = ({name: values.to(device) for name, values in batch.items()} for batch in batches)
+            self._memory = _Memory([(batch["id"], attended(batch), self.look(batch)) for batch in placed])
+
+    def recall(self, batch: Batch) -> Seen:
+        """As ``look``, up to rounding, of a batch of training texts; from memory where they are remembered."""
+        return self.look(batch) if self._memory is None else self._memory.of(batch)
+
+
+class _Memory:
+    """Pooled attention and predictions of many texts.
+
+    Args:
+        seen: ids ``(B,)``, mask ``(B, T)`` and what was seen, of one batch after the other.
+    """
+
+    def __init__(self, seen: list[tuple[Tensor, Tensor, Seen]]) -> None:
+        self.ids, self.row_of = torch.cat([ids for ids, _, _ in seen]).sort()
+        self.logits = torch.cat([each.logits for _, _, each in seen])
+        self.flat = torch.cat([each.pooled[mask] for _, mask, each in seen])
+        lengths = torch.cat([mask.sum(dim=-1) for _, mask, _ in seen])
+        self.starts = lengths.cumsum(dim=0) - lengths
+
+    def of(self, batch: Batch) -> Seen:
+        """The texts of a batch, in its order and with its padding."""
+        mask = attended(batch)
+        rows = self.row_of[torch.searchsorted(self.ids, batch["id"])]
+        source = self.starts[rows].unsqueeze(-1) + torch.arange(mask.shape[1], device=mask.device)
+        weights = self.flat[source.where(mask, 0)].where(mask, 0)
+        return Seen(self.logits[rows], {POOLED: weights})

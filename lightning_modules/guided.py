@@ -1,0 +1,78 @@
+"""E6: training with attention that is given, not learned."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from torch import Tensor, nn
+
+from attest.interventions import Intervention, attending, intervene
+from lightning_modules.base_network import BaseNetwork, MakeNetwork, Seen
+from lightning_modules.classifier import Batch, Classifier
+from lightning_modules.tagger import Tagger
+
+
+class Given:
+    """Lets a module's network attend as another network does; mixed into LightningModules."""
+
+    network: nn.Module
+    base: BaseNetwork
+
+    def take_base(self, state: dict[str, Tensor]) -> None:
+        """Load the network that says where to attend."""
+        self.base.load(state)
+
+    def on_fit_start(self) -> None:
+        """Look at the training texts, where that pays."""
+        module: Any = self
+        data = module.trainer.datamodule
+        self.base.remember(data.train, data.batch_size, module.device)
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Loss of one batch under the given attention."""
+        with self._attending_as(self.base.recall, batch):
+            return super().training_step(batch, batch_idx)  # type: ignore[misc]
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Score one batch under the given attention."""
+        with self._attending_as(self.base.look, batch):
+            super().validation_step(batch, batch_idx)  # type: ignore[misc]
+
+    def test_step(self, batch: Batch, batch_idx: int) -> None:
+        """Score one batch under the given attention."""
+        with self._attending_as(self.base.look, batch):
+            super().test_step(batch, batch_idx)  # type: ignore[misc]
+
+    def _attending_as(self, look: Callable[[Batch], Seen], batch: Batch) -> AbstractContextManager[None]:
+        if not len(batch["id"]):  # a rank without texts shows the network nothing
+            return nullcontext()
+        weights = look(batch).weights
+        return intervene(
+            self.network, *(Intervention("weights", weights[name], layers=[name]) for name in attending(self.network))
+        )
+
+
+class GuidedClassifier(Given, Classifier):
+    """A network without context, guided by the attention of one with context (Wiegreffe & Pinter 2019, Table 3).
+
+    Args:
+        base_network: makes the network that says where to attend.
+        options: as in ``Classifier``.
+    """
+
+    def __init__(self, base_network: MakeNetwork, vocab_size: int = 2, num_classes: int = 2, **options: Any) -> None:
+        super().__init__(vocab_size=vocab_size, num_classes=num_classes, **options)
+        self.base = BaseNetwork(base_network(vocab_size, self.outputs))
+
+
+class ProbedTagger(Given, Tagger):
+    """A tagger whose attention in every head is another's (Yang 2020, §4.3); queries and keys are idle.
+
+    Args:
+        base_network: makes the network that says where to attend.
+        options: as in ``Tagger``.
+    """
+
+    def __init__(self, base_network: MakeNetwork, vocab_size: int = 2, num_classes: int = 2, **options: Any) -> None:
+        super().__init__(vocab_size=vocab_size, num_classes=num_classes, **options)
+        self.base = BaseNetwork(base_network(vocab_size, num_classes))

@@ -1,0 +1,64 @@
+"""``attest controls``: the uniform twin, other seeds and guides in one table."""
+
+import shutil
+
+import pandas as pd
+import pytest
+
+from attest.cli import main
+from attest.controls import choose, require_controls
+from attest.errors import AttestError
+from attest.run_folder import RunFolder, read_json
+from tests.conftest import SMALL_RUN
+
+LITTLE = ("--trainer.max_epochs=1", *(f"--analyses.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12")))
+
+
+@pytest.fixture(scope="module")
+def controlled(tmp_path_factory) -> RunFolder:
+    root = tmp_path_factory.mktemp("controls")
+    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={root}", "SEEDS=2", "LAMBDA=1"]) == 0
+    (found,) = root.glob("planted/jw-bilstm-*/seed0/controls")
+    return RunFolder(found)
+
+
+@pytest.mark.slow
+def test_the_table_has_a_row_a_control(controlled):
+    summary = read_json(controlled.summary)
+    rows = {(row["experiment"], row["name"]): row for row in summary["rows"]}
+    assert [experiment for experiment, _ in rows] == ["", "E4", "E5", "E5", "E6", "E6", "E6", "E6"]
+    assert all({"f1", "accuracy"} <= row.keys() for row in rows.values())
+    seeds = [row["jsd"] for (experiment, _), row in rows.items() if experiment == "E5"]
+    assert summary["E5/jsd/mean"] == pytest.approx(sum(seeds) / 2)
+    assert rows["E6", "guide: base's attention"]["jsd"] == pytest.approx(0, abs=1e-9), "it attends as the base does"
+    assert rows["E6", "guide: uniform attention"]["jsd"] == pytest.approx(rows["E4", "uniform attention"]["jsd"], abs=1e-6)
+
+
+@pytest.mark.slow
+def test_seeds_share_the_corpus_and_tables_have_each_text_once(controlled):
+    rows = pd.read_parquet(controlled.evidence("E5"))
+    assert rows["id"].tolist() == list(range(77))
+    assert {"jsd", "jsd/seed 1", "jsd/seed 2", "tvd/seed 1"} <= set(rows.columns)
+
+
+@pytest.mark.slow
+def test_nothing_is_trained_twice(controlled, tmp_path, capsys):
+    root = controlled.path.parents[3]
+    shutil.copytree(root, tmp_path, dirs_exist_ok=True)
+    checkpoints = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("best.ckpt")}
+    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={tmp_path}", "SEEDS=2", "LAMBDA=1"]) == 0
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("best.ckpt")} == checkpoints
+    assert capsys.readouterr().out.count("complete: ") == len(checkpoints) + 1, "the adversary is asked for twice"
+
+
+def test_seeds_are_a_number():
+    assert choose(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (5, "base", ["DATA=sst"])
+    assert choose([]) == (3, None, [])
+    with pytest.raises(AttestError, match="SEEDS=0 is no number of seeds"):
+        choose(["SEEDS=0"])
+
+
+def test_controls_have_no_controls():
+    run = {"model": "bilstm", "projection": "uniform"}
+    with pytest.raises(AttestError, match="is a control itself"):
+        require_controls({"model": {"class_path": "lightning_modules.Classifier"}, "run": run})
