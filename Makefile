@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 # Every folder below configs/ is a kind of choice (DATA=sst, MODEL=bilstm, …); these are options by another name.
-CHOICES := $(shell ls configs | tr a-z A-Z) PROTOCOL SEED FORCE LAMBDA VARIANT DIVERGENCE SEEDS
+CHOICES := $(shell ls configs | tr a-z A-Z) PROTOCOL SEED FORCE LAMBDA VARIANT DIVERGENCE SEEDS GUIDE
 chosen   = $(foreach name,$(CHOICES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)='$($(name))'))
 
 export OMP_WAIT_POLICY := PASSIVE

@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from attest.adversaries import Choices, adversary
+from attest.adversaries import Choices, adversary, named
 from attest.choices import config_file
 from attest.dependent_run import Base, Dependent, merged, overlay, train_base, train_dependent
 from attest.errors import AttestError
-from attest.run_comparison import write_comparison
+from attest.run_comparison import require_comparable, write_comparison
 from attest.run_folder import RunFolder
 
 ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|ANALYSES)=|--(model|analyses)\.")
@@ -36,17 +36,21 @@ class Control:
     train: Callable[[], RunFolder]
 
 
-def choose(arguments: Sequence[str]) -> tuple[int, list[str]]:
-    """Part SEEDS from all other arguments.
+def choose(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
+    """Part SEEDS and GUIDE from all other arguments.
 
     Raises:
-        AttestError: it is no number of seeds.
+        AttestError: SEEDS is no number of seeds.
     """
-    typed = [argument.removeprefix("SEEDS=") for argument in arguments if argument.startswith("SEEDS=")]
-    for value in typed:
-        if not value.isdigit() or int(value) == 0:
-            raise AttestError(f"SEEDS={value} is no number of seeds; expected a whole number from 1. Type SEEDS=3")
-    return int(typed[-1]) if typed else SEEDS, [each for each in arguments if not each.startswith("SEEDS=")]
+    typed = dict(each.split("=", 1) for each in arguments if each.startswith(("SEEDS=", "GUIDE=")))
+    seeds = typed.get("SEEDS") or str(SEEDS)
+    if not seeds.isdigit() or int(seeds) == 0:
+        raise AttestError(f"SEEDS={seeds} is no number of seeds; expected a whole number from 1. Type SEEDS=3")
+    return (
+        int(seeds),
+        typed.get("GUIDE") or None,
+        [each for each in arguments if each.partition("=")[0] not in ("SEEDS", "GUIDE")],
+    )
 
 
 def require_controls(base: dict[str, Any]) -> None:
@@ -63,6 +67,7 @@ def require_controls(base: dict[str, Any]) -> None:
             f"MODEL={run['model']} PROJECTION={run['projection']} is a control itself; expected the model that is to be "
             "controlled for. Type MODEL=bilstm PROJECTION=softmax"
         )
+    require_comparable(base)
 
 
 def controls(
@@ -83,9 +88,9 @@ def controls(
         yield Control("E5", f"seed {seed}", partial(_train_seed, twins, seed))
     if not _tags(base):
         yield from _contextless(base, typed)
-    yield Control("E6", "guide: base's attention", lambda: train_dependent(base, guide("base", base), own))
+    yield Control("E6", "guide: base's attention", partial(train_guide, base, own, "base"))
     for lam in lambdas:
-        train = partial(_guided_by_adversary, base, own, choices, lam)
+        train = partial(train_guide, base, own, choices.name(lam))
         yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train)
 
 
@@ -111,9 +116,17 @@ def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
     yield Control("E6", "guide: attention learned with it", lambda: train_base(average).folder)
 
 
-def _guided_by_adversary(base: Base, own: Sequence[str], choices: Choices, lam: float) -> RunFolder:
-    opponent = adversary(choices, lam, base.settings)
-    return train_dependent(base, guide(opponent.name, base, train_dependent(base, opponent, own)), own)
+def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
+    """Train what is guided by the base's attention, or by that of an adversary, which is trained first if it is missing.
+
+    Args:
+        base, own: as in ``controls``.
+        name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run is called the same.
+    """
+    if name == "base":
+        return train_dependent(base, guide(name, base), own)
+    choices, lam = named(name)
+    return train_dependent(base, guide(name, base, train_dependent(base, adversary(choices, lam, base.settings), own)), own)
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:

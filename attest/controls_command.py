@@ -8,6 +8,7 @@ E5  SEEDS other seeds of the same model, those that follow its own, 3 if not typ
 E6  a model without context, or for taggers the tagger itself, whose attention is uniform, learned, the base's, or that of
     adversaries with these LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers; trained as make adversarial does)
 
+GUIDE=base or GUIDE=unfrozen-kl-0.001 trains that one of E6 alone, and compares nothing else.
 Everything else is as in attest fit and names the base; what follows a lone -- concerns adversaries and guides alone. What is
 there is not trained again.
 """
@@ -15,7 +16,7 @@ there is not trained again.
 from lightning_utilities.core.rank_zero import rank_zero_only
 
 from attest import adversaries
-from attest.controls import choose, controls, require_controls
+from attest.controls import choose, controls, require_controls, train_guide
 from attest.dependent_run import split_arguments, train_base
 from attest.report import write_report
 from attest.report.controls_page import Found, write_controls
@@ -36,10 +37,13 @@ def main(arguments: list[str]) -> int:
     if {"-h", "--help"} & {*arguments}:
         print(__doc__)
         return 0
-    seeds, rest = choose(arguments)
+    seeds, guided_by, rest = choose(arguments)
     choices, rest = adversaries.choose(rest)
     typed, own = split_arguments(rest)
     base = train_base(typed, require_controls)
+    if guided_by is not None:
+        train_guide(base, own, guided_by)
+        return 0
     lambdas = choices.lambdas or GUIDING[base.settings["model"]["class_path"]]
     planned = list(controls(base, typed, own, seeds, choices, lambdas))
     found: list[tuple[str, str, RunFolder]] = []

@@ -7,6 +7,8 @@ base. Of taggers all are means over tokens (``same`` a share), of attention over
 negative log-likelihood of the tags that the base predicts.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import torch
@@ -31,6 +33,19 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
         raise AttestError(f"{base.path} and {other.path} were tested on different texts; expected runs on the same corpus.")
     compare = _tagged if "tags" in theirs else _labelled
     return compare(theirs, ours)
+
+
+def require_comparable(settings: dict[str, Any]) -> None:
+    """Refuse a run that will leave no table to compare with, before it is trained.
+
+    Raises:
+        AttestError: its analyses are without that of the instances.
+    """
+    if not any(settings["analyses"].get(name) for name in (INSTANCES, TAGGED)):
+        raise AttestError(
+            f"the analyses of this run are without {INSTANCES} (of taggers: {TAGGED}), what it predicts and attends to text "
+            "by text; expected them, since other runs are compared with that. Leave ANALYSES out."
+        )
 
 
 def write_comparison(identity: str, base: RunFolder, other: RunFolder) -> None:

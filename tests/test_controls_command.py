@@ -52,8 +52,8 @@ def test_nothing_is_trained_twice(controlled, tmp_path, capsys):
 
 
 def test_seeds_are_a_number():
-    assert choose(["DATA=sst", "SEEDS=5"]) == (5, ["DATA=sst"])
-    assert choose([])[0] == 3
+    assert choose(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (5, "base", ["DATA=sst"])
+    assert choose([]) == (3, None, [])
     with pytest.raises(AttestError, match="SEEDS=0 is no number of seeds"):
         choose(["SEEDS=0"])
 
