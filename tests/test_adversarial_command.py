@@ -41,7 +41,9 @@ def test_each_is_a_whole_run_with_its_comparison(swept):
         rows, summary = pd.read_parquet(run.evidence("E7")), read_json(run.summary)
         assert rows["id"].tolist() == list(range(77))
         assert summary["E7/jsd/mean"] == pytest.approx(rows["jsd"].mean())
-        assert "Can a model be trained that predicts the same and attends elsewhere?" in run.report.read_text()
+        page = run.report.read_text()
+        assert "Can a model be trained that predicts the same and attends elsewhere?" in page
+        assert "E7  How differently does it attend?" in page
 
 
 def test_a_larger_lambda_attends_farther_away(swept):
