@@ -21,7 +21,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 from attest.choices import choice_arguments
 from attest.errors import AttestError, mendable
 from attest.loggers import log_report, point_loggers, without_deprecated
-from attest.memory import set_memory_budget
+from attest.memory import keep_freed_memory, set_memory_budget
 from attest.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.readable import readable_build_error, readable_parser_error
 from attest.report import illustrations, summarise_run, write_report
@@ -106,6 +106,7 @@ class AttestCLI(LightningCLI):
             raise AttestError("trainer.max_epochs is 0; expected a whole number from 1. Type --trainer.max_epochs=<number>")
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
+        keep_freed_memory()
         self.identities = self.expected_evidence()
         if not self.run.force:
             self._require_same_configuration()

@@ -130,7 +130,8 @@ class Evidence(Callback):
         """All rows of all ranks, sorted by id, on every rank."""
         parts, self._parts, self._seconds = self._parts, [], 0.0
         gathered = [part for shard in of_all_ranks(parts) for part in shard]
-        return pd.concat(gathered).sort_values("id", ignore_index=True)
+        nobody = pd.DataFrame({"id": [], "length": []}, dtype=int)  # a sample, none of whose texts was run
+        return pd.concat(gathered or [nobody]).sort_values("id", ignore_index=True)
 
 
 def data_of(trainer: Trainer) -> TextDataModule:

@@ -26,11 +26,17 @@ def fit(*arguments: str) -> None:
 
 def evaluated_again(run: RunFolder, root, *arguments: str) -> RunFolder:
     """A copy of a trained run whose evidence and scores are computed anew, by these arguments."""
+    copy = copy_without_evidence(run, root)
+    fit(*arguments, f"--run.root={root}")
+    return copy
+
+
+def copy_without_evidence(run: RunFolder, root) -> RunFolder:
+    """A trained run that has not been tested yet."""
     shutil.copytree(run.path.parents[2], root, dirs_exist_ok=True)
     copy = only_folder(root)
     shutil.rmtree(copy.path / "evidence", ignore_errors=True)
     copy.summary.unlink()
-    fit(*arguments, f"--run.root={root}")
     return copy
 
 
@@ -44,6 +50,18 @@ def test_processes_share_the_evidence_and_change_nothing(small_run, tmp_path, pr
     for table in tables:
         assert shared.evidence(table.stem).read_bytes() == table.read_bytes()
     assert shared.summary.read_bytes() == small_run.summary.read_bytes()
+
+
+@pytest.mark.slow
+def test_torchrun_starts_the_processes_as_well(small_run, tmp_path):
+    root = tmp_path / "shared"
+    copy = copy_without_evidence(small_run, root)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m", "attest.cli", "fit"]
+    arguments = [*SMALL_RUN, *side_by_side(2), f"--run.root={root}"]
+    subprocess.run([*launcher, *arguments], check=True, env=fresh_shell(), timeout=300)
+    for table in sorted(small_run.path.glob("evidence/*.parquet")):
+        assert copy.evidence(table.stem).read_bytes() == table.read_bytes()
+    assert copy.summary.read_bytes() == small_run.summary.read_bytes()
 
 
 @pytest.fixture(scope="module")

@@ -137,3 +137,14 @@ def test_a_failure_is_named_with_its_last_words(tmp_path):
     said = _failure(Job(tmp_path, ("fit", "DATA=sst", "PROJECTION=sparsegen:0.5")))
     assert f"not there: {tmp_path}  (attest fit DATA=sst PROJECTION=sparsegen:0.5)" in said
     assert said.endswith("attest: the disk is full")
+
+
+@pytest.mark.slow
+@pytest.mark.corpora
+def test_a_table_of_dependent_runs_on_a_tiny_cut_of_a_real_corpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "TABLE=wp-3", "DATA=sst", "SMOKE=1", "SEEDS=1", "JOBS=2", "LOGGER=csv"]) == 0
+    rows = pd.read_csv(tmp_path / "results/smoke/wp-3-sst/table.csv")
+    assert set(rows["row"]) == {"uniform", "learned with it", "base model's", "adversary's"}
+    assert (rows["seeds"] == 1).all()
+    assert {path.name for path in tmp_path.glob("runs/smoke/sst/*/seed0/guides/*")} == {"base", "unfrozen-kl-0.001"}

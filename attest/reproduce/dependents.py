@@ -6,6 +6,9 @@ They are carried out by ``attest adversarial``, ``attest controls`` and ``attest
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from attest.adversaries import KIND, Choices
+from attest.controls import GUIDES
+
 Dependent = tuple[Path, tuple[str, ...]]
 
 
@@ -22,11 +25,11 @@ def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -
 
 
 def _adversarial(then: Mapping[str, str]) -> Path:
-    return Path("adversarial", f"{then['VARIANT']}-{then['DIVERGENCE']}-{float(then['LAMBDA']):g}")
+    return Path(KIND, Choices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"])))
 
 
 def _controls(then: Mapping[str, str]) -> Path:
-    return Path("guides", then["GUIDE"])
+    return Path(GUIDES, then["GUIDE"])
 
 
 def _keys(then: Mapping[str, str]) -> Path:

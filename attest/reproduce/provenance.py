@@ -14,8 +14,8 @@ def provenance(folders: Folders, command: str) -> dict[str, Any]:
         folders: of finished runs.
         command: that made the table.
     Returns:
-        ``command``, ``runs`` (how many), ``hours`` (of the runs that were never stopped, and ``untimed``, how many were), and from the
-        runs ``commits`` and ``versions``, each with all values there are.
+        ``command``; ``runs``, how many; ``hours`` of the runs that were never stopped, and ``untimed``, how many were; and
+        from the runs ``commits`` and ``versions``, each with all values there are.
     """
     runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
     seconds = [run_seconds(folder) for folder in runs]

@@ -4,6 +4,7 @@ import pytest
 import yaml
 from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_command_args
 
+from attest.adversaries import choose
 from attest.choices import configs_folder
 from attest.cli import main
 from attest.reproduce.locate import RunLocator
@@ -48,3 +49,14 @@ def test_a_sweep_runs_as_an_agent_starts_it(tmp_path):
     run = only_folder(tmp_path)
     assert yaml.safe_load(run.config.read_text())["model"]["init_args"]["optimizer"]["init_args"]["lr"] == 1e-2
     assert sweep["metric"]["name"] in read_json(run.curves)[0]
+
+
+def test_every_point_of_the_sweep_over_lambda_is_an_adversary_of_its_own():
+    names = []
+    for pick in (min, max):
+        env, attest, command, *arguments = issued(SWEEPS["lambda"], pick)
+        assert (env, attest, command) == ("/usr/bin/env", "attest", "adversarial")
+        choices, rest = choose(arguments)
+        (lam,) = choices.lambdas
+        names.append((choices.name(lam), rest[-1]))
+    assert names == [("unfrozen-kl-0.0001", "SEED=0"), ("unfrozen-kl-0.3", "SEED=2")]
