@@ -1,6 +1,8 @@
 """``attest adversarial``: what is refused, what is trained, what is left beside it."""
 
+import re
 import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -162,3 +164,11 @@ def test_a_refusal_comes_before_any_training(tmp_path, capsys):
     assert "DIVERGENCE=jsd" in errors
     assert errors.count("\n") == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_columns_of_e7_are_those_that_are_documented(swept):
+    text = (Path(__file__).parents[1] / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
+    section = text.split("\n## E7\n")[1].split("\n## ")[0]
+    documented = {*re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)} - {"nll"}
+    rows = pd.read_parquet(adversaries(swept)[5.0].evidence("E7"))
+    assert {*rows.columns} - {"id", "label", "predicted", "length"} == documented
