@@ -102,7 +102,7 @@ def controls(
     yield Control("E6", "guide: base's attention", lambda: train_dependent(base, guide("base", base), own), "base")
     for lam in lambdas:
         train = partial(_guided_by_adversary, base, own, choices, lam)
-        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train)
+        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train, "adversary")
 
 
 def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:

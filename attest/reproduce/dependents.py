@@ -24,6 +24,13 @@ def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -
     return folder / PLACES[command](then), (command, *typed, *choices)
 
 
+def what_comes_before(then: Mapping[str, str]) -> list[Mapping[str, str]]:
+    """The dependent runs that this one needs beside the base: the adversary whose attention guides."""
+    if then["command"] == "controls" and then["GUIDE"] == "adversary":
+        return [{name: value for name, value in then.items() if name != "GUIDE"} | {"command": "adversarial"}]
+    return []
+
+
 def _adversary(then: Mapping[str, str]) -> str:
     return Choices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"]))
 
