@@ -27,9 +27,10 @@ NUMBER_RULE = (
 )
 CLAIM_RULE = (
     f"A claim that one number is less or greater than another is *{REPLICATED}* where it holds in every seed, of two at "
-    f"least, and, where the two can be paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for decisions, Wilcoxon's "
-    f"signed-rank test else); *{SAME_DIRECTION}* where it holds for the means over seeds; else *{NOT_REPLICATED}*. A claim "
-    f"that they are equal is *{REPLICATED}* where the means differ by no more than the column's tolerance."
+    f"least, and, where the two can be paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for "
+    f"decisions, Wilcoxon's signed-rank test else); *{SAME_DIRECTION}* where it holds for the means over seeds; else "
+    f"*{NOT_REPLICATED}*. A claim that they are equal is *{REPLICATED}* where the means differ by no more than the column's "
+    "tolerance."
 )
 
 
