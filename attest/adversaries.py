@@ -10,7 +10,7 @@ from typing import Any, get_args
 from attest.adversarial_loss import DivergenceName
 from attest.dependent_run import Dependent, merged, overlay
 from attest.errors import AttestError, unknown_choice
-from attest.run_comparison import write_comparison
+from attest.run_comparison import require_comparable, write_comparison
 
 Settings = dict[str, Any]
 KIND = "adversarial"
@@ -73,6 +73,18 @@ def _lambda(text: str) -> float:
     return float(text)
 
 
+def named(name: str) -> tuple[Choices, float]:
+    """The choices and λ of an adversary's readable name.
+
+    Raises:
+        AttestError: it is none.
+    """
+    match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(get_args(DivergenceName))})-(.+)", name)
+    if match is None:
+        raise AttestError(f"{name} names no adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001")
+    return Choices(None, match[1], match[2]), _lambda(match[3])
+
+
 def lambdas_of(choices: Choices, base: Settings) -> tuple[float, ...]:
     """The values of λ that are asked for, or the base's default one."""
     return choices.lambdas or (float(DEFAULT_LAMBDA[base["model"]["class_path"]]),)
@@ -84,7 +96,7 @@ def require_adversary(choices: Choices, base: Settings) -> None:
     Raises:
         AttestError: it does not attend, or has nothing to learn in attention, or KL to its attention is infinite.
     """
-    kind, network = base["model"]["class_path"], base["model"]["init_args"]["network"]
+    kind, network = base["model"]["class_path"], base["model"]["init_args"].get("network")
     if kind not in OVERLAYS:
         known = ", ".join(OVERLAYS)
         raise AttestError(f"{kind} can have no adversary; expected one of {known}. Type MODEL=bilstm for example.")
@@ -93,6 +105,7 @@ def require_adversary(choices: Choices, base: Settings) -> None:
             f"{network['class_path']} pools its hidden states by a mean, so an adversary has no pooled attention to differ "
             "in; expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
         )
+    require_comparable(base)
     projections = network["init_args"].get("projection") or {}
     for projection in projections if isinstance(projections, list) else [projections]:
         _require_projection(choices, projection)

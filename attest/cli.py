@@ -14,7 +14,7 @@ import wandb
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import expand
-from attest.errors import mendable
+from attest.errors import mendable, unknown_choice
 from attest.readable import unmarked
 from attest.run_command import AttestCLI
 
@@ -68,6 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
         if command in COMMANDS:
             module, function = COMMANDS[command].split(":")
             return int(getattr(import_module(module), function)(rest))
+        if not command.startswith("-") and command not in AttestCLI.subcommands():
+            raise unknown_choice("The command", command, [*AttestCLI.subcommands(), *COMMANDS], "attest {}")
         AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
     except Exception as error:
         if (mistake := mendable(error)) is None:

@@ -8,17 +8,16 @@ from typing import Any
 
 import yaml
 
-from attest.adversaries import Choices, adversary
+from attest.adversaries import Choices, adversary, named
 from attest.choices import config_file
 from attest.dependent_run import Base, Dependent, merged, overlay, train_base, train_dependent
-from attest.errors import AttestError, unknown_choice
-from attest.run_comparison import write_comparison
+from attest.errors import AttestError
+from attest.run_comparison import require_comparable, write_comparison
 from attest.run_folder import RunFolder
 
 ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|ANALYSES)=|--(model|analyses)\.")
 OVERLAYS = {"lightning_modules.Classifier": "guide", "lightning_modules.Tagger": "probe"}
 GUIDES = "guides"
-BY_GUIDE = ("base", "adversary")
 SEEDS = 3
 
 
@@ -30,39 +29,28 @@ class Control:
         experiment: E4, E5 or E6.
         name: in tables.
         train: trains it, unless it is there, and says where it lies.
-        guide: whose attention it is given: ``base`` or ``adversary``; empty for all other controls.
     """
 
     experiment: str
     name: str
     train: Callable[[], RunFolder]
-    guide: str = ""
 
 
-def choose(arguments: Sequence[str]) -> tuple[int, list[str]]:
-    """Part SEEDS from all other arguments.
-
-    Raises:
-        AttestError: it is no number of seeds.
-    """
-    typed = [argument.removeprefix("SEEDS=") for argument in arguments if argument.startswith("SEEDS=")]
-    for value in typed:
-        if not value.isdigit() or int(value) == 0:
-            raise AttestError(f"SEEDS={value} is no number of seeds; expected a whole number from 1. Type SEEDS=3")
-    return int(typed[-1]) if typed else SEEDS, [each for each in arguments if not each.startswith("SEEDS=")]
-
-
-def choose_guide(arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """Part GUIDE, which names the only control that is wanted, from all other arguments; empty for all controls.
+def choose(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
+    """Part SEEDS and GUIDE from all other arguments.
 
     Raises:
-        AttestError: there is no such guide.
+        AttestError: SEEDS is no number of seeds.
     """
-    typed = [argument.removeprefix("GUIDE=") for argument in arguments if argument.startswith("GUIDE=")]
-    for guide in typed:
-        if guide not in BY_GUIDE:
-            raise unknown_choice("GUIDE", guide, BY_GUIDE, "make controls GUIDE={}")
-    return typed[-1] if typed else "", [each for each in arguments if not each.startswith("GUIDE=")]
+    typed = dict(each.split("=", 1) for each in arguments if each.startswith(("SEEDS=", "GUIDE=")))
+    seeds = typed.get("SEEDS") or str(SEEDS)
+    if not seeds.isdigit() or int(seeds) == 0:
+        raise AttestError(f"SEEDS={seeds} is no number of seeds; expected a whole number from 1. Type SEEDS=3")
+    return (
+        int(seeds),
+        typed.get("GUIDE") or None,
+        [each for each in arguments if each.partition("=")[0] not in ("SEEDS", "GUIDE")],
+    )
 
 
 def require_controls(base: dict[str, Any]) -> None:
@@ -79,6 +67,7 @@ def require_controls(base: dict[str, Any]) -> None:
             f"MODEL={run['model']} PROJECTION={run['projection']} is a control itself; expected the model that is to be "
             "controlled for. Type MODEL=bilstm PROJECTION=softmax"
         )
+    require_comparable(base)
 
 
 def controls(
@@ -99,10 +88,10 @@ def controls(
         yield Control("E5", f"seed {seed}", partial(_train_seed, twins, seed))
     if not _tags(base):
         yield from _contextless(base, typed)
-    yield Control("E6", "guide: base's attention", lambda: train_dependent(base, guide("base", base), own), "base")
+    yield Control("E6", "guide: base's attention", partial(train_guide, base, own, "base"))
     for lam in lambdas:
-        train = partial(_guided_by_adversary, base, own, choices, lam)
-        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train, "adversary")
+        train = partial(train_guide, base, own, choices.name(lam))
+        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train)
 
 
 def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
@@ -127,9 +116,17 @@ def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
     yield Control("E6", "guide: attention learned with it", lambda: train_base(average).folder)
 
 
-def _guided_by_adversary(base: Base, own: Sequence[str], choices: Choices, lam: float) -> RunFolder:
-    opponent = adversary(choices, lam, base.settings)
-    return train_dependent(base, guide(opponent.name, base, train_dependent(base, opponent, own)), own)
+def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
+    """Train what is guided by the base's attention, or by that of an adversary, which is trained first if it is missing.
+
+    Args:
+        base, own: as in ``controls``.
+        name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run is called the same.
+    """
+    if name == "base":
+        return train_dependent(base, guide(name, base), own)
+    choices, lam = named(name)
+    return train_dependent(base, guide(name, base, train_dependent(base, adversary(choices, lam, base.settings), own)), own)
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:

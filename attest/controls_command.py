@@ -8,8 +8,7 @@ E5  SEEDS other seeds of the same model, those that follow its own, 3 if not typ
 E6  a model without context, or for taggers the tagger itself, whose attention is uniform, learned, the base's, or that of
     adversaries with these LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers; trained as make adversarial does)
 
-GUIDE=base or GUIDE=adversary trains that guide alone, without the table.
-
+GUIDE=base or GUIDE=unfrozen-kl-0.001 trains that one of E6 alone, and compares nothing else.
 Everything else is as in attest fit and names the base; what follows a lone -- concerns adversaries and guides alone. What is
 there is not trained again.
 """
@@ -17,7 +16,7 @@ there is not trained again.
 from lightning_utilities.core.rank_zero import rank_zero_only
 
 from attest import adversaries
-from attest.controls import choose, choose_guide, controls, require_controls
+from attest.controls import choose, controls, require_controls, train_guide
 from attest.dependent_run import split_arguments, train_base
 from attest.report import write_report
 from attest.report.controls_page import Found, write_controls
@@ -38,19 +37,20 @@ def main(arguments: list[str]) -> int:
     if {"-h", "--help"} & {*arguments}:
         print(__doc__)
         return 0
-    guide, rest = choose_guide(arguments)
-    seeds, rest = choose(rest)
+    seeds, guided_by, rest = choose(arguments)
     choices, rest = adversaries.choose(rest)
     typed, own = split_arguments(rest)
     base = train_base(typed, require_controls)
+    if guided_by is not None:
+        train_guide(base, own, guided_by)
+        return 0
     lambdas = choices.lambdas or GUIDING[base.settings["model"]["class_path"]]
-    planned = [each for each in controls(base, typed, own, seeds, choices, lambdas) if guide in ("", each.guide)]
+    planned = list(controls(base, typed, own, seeds, choices, lambdas))
     found: list[tuple[str, str, RunFolder]] = []
     for place, control in enumerate(planned, start=1):
         print(f"Control {place} of {len(planned)}: {control.experiment}, {control.name}", flush=True)
         found.append((control.experiment, control.name, control.train()))
-    if not guide:
-        _report(base.folder, found)
+    _report(base.folder, found)
     return 0
 
 

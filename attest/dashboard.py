@@ -89,7 +89,7 @@ def workspace(sections: Sequence[Section], entity: str, project: str, name: str)
 def _panel(panel: Panel) -> Any:
     from wandb_workspaces.reports import v2 as panels
 
-    metrics = list(panel.metrics)
+    metrics: list[Any] = list(panel.metrics)
     if panel.kind == "lines":
         return panels.LinePlot(title=panel.title, x=panel.x, y=metrics)
     if panel.kind == "bars":

@@ -2,7 +2,7 @@
 
     attest dashboard --run runs/sst/jw-bilstm-additive-softmax/seed0
 
-The run says which experiments there are; the workspace then shows all runs of the project. ``--show`` prints what it would hold.
+The run says which experiments there are; the workspace shows all runs of the project. ``--show`` prints what it would hold.
 """
 
 import argparse
@@ -40,10 +40,12 @@ def main(arguments: list[str]) -> int:
     project = typed.project or _project(folder)
     _require_login()
     try:
-        made = workspace(sections, typed.entity or wandb.Api().default_entity, project, NAME).save()
+        made = workspace(sections, typed.entity or wandb.Api().default_entity or "", project, NAME).save()
     except (wandb.errors.Error, OSError) as error:
-        raise AttestError(f"W&B did not take the dashboard ({str(error).splitlines()[0]}); expected a project {project!r} that "
-                          "has runs. Bring them up first: wandb sync <run folder>/wandb/offline-run-*") from error  # fmt: skip
+        raise AttestError(
+            f"W&B did not take the dashboard ({str(error).splitlines()[0]}); expected a project {project!r} that has runs. "
+            "Bring them up first: wandb sync <run folder>/wandb/offline-run-*"
+        ) from error
     print(f"Dashboard: {made.url}")
     return 0
 

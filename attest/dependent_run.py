@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -70,17 +70,17 @@ class Dependent:
             else replaces.
         comparisons: evidence that is made from its tables and the base's when it has been tested, by id.
         reads: the run whose checkpoint it reads, where that is not the base itself but another dependent of it.
-        own_network: whether it trains a network, beside the base's that it looks at; else ``network`` is the base's.
         network: the one it trains, where that is built otherwise than the base's.
+        own_network: whether it trains a network, beside the base's that it looks at; else ``network`` is the base's.
     """
 
     kind: str
     name: str
     overlay: Settings
-    comparisons: dict[str, Compare] = field(default_factory=dict)
+    comparisons: Mapping[str, Compare] = field(default_factory=dict)
     reads: RunFolder | None = None
-    own_network: bool = True
     network: Settings | None = None
+    own_network: bool = True
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

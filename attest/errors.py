@@ -41,7 +41,7 @@ def mendable(error: BaseException | None) -> AttestError | None:
             )
         if isinstance(each, RuntimeError) and (found := OTHER_NETWORK.search(str(each))):
             return AttestError(
-                f"the checkpoint is one of another network ({found[1].strip()}); expected one trained with this configuration. "
+                f"the checkpoint is one of another network ({found[1].strip()}); expected one of this configuration. "
                 "Give the configuration that it was trained with: --config=<its run folder>/config.yaml"
             )
         if isinstance(each, ValueError) and INVALID.match(str(each)):

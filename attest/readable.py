@@ -17,6 +17,8 @@ UNRECOGNISED = re.compile(r"[Uu]nrecognized arguments: (\S+)")
 WRONG_VALUE = re.compile(r'Parser key "([\w.]+)":(.+?)(?:Got value|Given value): (\S+)', re.DOTALL)
 EXPECTED = re.compile(r"Expected an? (<class '[\w.]+'>|\S*Literal\[[^\]]*\]|[^.\n]+)")
 MISSING_FILE = re.compile(r"File does not exist: '?([^'\n]+)")
+OURS = re.compile(r"(?:^|- )([^\n]+; expected [^\n]+)")
+"""A sentence of ours, which says what was expected."""
 BROKEN_CONFIG = re.compile(r"(?:Problems parsing|Unexpected) config: *(.*)", re.DOTALL)
 MISSING_CLASS = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'|No module named '([\w.]+)'")
 
@@ -31,6 +33,17 @@ def readable_parser_error(message: str, parser: ArgumentParser) -> str:
     if match := MARKED.search(message):
         return match[0]
     return f"{MARK}{_sentence(message, parser)}{MARK}"
+
+
+def readable_build_error(error: BaseException) -> str:
+    """What a class said of its arguments, out of all that jsonargparse wraps around it."""
+    message = str(error)
+    ours = OURS.search(message)
+    return (
+        ours[1]
+        if ours
+        else f"the configuration cannot be built ({' '.join(message.split())}); expected values in their range."
+    )
 
 
 def unmarked(sentence: str) -> str:

@@ -14,15 +14,16 @@ import yaml
 from jsonargparse import Namespace
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import LightningDataModule, LightningModule, Trainer
+from pytorch_lightning.callbacks import ProgressBar
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import choice_arguments
 from attest.errors import AttestError, mendable
 from attest.loggers import log_report, point_loggers, without_deprecated
-from attest.memory import set_memory_budget
+from attest.memory import keep_freed_memory, set_memory_budget
 from attest.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
-from attest.readable import readable_parser_error
+from attest.readable import readable_build_error, readable_parser_error
 from attest.report import illustrations, summarise_run, write_report
 from attest.run_folder import RunFolder, read_json, write_json, write_text
 from attest.versions import environment, peak_memory
@@ -31,6 +32,7 @@ from callbacks.axes import EpochAxes
 from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
 from callbacks.curves import Curves
 from callbacks.finite import FiniteLoss
+from callbacks.progress import EvidenceProgress
 
 LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
 """What the model learns from the data."""
@@ -100,8 +102,11 @@ class AttestCLI(LightningCLI):
     def before_instantiate_classes(self) -> None:
         self.locate()
         require_positive(self.run)
+        if self.config[self.subcommand].trainer.max_epochs == 0:
+            raise AttestError("trainer.max_epochs is 0; expected a whole number from 1. Type --trainer.max_epochs=<number>")
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
+        keep_freed_memory()
         self.identities = self.expected_evidence()
         if not self.run.force:
             self._require_same_configuration()
@@ -159,10 +164,7 @@ class AttestCLI(LightningCLI):
         try:
             super().instantiate_classes()
         except ValueError as error:
-            raise mendable(error) or AttestError(
-                f"the configuration cannot be built ({' '.join(str(error).split())}); expected values that fit together. "
-                "`attest fit --help` lists every option."
-            ) from error
+            raise mendable(error) or AttestError(readable_build_error(error)) from error
         if self.subcommand == "fit":
             self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
 
@@ -179,7 +181,9 @@ class AttestCLI(LightningCLI):
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
         ]
-        callbacks = [*(config.trainer.callbacks or []), *ours]
+        theirs = config.trainer.callbacks or []
+        silent = config.trainer.enable_progress_bar is False or any(isinstance(each, ProgressBar) for each in theirs)
+        callbacks = [*theirs, *ours, *([] if silent else [EvidenceProgress()])]
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
         without_deprecated(trainer.loggers)
         return trainer
@@ -225,6 +229,7 @@ class AttestCLI(LightningCLI):
         _say(f"Evidence on the test split: {', '.join(missing) or 'scores only'}")
         scores = self._test(model, str(self.folder.best))
         if self.trainer.is_global_zero:
+            _say_seconds(self.folder, missing)
             monitored = (self.run.monitor, self.run.mode)
             write_json(self.folder.summary, summarise_run(self.folder, self.identities, scores, *monitored))
 
@@ -254,6 +259,14 @@ class AttestCLI(LightningCLI):
 @rank_zero_only
 def _say(sentence: str) -> None:
     print(sentence, flush=True)
+
+
+def _say_seconds(folder: RunFolder, identities: list[str]) -> None:
+    """What each experiment took."""
+    seconds = read_json(folder.timing).get("seconds", {})
+    known = [f"{name} {seconds[key]:.0f} s" for name in identities if (key := f"evidence/{name}") in seconds]
+    if known:
+        print(f"It took {', '.join(known)}.", flush=True)
 
 
 @rank_zero_only

@@ -7,6 +7,8 @@ base. Of taggers all are means over tokens (``same`` a share), of attention over
 negative log-likelihood of the tags that the base predicts.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import torch
@@ -31,6 +33,19 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
         raise AttestError(f"{base.path} and {other.path} were tested on different texts; expected runs on the same corpus.")
     compare = _tagged if "tags" in theirs else _labelled
     return compare(theirs, ours)
+
+
+def require_comparable(settings: dict[str, Any]) -> None:
+    """Refuse a run that will leave no table to compare with, before it is trained.
+
+    Raises:
+        AttestError: its analyses are without that of the instances.
+    """
+    if not any(settings["analyses"].get(name) for name in (INSTANCES, TAGGED)):
+        raise AttestError(
+            f"the analyses of this run are without {INSTANCES} (of taggers: {TAGGED}), what it predicts and attends to text "
+            "by text; expected them, since other runs are compared with that. Leave ANALYSES out."
+        )
 
 
 def write_comparison(identity: str, base: RunFolder, other: RunFolder) -> None:
@@ -62,10 +77,10 @@ def _labelled(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     lengths = ours["length"].to_numpy()
     sentences = _starts(lengths)
-    p, q = (np.concatenate(rows["probabilities"].to_numpy()).reshape(lengths.sum(), -1) for rows in (ours, theirs))
+    p, q = _per_token(ours), _per_token(theirs)
     tags, base_tags = p.argmax(axis=1), q.argmax(axis=1)
     per_token = {
-        "tvd": 0.5 * np.abs(p.astype(np.float64) - q).sum(axis=1),
+        "tvd": 0.5 * np.abs(p - q).sum(axis=1),
         "same": (tags == base_tags).astype(np.float64),
         "nll": -np.log(np.maximum(p[np.arange(len(p)), base_tags], np.finfo(np.float32).tiny)),
     }
@@ -75,8 +90,14 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     return ours[["id", "length"]].assign(**means, **attention, max_attention=theirs["max_attention"])
 
 
+def _per_token(rows: pd.DataFrame) -> np.ndarray:
+    """Probabilities of the tags of all tokens, one sentence after the other, float64 ``(tokens, K)``."""
+    columns = rows.filter(regex="^probability_").items()
+    return np.stack([np.concatenate(column.to_numpy()).astype(np.float64) for _, column in columns], axis=1)
+
+
 def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Mean divergences of the attention of each text, given as so many distributions one after the other."""
+    """Mean divergences of the attention of each text, given as the weights of so many distributions in any order."""
     p, q = (torch.tensor(np.concatenate(column.to_numpy()), dtype=torch.float64) for column in (ours, theirs))
     mean = 0.5 * (p + q)
     terms = {

@@ -6,6 +6,7 @@ Attention is that of an untrained BiLSTM of Jain & Wallace's sizes: what is lear
 """
 
 import argparse
+import ctypes
 import gc
 import resource
 from collections.abc import Callable, Sequence
@@ -49,6 +50,7 @@ MIB = 1 << 20
 def peak_mib(work: Callable[[], object]) -> float:
     """By how much the resident memory rises at the most while this is done, in MiB; Linux."""
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what is free but held would hide a rise
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
     before = _status("VmRSS")
     work()
@@ -82,8 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     seen: list[Observation] = []
     forward = peak_mib(lambda: seen.append(observe(network, batch["id"], batch["token_ids"], batch["mask"])))
     texts, tokens = batch["mask"].shape
-    print(f"{typed.data}: {texts} texts of {batch['mask'].sum(dim=-1).min()} to {tokens} tokens; budget "
-          f"{memory_budget() / MIB:.0f} MiB, which compares the tokens of texts of up to {longest_over_pairs()} pair by pair\n")  # fmt: skip
+    shortest = batch["mask"].sum(dim=-1).min()
+    print(f"{typed.data}: {texts} texts of {shortest} to {tokens} tokens; budget {memory_budget() / MIB:.0f} MiB")
+    print(f"Tokens are compared pair by pair in texts of up to {longest_over_pairs()}.\n")
     print(f"| experiment | peak above model and batch, MiB |\n| --- | --- |\n| the observed forward pass | {forward:.0f} |")
     for name, experiment in EXPERIMENTS.items():
         print(f"| {name} | {peak_mib(partial(experiment, seen[0])):.0f} |", flush=True)

@@ -31,6 +31,7 @@ from pytorch_lightning import Trainer
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from attest.memory import keep_freed_memory
 from attest.networks import PoolingClassifier
 from datamodules.batching import shuffled_batches
 from lightning_modules import Classifier
@@ -238,6 +239,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each way is timed")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    keep_freed_memory()  # for both sides, as in ``attest fit``
     warnings.filterwarnings("ignore")
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()

@@ -14,6 +14,7 @@ from torch import Tensor
 from attest.measures import summarise
 from attest.memory import longest_over_pairs
 from attest.run_folder import INSTANCES, RunFolder, write_table
+from callbacks.progress import show_running
 from callbacks.ranks import of_all_ranks
 from datamodules import TextDataModule
 from datamodules.notice import say
@@ -99,7 +100,7 @@ class Evidence(Callback):
         count = int((rows["length"] > longest).sum())
         if self.over_pairs and count:
             say(
-                f"{self.id}: {self.over_pairs} left out for {count} of {len(rows)} texts, those of more than {longest:,} tokens. "
+                f"{self.id}: {self.over_pairs} left out for {count} of {len(rows)} texts, those of over {longest:,} tokens. "
                 "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say how long is too long."
             )
 
@@ -118,6 +119,7 @@ class Evidence(Callback):
         if not len(batch["id"]):  # this rank has no texts
             return
         started = time.perf_counter()
+        show_running(trainer, self.id)
         observation = self.observe(pl_module, batch)
         with torch.inference_mode(False):
             columns = self.measure(observation, batch, trainer)
@@ -128,7 +130,8 @@ class Evidence(Callback):
         """All rows of all ranks, sorted by id, on every rank."""
         parts, self._parts, self._seconds = self._parts, [], 0.0
         gathered = [part for shard in of_all_ranks(parts) for part in shard]
-        return pd.concat(gathered).sort_values("id", ignore_index=True)
+        nobody = pd.DataFrame({"id": [], "length": []}, dtype=int)  # a sample, none of whose texts was run
+        return pd.concat(gathered or [nobody]).sort_values("id", ignore_index=True)
 
 
 def data_of(trainer: Trainer) -> TextDataModule:

@@ -94,7 +94,8 @@ class TextDataModule(LightningDataModule):
     @cached_property
     def corpus(self) -> Corpus:
         """The corpus, read when first asked for."""
-        self._require_positive("batch_size", "min_df", "max_words", "max_tokens", "texts")
+        self._require("batch_size", "min_df", "max_words", "max_tokens", "texts", least=1)
+        self._require("num_workers", least=0)
         corpus = self.read()
         if self.max_tokens is not None:
             corpus = self._within_max_tokens(corpus, self.max_tokens)
@@ -102,11 +103,12 @@ class TextDataModule(LightningDataModule):
             corpus = corpus.thinned(self.texts)
         return corpus.require_texts(type(self).__name__)
 
-    def _require_positive(self, *names: str) -> None:
+    def _require(self, *names: str, least: int) -> None:
         for name in names:
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise AttestError(f"{name} is {value}; expected a whole number from 1. Type --data.init_args.{name}=<number>")
+            if value is not None and value < least:
+                command = f"--data.init_args.{name}=<number>"
+                raise AttestError(f"{name} is {value}; expected a whole number from {least}. Type {command}")
 
     def _within_max_tokens(self, corpus: Corpus, longest: int) -> Corpus:
         kept = corpus.where_length(longest)

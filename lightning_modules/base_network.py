@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from attest.errors import AttestError
 from attest.interventions import attending, recorded
 from attest.memory import memory_budget
 from datamodules.batching import batches_by_length
@@ -46,11 +47,26 @@ class BaseNetwork:
 
     def __init__(self, network: nn.Module) -> None:
         self.network = network.eval().requires_grad_(False)
+        self._loaded = False
         self._memory: _Memory | None = None
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Take the parameters of the base over."""
+        self.network.load_state_dict(state)
+        self._loaded = True
 
     @torch.no_grad()
     def look(self, batch: Batch) -> Seen:
-        """Attention and predictions of a batch."""
+        """Attention and predictions of a batch.
+
+        Raises:
+            AttestError: the base was never loaded, and is a network of random parameters.
+        """
+        if not self._loaded:
+            raise AttestError(
+                "this run needs the network of its base, which has not been loaded; expected to be run by the command that "
+                "trains it. Type make adversarial or make controls."
+            )
         self.network.to(batch["mask"].device)
         with recorded(self.network, "weights") as weights:
             logits = self.network(batch["token_ids"], attended(batch))

@@ -20,7 +20,7 @@ class Given:
 
     def take_base(self, state: dict[str, Tensor]) -> None:
         """Load the network that says where to attend."""
-        self.base.network.load_state_dict(state)
+        self.base.load(state)
 
     def on_fit_start(self) -> None:
         """Look at the training texts, where that pays."""

@@ -25,6 +25,7 @@ class Adversarial:
     network: nn.Module
     base: BaseNetwork
     lam: float
+    divergence: DivergenceName
     variant: Variant
     convention: Convention
 
@@ -45,7 +46,7 @@ class Adversarial:
 
         At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
         """
-        self.base.network.load_state_dict(state)
+        self.base.load(state)
         if self.variant == "frozen":
             trained = {id(parameter) for parameter in cast(Any, self.network).attention_parameters()}
             for name, parameter in self.network.named_parameters():

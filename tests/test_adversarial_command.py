@@ -1,15 +1,19 @@
 """``attest adversarial``: what is refused, what is trained, what is left beside it."""
 
+import re
 import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 import yaml
 
-from attest.adversaries import Choices, choose, require_adversary
-from attest.cli import main
+from attest.adversaries import Choices, choose, named, require_adversary
+from attest.cli import STOPPED_BY_SIGINT, main
 from attest.errors import AttestError
 from attest.run_folder import RunFolder, read_json
+from lightning_modules import TrainedAdversary
 from tests.conftest import SMALL_RUN, only_folder
 
 ONE_EPOCH = ("--", "--trainer.max_epochs=1")
@@ -39,7 +43,9 @@ def test_each_is_a_whole_run_with_its_comparison(swept):
         rows, summary = pd.read_parquet(run.evidence("E7")), read_json(run.summary)
         assert rows["id"].tolist() == list(range(77))
         assert summary["E7/jsd/mean"] == pytest.approx(rows["jsd"].mean())
-        assert "Can a model be trained that predicts the same and attends elsewhere?" in run.report.read_text()
+        page = run.report.read_text()
+        assert "Can a model be trained that predicts the same and attends elsewhere?" in page
+        assert "E7  How differently does it attend?" in page
 
 
 def test_a_larger_lambda_attends_farther_away(swept):
@@ -68,6 +74,31 @@ def test_only_what_is_missing_runs(swept, tmp_path, capsys):
     assert gone.summary.read_bytes() == summary, "alone as in the sweep"
 
 
+def test_a_stopped_adversary_is_taken_up_and_ends_as_if_undisturbed(swept, tmp_path, monkeypatch):
+    """What is remembered of the base is looked at anew; it must be the same, bit for bit."""
+    shutil.copytree(swept.path.parents[2], tmp_path, dirs_exist_ok=True)
+    stopped, undisturbed = (adversaries(base)[5.0] for base in (only_folder(tmp_path), swept))
+    shutil.rmtree(stopped.path)
+    step = TrainedAdversary.training_step
+
+    def interrupted(self, batch, batch_idx):
+        if batch_idx == 6:
+            raise KeyboardInterrupt
+        return step(self, batch, batch_idx)
+
+    command = ("LAMBDA=5", "DIVERGENCE=jsd", *ONE_EPOCH)
+    with monkeypatch.context() as patched:
+        patched.setattr(TrainedAdversary, "training_step", interrupted)
+        assert adversarial(tmp_path, *command) == STOPPED_BY_SIGINT
+    assert stopped.last.is_file()
+    assert not stopped.trained
+    assert adversarial(tmp_path, *command) == 0
+    ours, theirs = (torch.load(run.best, weights_only=True)["state_dict"] for run in (stopped, undisturbed))
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    assert stopped.summary.read_bytes() == undisturbed.summary.read_bytes()
+    assert stopped.evidence("E7").read_bytes() == undisturbed.evidence("E7").read_bytes()
+
+
 def test_its_choices_are_parted_from_the_bases():
     choices, rest = choose(["DATA=sst", "LAMBDA=1e-4,.5,3", "VARIANT=frozen", "--a=1"])
     assert choices == Choices((1e-4, 0.5, 3.0), "frozen", "kl")
@@ -89,10 +120,18 @@ def test_mistakes_are_named(mistake, sentence):
         choose([mistake])
 
 
+def test_a_name_says_which_adversary_it_is():
+    choices, lam = named("frozen-smoothed-kl-0.0001")
+    assert (choices.name(lam), choices.divergence) == ("frozen-smoothed-kl-0.0001", "smoothed-kl")
+    with pytest.raises(AttestError, match="unfrozen-kld-1 names no adversary; expected <variant>-<divergence>-<λ>"):
+        named("unfrozen-kld-1")
+
+
 def base(projection: str = "Softmax", network: str = "PoolingClassifier", **init_args) -> dict:
     chosen = {"class_path": f"attest.attention.{projection}", "init_args": init_args}
     network_settings = {"class_path": f"attest.networks.{network}", "init_args": {"projection": chosen}}
-    return {"model": {"class_path": "lightning_modules.Classifier", "init_args": {"network": network_settings}}}
+    model = {"class_path": "lightning_modules.Classifier", "init_args": {"network": network_settings}}
+    return {"model": model, "analyses": {"instances": {"class_path": "callbacks.Instances"}}}
 
 
 @pytest.mark.parametrize(
@@ -114,9 +153,22 @@ def test_bases_without_attention_to_differ_in_are_refused():
         require_adversary(Choices(), base(network="TransformerClassifier"))
 
 
+def test_a_base_that_leaves_nothing_to_compare_with_is_refused():
+    with pytest.raises(AttestError, match=r"without instances .* Leave ANALYSES out"):
+        require_adversary(Choices(), base() | {"analyses": {"E1": {}, "instances": None}})
+
+
 def test_a_refusal_comes_before_any_training(tmp_path, capsys):
     assert adversarial(tmp_path / "runs", "PROJECTION=sparsemax") == 2
     errors = capsys.readouterr().err
     assert "DIVERGENCE=jsd" in errors
     assert errors.count("\n") == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_columns_of_e7_are_those_that_are_documented(swept):
+    text = (Path(__file__).parents[1] / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
+    section = text.split("\n## E7\n")[1].split("\n## ")[0]
+    documented = {*re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)} - {"nll"}
+    rows = pd.read_parquet(adversaries(swept)[5.0].evidence("E7"))
+    assert {*rows.columns} - {"id", "label", "predicted", "length"} == documented

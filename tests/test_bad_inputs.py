@@ -58,7 +58,7 @@ def test_one_sentence_and_nothing_lost(room, number, case, small_run, tmp_path, 
     assert case["says"] in errors
     assert (code, errors.count("\n")) == (2, 1), errors
     assert errors.startswith("attest: ")
-    assert contents(tmp_path) == before, "neither files nor folders of a run appear"
+    assert case.get("leaves") or contents(tmp_path) == before, "neither files nor folders of a run appear"
 
 
 def test_the_table_is_long_enough_and_says_everything_once():

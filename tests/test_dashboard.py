@@ -16,9 +16,10 @@ def sections(small_run):
     return dashboard(read_json(small_run.summary), curves, [figure.key for figure in illustrations(small_run)])
 
 
-def test_there_is_a_section_for_every_experiment_that_ran(sections):
+def test_there_is_a_section_for_every_experiment_that_ran(sections, small_run):
     names = [section.name.split()[0] for section in sections]
-    assert names == ["Report", "Training", "E1", "E2", "E3", "E8", "E10", "E11", "E12"]
+    assert names[:4] == ["Report", "Training", "E1", "E2"]
+    assert {*names[2:]} == {path.stem for path in small_run.evidence("E1").parent.glob("E*.parquet")}
     assert "E8  Does the model survive another projection?" in [section.name for section in sections]
 
 
@@ -29,9 +30,8 @@ def test_every_panel_shows_what_the_run_has_logged(sections, small_run):
     for section in sections:
         for panel in section.panels:
             assert {*panel.metrics} <= {*logged[panel.kind]}
-            assert panel.x == (
-                None if panel.kind != "lines" else "trainer/global_step" if "train/loss" in panel.metrics else "epoch"
-            )
+            axis = "trainer/global_step" if "train/loss" in panel.metrics else "epoch"
+            assert panel.x == (axis if panel.kind == "lines" else None)
 
 
 def test_an_experiment_of_your_own_gets_its_figures():

@@ -1,7 +1,8 @@
 """Evidence: one file an experiment. In: an observed forward pass. Out: columns with one row per instance.
 
 Every experiment is the same model with its attention tampered with, so each meets the network only through the seam
-(encode, score, project, decode). Start at ``observation.py``. Nothing here knows of Lightning, loggers or files.
+(encode, score, project, decode). Start at ``observation.py``. Attention inside the layers of Transformers, which the seam
+does not show, is tampered with in ``layers``. Nothing here knows of Lightning, loggers or files.
 """
 
 from attest.evidence.activation_swap import activation_swap

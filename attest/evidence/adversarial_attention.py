@@ -24,8 +24,8 @@ def adversarial_attention(
         and ``jsd_search_filter``, the largest within filter_epsilon. For two classes and a linear decoder also ``jsd_exact``
         and ``jsd_exact_filter``, the largest there is; ``tvd_exact``, how far the real decoder moves under the first, and
         ``adversary``, that attention itself, per token ``(B, T)``; NaN where a text is too long for the exact answer, which
-        looks at every pair of tokens. More than two classes or another decoder: the search
-        alone. And ``max_attention``, against which the paper plots.
+        looks at every pair of tokens. More than two classes or another decoder: the search alone. And ``max_attention``,
+        against which the paper plots.
     """
     columns = {} if search is None else _searched(observation, epsilon, filter_epsilon, search)
     if observation.margins is not None:

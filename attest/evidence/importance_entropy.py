@@ -16,7 +16,7 @@ from attest.measures import normalised_entropy
 from attest.memory import by_rows
 from attest.randomness import random_bits, random_order
 
-ACTIVATIONS = 16
+ACTIVATIONS = 24
 """Tensors as large as the hidden states that a forward pass keeps for its backward pass."""
 
 

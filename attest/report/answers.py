@@ -75,7 +75,7 @@ def _shuffling(mean: _Means) -> str | None:
     moved, flipped = mean("E2/tvd_median"), mean("E2/flipped")
     if moved is None or flipped is None:
         return None
-    return (f"Shuffled over the tokens, attention moves the prediction by {number(moved)} of 1 in the average text and changes "
+    return (f"Shuffled over the tokens, attention moves the prediction by {number(moved)} in the average text and changes "
             f"{percent(flipped)} of decisions.")  # fmt: skip
 
 

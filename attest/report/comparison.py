@@ -95,8 +95,8 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
                 if (value := value_of(summary, key)) is not None
             ]
             x, y = zip(*points, strict=True) if points else ((), ())
-            axes.plot(x, y, MARKS[place % len(MARKS)], markersize=5, alpha=0.8, label=setting.name,
-                      color=CLASS_COLOURS[place % len(CLASS_COLOURS)], markeredgecolor="black", markeredgewidth=0.4)  # fmt: skip
+            colour, mark = CLASS_COLOURS[place % len(CLASS_COLOURS)], MARKS[place % len(MARKS)]
+            axes.plot(x, y, mark, markersize=5, alpha=0.8, label=setting.name, color=colour, mec="black", mew=0.4)
         axes.set_yticks(range(len(drawn)), [label_of(key) for key in drawn], fontsize=8)
         axes.set_ylim(len(drawn) - 0.5, -0.5)
         axes.set_xlim(*scale)

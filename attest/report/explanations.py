@@ -67,18 +67,19 @@ BESIDE = re.compile(r"E1/tau_\w+|E3/(jsd_exact|tvd_exact)|E8/(jsd|tvd|correct)(_
 """Columns with one number a text that the notes quote."""
 
 
-def joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention") -> pd.DataFrame:
     """The table of the texts with every explanation beside it, its columns named ``E1/gradient_inputs`` and so on.
 
     Args:
         tables: one row an instance, by experiment; ``instances`` among them.
+        attention_name: what stands as attention: itself, or rollout in Transformers that pool by a mean.
     """
     rows = tables[INSTANCES].set_index("id", drop=False)
-    rows = rows.assign(**{f"{INSTANCES}/attention": rows["attention"]})
+    rows = rows.assign(**{f"{INSTANCES}/attention": rows["attention"], "attention_name": attention_name})
     for identity, table in tables.items():
         wanted = {f"{identity}/{column}": column for column in table.columns}
         chosen = {key: column for key, column in wanted.items() if key in PER_TOKEN or BESIDE.fullmatch(key)}
-        if identity != INSTANCES and chosen:
+        if identity != INSTANCES and chosen and table["id"].is_unique:
             evidence = table.set_index("id")[list(chosen.values())]
             rows = rows.join(evidence.set_axis(list(chosen), axis=1))
     return rows
@@ -100,7 +101,8 @@ def _explanations(row: Mapping[str, Any], in_detail: bool) -> Iterator[Explanati
         left_out = key in IN_DETAIL and not in_detail
         if left_out or not isinstance(weights, np.ndarray | list) or _is_trained(row, key):
             continue
-        yield Explanation(key, name, kind, np.asarray(weights, dtype=float), _note(row, key))
+        called = row.get("attention_name", name) if key == f"{INSTANCES}/attention" else name
+        yield Explanation(key, called, kind, np.asarray(weights, dtype=float), _note(row, key))
 
 
 def _is_trained(row: Mapping[str, Any], key: str) -> bool:

@@ -43,17 +43,20 @@ COLUMNS = (
 """Those whose columns a run has are shown; an experiment of your own needs a line here."""
 
 
-def instance_table(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> dict[str, Any]:
+def instance_table(
+    tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str = "Attention"
+) -> dict[str, Any]:
     """Everything that the page's script needs, as plain data.
 
     Args:
         tables: one row an instance, by experiment; ``instances`` among them.
         class_names: in class order.
+        attention_name: as in ``joined``.
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label, predicted, then the
         measures, None where undefined), ``texts`` by id (see ``_whole``), ``kinds`` (what is shown of a text) and ``total``.
     """
-    rows = joined(tables).assign(**_measures(tables))
+    rows = joined(tables, attention_name).assign(**_measures(tables))
     shown = [column for column in COLUMNS if column.key in rows]
     part = evenly(rows, ROWS)
     return {
@@ -89,8 +92,9 @@ def _measures(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
     }
     for column in COLUMNS:
         identity, name = column.key.split("/")
-        if identity != INSTANCES and identity in tables and name in tables[identity]:
-            measures[column.key] = tables[identity].set_index("id")[name]
+        table = tables.get(identity)
+        if identity != INSTANCES and table is not None and name in table and table["id"].is_unique:
+            measures[column.key] = table.set_index("id")[name]
     return measures
 
 

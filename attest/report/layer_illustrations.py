@@ -18,6 +18,7 @@ NAMES = {
     "shuffled": "keys shuffled",
     "attacked": "keys attacked",
 }
+PROJECTIONS = ("softmax", "entmax15", "sparsemax")
 
 
 def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
@@ -33,7 +34,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
             accuracy_by_layer(swapped, shuffled),
         )
     if tables[MAPS] is not None:
-        yield from _maps(tables[MAPS])
+        yield from _maps(tables[MAPS], _twins(folder))
 
 
 def _table(folder: RunFolder, identity: str) -> pd.DataFrame | None:
@@ -45,14 +46,27 @@ def _by_layer(table: pd.DataFrame | None) -> pd.DataFrame | None:
     return table if table is not None and any("_layer" in name for name in table.columns) else None
 
 
-def _maps(table: pd.DataFrame) -> Iterator[Illustration]:
+def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
+    """Tables of maps of the runs beside this one that differ in their projection alone, by projection."""
+    name, seed = folder.path.parent.name, folder.path.name
+    stem, _, mine = name.rpartition("-")
+    others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
+    tables = {other: _table(RunFolder(folder.path.parents[1] / f"{stem}-{other}" / seed), MAPS) for other in others}
+    return {other: table for other, table in tables.items() if table is not None}
+
+
+def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Illustration]:
     for row in table.to_dict("records"):
+        maps = maps_of(row)
+        for projection, theirs in twins.items():
+            for twin in theirs[theirs["id"] == row["id"]].to_dict("records"):
+                maps[f"trained with {projection}"] = maps_of(twin)[NAMES["original"]]
         yield Illustration(
             f"{MAPS}/text_{row['id']}",
             f"Attention maps, text {row['id']}",
-            "Who (row) attends to whom (column), mean over heads, by layer: as trained beside what was tampered with. The "
-            "darker, the more, by the root of the weight.",
-            attention_map_grid(maps_of(row), list(row["tokens"])),
+            "Who (row) attends to whom (column), mean over heads, by layer: as trained, beside what was tampered with, and "
+            "beside the same model trained with another projection where that run is there. Darker is more, by the root.",
+            attention_map_grid(maps, list(row["tokens"])),
         )
 
 

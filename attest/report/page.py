@@ -7,6 +7,7 @@ import pandas as pd
 import yaml
 
 from attest.report.answers import answers
+from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.controls import Controls
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
@@ -52,27 +53,36 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "timing": timing,
         "longest": max(timing["seconds"].values(), default=1.0) or 1.0,
     }
-    write_text(folder.report, render("report.html", **page, **_texts(tables, class_names)))
+    write_text(folder.report, render("report.html", **page, **_texts(tables, class_names, _attention_name(settings))))
 
 
-def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> dict[str, Any]:
+def _attention_name(settings: Mapping[str, Any]) -> str:
+    """What stands as the attention over a text: attention itself, or rollout where it is inside the layers alone."""
+    analysis = (settings.get("analyses") or {}).get(INSTANCES) or {}
+    return "Attention rollout" if (analysis.get("init_args") or {}).get("explanation") == "rollout" else "Attention"
+
+
+def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str) -> dict[str, Any]:
     """The part of the page that is about single texts; empty where attention was not over the tokens of a text."""
     instances = tables.get(INSTANCES)
     if instances is None or "attention" not in instances:
         return {"texts": [], "instances": None}
-    data = as_script_data(instance_table(tables, class_names))
-    shown = {"texts": shown_texts(tables, class_names), "shown_tokens": f"{TOKENS_SHOWN:,}"}
+    data = as_script_data(instance_table(tables, class_names, attention_name))
+    shown = {"texts": shown_texts(tables, class_names, attention_name), "shown_tokens": f"{TOKENS_SHOWN:,}"}
     return {"instances": len(instances), "data": data} | shown
 
 
-def shown_texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> list[dict[str, Any]]:
+def shown_texts(
+    tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str = "Attention"
+) -> list[dict[str, Any]]:
     """Texts with all their explanations, evenly spread over the confidence of the prediction.
 
     Args:
         tables: one row an instance, by experiment; ``instances`` among them.
         class_names: in class order.
+        attention_name: as in ``joined``.
     """
-    rows = joined(tables)
+    rows = joined(tables, attention_name)
     rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
     count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
     return [_shown(row, class_names) for row in evenly(rows, count).to_dict("records")]
@@ -131,4 +141,5 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
         )
     tables = {identity: _table(folder, identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
+    figures += comparison_illustrations(_table(folder, "E7"), class_names)
     return [*figures, *layer_illustrations(folder)]

@@ -6,7 +6,7 @@ They are carried out by ``attest adversarial``, ``attest controls`` and ``attest
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from attest.adversaries import KIND, Choices
+from attest.adversaries import KIND, Choices, named
 from attest.controls import GUIDES
 
 Dependent = tuple[Path, tuple[str, ...]]
@@ -24,23 +24,21 @@ def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -
     return folder / PLACES[command](then), (command, *typed, *choices)
 
 
-def what_comes_before(then: Mapping[str, str]) -> list[Mapping[str, str]]:
+def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
     """The dependent runs that this one needs beside the base: the adversary whose attention guides."""
-    if then["command"] == "controls" and then["GUIDE"] == "adversary":
-        return [{name: value for name, value in then.items() if name != "GUIDE"} | {"command": "adversarial"}]
-    return []
-
-
-def _adversary(then: Mapping[str, str]) -> str:
-    return Choices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"]))
+    if then["command"] != "controls" or then["GUIDE"] == "base":
+        return []
+    choices, lam = named(then["GUIDE"])
+    chosen = {"VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}
+    return [{"command": "adversarial", **chosen}]
 
 
 def _adversarial(then: Mapping[str, str]) -> Path:
-    return Path(KIND, _adversary(then))
+    return Path(KIND, Choices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"])))
 
 
 def _controls(then: Mapping[str, str]) -> Path:
-    return Path(GUIDES, "base" if then["GUIDE"] == "base" else _adversary(then))
+    return Path(GUIDES, then["GUIDE"])
 
 
 def _keys(then: Mapping[str, str]) -> Path:

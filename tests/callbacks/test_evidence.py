@@ -37,3 +37,7 @@ def test_columns_with_a_value_a_token_become_lists_as_long_as_the_text():
     assert rows["id"].tolist() == [4, 2]
     assert [len(weights) for weights in rows["weight"]] == [3, 1]
     np.testing.assert_allclose(rows["weight"][0], [0.1, 0.2, 0.7])
+
+
+def test_a_sample_of_which_no_text_was_run_is_an_empty_table():
+    assert Evidence()._gather().empty

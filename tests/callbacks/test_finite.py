@@ -46,7 +46,9 @@ def tagger() -> Tagger:
 
 def trainer() -> Trainer:
     quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
-    return Trainer(accelerator="cpu", max_epochs=1, num_sanity_val_steps=0, callbacks=[FiniteLoss()], **quiet)
+    return Trainer(
+        accelerator="cpu", inference_mode=False, max_epochs=1, num_sanity_val_steps=0, callbacks=[FiniteLoss()], **quiet
+    )
 
 
 def weights(module) -> list[torch.Tensor]:
@@ -78,7 +80,11 @@ def test_a_loss_that_is_none_stops_training_with_the_ids_of_its_batch(make, valu
 def test_a_gradient_that_is_none_stops_training_where_the_loss_is_fine(monkeypatch):
     module = classifier()
     step = module.training_step
-    monkeypatch.setattr(module, "training_step", lambda batch, index: step(batch, index) + _sqrt_of_zero(module))
+
+    def with_a_root(batch, batch_idx):
+        return step(batch, batch_idx) + _sqrt_of_zero(module)
+
+    monkeypatch.setattr(module, "training_step", with_a_root)
     before = weights(module)
     with pytest.raises(AttestError, match=r"gradient of the training loss is NaN on the texts with the ids 100, 101"):
         trainer().fit(module, Toy())

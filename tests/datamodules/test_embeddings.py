@@ -1,7 +1,11 @@
 """Pretrained vectors land at their words' token ids, and a file that is none is told apart."""
 
+from contextlib import suppress
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from attest.errors import AttestError
 from datamodules import PlantedDataModule
@@ -9,6 +13,11 @@ from datamodules.embeddings import read_vectors
 from datamodules.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["cat", "dog", "été"])
+NUMBERS = st.sampled_from([b"1", b"-0.5", b"1e-1", b"nan", b"inf", b"1e999", b"x", b"", b"\xff"])
+LINES = st.tuples(st.sampled_from([b"cat", b"dog", b"2", b"the cat", b""]), st.lists(NUMBERS, max_size=3)).map(
+    lambda line: b" ".join([line[0], *line[1]])
+)
+"""Lines much like those of a file of vectors."""
 
 
 def vectors(tmp_path, content: str | bytes):
@@ -64,3 +73,15 @@ def test_a_data_module_gives_the_vectors_of_its_vocabulary_and_says_how_many(tmp
     assert weights[the].tolist() == [1, 2, 3]
     assert "2 of" in capsys.readouterr().out
     assert PlantedDataModule(train_texts=50).pretrained_embeddings is None
+
+
+@settings(max_examples=150)
+@given(content=st.one_of(st.binary(max_size=80), st.lists(LINES, max_size=4).map(b"\n".join)))
+def test_no_content_whatever_makes_more_than_a_readable_error(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("fuzz") / "x.vec"
+    path.write_bytes(content)
+    with suppress(AttestError):
+        weights = read_vectors(path, VOCABULARY).weights
+        assert weights.shape[0] == len(VOCABULARY)
+        assert weights.isfinite().all()
+        assert (weights[:2] == 0).all()

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from attest import memory
 from attest.attention import Sparsemax
+from attest.errors import AttestError
 from attest.interventions import recorded
 from attest.networks import Average, BiLSTM, PoolingClassifier, TransformerEncoder, TransformerTagger
 from datamodules.corpus import Documents
@@ -93,6 +94,12 @@ def test_the_base_is_looked_at_and_never_changed_nor_stored(network):
     assert not torch.equal(module.network.decoder.weight, state["decoder.weight"])
 
 
+def test_a_base_that_was_not_loaded_is_not_looked_at():
+    module = GuidedClassifier(bilstm, network=bilstm, vocab_size=WORDS)
+    with pytest.raises(AttestError, match=r"needs the network of its base.*make controls"):
+        module.test_step(batch(), 0)
+
+
 def test_dropout_never_reaches_what_is_seen_of_the_base():
     module = against(transformer, transformer(WORDS, 1).state_dict())
     module.train()
@@ -107,6 +114,7 @@ def test_what_is_remembered_is_what_would_be_seen(sparse, monkeypatch):
     if sparse:
         network.attention.projection = Sparsemax()
     base, of = BaseNetwork(network), batch()
+    base.load(network.state_dict())
     words = [[f"w{token}" for token in row[row > 0].tolist()] for row in of["token_ids"]]
     vocabulary = Vocabulary([f"w{token}" for token in range(2, WORDS)])
     texts = EncodedDocuments(Documents.of(ids=[7, 3, 5, 1], tokens=words, label=[0, 1, 0, 1]), vocabulary)

@@ -47,3 +47,13 @@ def test_a_folder_is_drawn_as_far_as_its_tables_go(tmp_path):
     assert drawn.key == "maps/text_5", "pooled E8 has no layers to draw"
     np.testing.assert_array_equal(drawn.drawing.axes[0].images[0].get_array(), tables["original"][0])
     assert [axes.get_title() for axes in drawn.drawing.axes[:2]] == ["as trained", "keys attacked"]
+
+
+def test_a_run_with_another_projection_is_drawn_beside(tmp_path):
+    mine, other = (RunFolder(tmp_path / f"dr-transformer-dr-none-{name}" / "seed0") for name in ("softmax", "entmax15"))
+    for shift, folder in enumerate((mine, other)):
+        columns = {"original_layer1": [maps(3, layers=2)[shift].ravel()]}
+        write_table(folder.evidence("maps"), pd.DataFrame({"id": [5], "tokens": [["a", "b", "c"]]} | columns))
+    (drawn,) = illustrations.layer_illustrations(mine)
+    assert [axes.get_title() for axes in drawn.drawing.axes[:2]] == ["as trained", "trained with entmax15"]
+    np.testing.assert_array_equal(drawn.drawing.axes[1].images[0].get_array(), maps(3, layers=2)[1])

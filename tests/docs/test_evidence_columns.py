@@ -1,0 +1,78 @@
+"""The columns that the documentation names are those that a run writes, no fewer and no more."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attest.evidence.feature_importance import GRADIENTS, LEAVE_ONE_OUT
+from attest.report.summary import VERSION
+from attest.run_folder import read_json
+
+TEXT = (Path(__file__).parents[2] / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
+IDENTITY = {"id", "label", "predicted", "length"}
+PLACES = {
+    "importance": "|".join([*GRADIENTS, *LEAVE_ONE_OUT]),
+    "projection": "softmax|sparsemax|entmax15",
+    "order": "attention|gradient|product|random|minimum",
+    "class": "blame|praise",
+    "kind": r"\w+",
+}
+
+
+def documented(experiment: str) -> dict[str, str]:
+    """The type that each column of an experiment is said to have, by its name as a regular expression."""
+    section = TEXT.split(f"\n## {experiment}\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `([\w<>]+)` \| ([\w ]+) \|", section, flags=re.MULTILINE)
+    also = "(?:_support)?" if "also with `_support`" in section else ""
+    return {re.sub(r"<(\w+)>", lambda place: f"(?:{PLACES[place[1]]})", name) + also: kind for name, kind in rows}
+
+
+def type_of(column: pd.Series) -> str:
+    first = column.iloc[0]
+    if isinstance(first, np.ndarray):
+        return f"list of {type_of(pd.Series(first))}"
+    if isinstance(first, str):
+        return "str"
+    return {"f": "float", "b": "bool", "i": "int"}[np.asarray(first).dtype.kind]
+
+
+def experiments(small_run) -> list[str]:
+    return [path.stem for path in sorted(small_run.evidence("E1").parent.glob("*.parquet"))]
+
+
+def test_every_column_is_documented_with_its_type_and_every_documented_one_is_there(small_run):
+    for experiment in experiments(small_run):
+        table = pd.read_parquet(small_run.evidence(experiment))
+        patterns = documented(experiment)
+        matched = set()
+        for name in {*table.columns} - IDENTITY:
+            found = [pattern for pattern in patterns if re.fullmatch(pattern, name)]
+            assert found, f"{experiment}: {name} is not documented"
+            assert type_of(table[name]) in {patterns[pattern] for pattern in found}, f"{experiment}: {name}"
+            matched |= {*found}
+        assert matched == {*patterns}, f"{experiment}: not every documented column is there"
+
+
+def test_values_keep_their_documented_range(small_run):
+    bounds = {"[0, 1]": (0, 1), "[-1, 1]": (-1, 1), "0 or 1": (0, 1), "nats": (-np.log(2), np.log(2))}
+    for experiment in experiments(small_run):
+        table = pd.read_parquet(small_run.evidence(experiment))
+        section = TEXT.split(f"\n## {experiment}\n")[1].split("\n## ")[0]
+        for name, unit in re.findall(r"^\| `(\w+)` \| float \| ([^|]+) \|", section, flags=re.MULTILINE):
+            if unit in bounds:
+                low, high = bounds[unit]
+                values = table[name].dropna()
+                assert values.between(low - 1e-6, high + 1e-6).all(), f"{experiment}: {name} is not in {unit}"
+
+
+def test_the_version_of_the_summary_is_the_documented_one(small_run):
+    (version,) = re.findall(r'`"version": (\d+)`', TEXT)
+    assert int(version) == VERSION == read_json(small_run.summary)["version"]
+
+
+@pytest.mark.parametrize("statistic", ["mean", "std", "median", "ci_low", "ci_high", "nan", "mean/predicted_1"])
+def test_the_documented_statistics_are_there(small_run, statistic):
+    assert f"E2/tvd_median/{statistic}" in read_json(small_run.summary)
