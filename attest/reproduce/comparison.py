@@ -18,12 +18,15 @@ NOT_RUN, UNDEFINED = "not run", "undefined"
 """What is said instead of a number: no run is there; runs are there, but the number is undefined or its evidence missing."""
 SPREADS = 2
 """Standard deviations over our seeds within which a published number, itself one run, is taken for one more of them."""
+ENOUGH_SEEDS = 3
+"""From how many seeds on their spread is taken for one; two may lie anywhere."""
 LEVEL = 0.05
 
 NUMBER_RULE = (
     f"A number is *{REPLICATED}* where our mean over seeds lies within the column's tolerance of the published one, or within "
-    f"{SPREADS} standard deviations over our seeds, and on the same side of the column's neutral value; *{SAME_DIRECTION}* "
-    f"where only the latter holds; else *{NOT_REPLICATED}*. A column without a neutral value has no direction."
+    f"{SPREADS} standard deviations over our seeds (of {ENOUGH_SEEDS} at least), and on the same side of the column's neutral "
+    f"value; *{SAME_DIRECTION}* where only the latter holds; else *{NOT_REPLICATED}*. A column without a neutral value has no "
+    "direction."
 )
 CLAIM_RULE = (
     f"A claim that one number is less or greater than another is *{REPLICATED}* where it holds in every seed, of two at "
@@ -65,7 +68,8 @@ def judge_number(ours: Ours, published: Quoted, column: Column) -> str:
     """
     if not ours.values:
         return NOT_RUN
-    allowed = np.nanmax([column.tolerance, SPREADS * ours.std])
+    spread = ours.std if len(ours.values) >= ENOUGH_SEEDS else 0.0
+    allowed = max(column.tolerance, SPREADS * spread)
     near = abs(ours.mean - published.value) <= allowed
     if column.neutral is None:
         return REPLICATED if near else NOT_REPLICATED

@@ -16,6 +16,7 @@ TAU = Column("τ", "key", tolerance=0.1, neutral=0.0)
     [
         ((0.30, 0.32, 0.34), "0.40", "replicated"),  # within the tolerance
         ((0.10, 0.30, 0.50), "0.65", "replicated"),  # within two standard deviations, 0.4
+        ((0.10, 0.50), "0.65", "same direction"),  # two seeds have no spread to speak of
         ((0.10, 0.12, 0.14), "0.40", "same direction"),
         ((-0.02, -0.01, -0.03), "0.05", "not replicated"),  # near, but on the other side
         ((0.15,), "0.26", "same direction"),  # one seed has no spread
