@@ -77,10 +77,10 @@ def _labelled(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     lengths = ours["length"].to_numpy()
     sentences = _starts(lengths)
-    p, q = (np.concatenate(rows["probabilities"].to_numpy()).reshape(lengths.sum(), -1) for rows in (ours, theirs))
+    p, q = _per_token(ours), _per_token(theirs)
     tags, base_tags = p.argmax(axis=1), q.argmax(axis=1)
     per_token = {
-        "tvd": 0.5 * np.abs(p.astype(np.float64) - q).sum(axis=1),
+        "tvd": 0.5 * np.abs(p - q).sum(axis=1),
         "same": (tags == base_tags).astype(np.float64),
         "nll": -np.log(np.maximum(p[np.arange(len(p)), base_tags], np.finfo(np.float32).tiny)),
     }
@@ -90,8 +90,14 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     return ours[["id", "length"]].assign(**means, **attention, max_attention=theirs["max_attention"])
 
 
+def _per_token(rows: pd.DataFrame) -> np.ndarray:
+    """Probabilities of the tags of all tokens, one sentence after the other, float64 ``(tokens, K)``."""
+    columns = rows.filter(regex="^probability_").items()
+    return np.stack([np.concatenate(column.to_numpy()).astype(np.float64) for _, column in columns], axis=1)
+
+
 def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Mean divergences of the attention of each text, given as so many distributions one after the other."""
+    """Mean divergences of the attention of each text, given as the weights of so many distributions in any order."""
     p, q = (torch.tensor(np.concatenate(column.to_numpy()), dtype=torch.float64) for column in (ours, theirs))
     mean = 0.5 * (p + q)
     terms = {

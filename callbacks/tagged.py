@@ -14,10 +14,9 @@ from callbacks.layers.base import LayerEvidence
 
 
 class TaggedInstances(LayerEvidence):
-    """Columns ``max_attention``, the mean of the rows' largest weights; and lists, row after row:
-
-    ``tokens``, ``tags`` (gold) and ``predicted_tags`` of the L tokens; ``probabilities``, L x K; ``attention``, L x N x L for
-    N heads of all layers, the last L being what is attended to. Runs on the test split only.
+    """Columns ``max_attention``, the mean of the rows' largest weights; per token ``tokens``, ``tags`` (gold),
+    ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``, L x L x N for N heads of all layers, the
+    second L being what is attended to. Runs on the test split only.
     """
 
     id = TAGGED
@@ -27,17 +26,14 @@ class TaggedInstances(LayerEvidence):
 
     def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
         heads = torch.cat(list(observation.attention.values()), dim=1)
+        names = data_of(trainer).corpus.label_names
         return {
             "max_attention": observation.largest(list(observation.attention)),
             "tags": batch["tags"],
             "predicted_tags": observation.predicted,
-            "probabilities": observation.probabilities,
-            "attention": heads.transpose(1, 2),
+            **{f"probability_{name}": observation.probabilities[..., k] for k, name in enumerate(names)},
+            "attention": heads.permute(0, 2, 3, 1),
         }
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        return rows.assign(
-            probabilities=[each.ravel() for each in rows["probabilities"]],
-            attention=[each[:, :, : len(each)].ravel() for each in rows["attention"]],
-            tokens=rows["id"].map(data_of(trainer).test.tokens_of),
-        )
+        return rows.assign(tokens=rows["id"].map(data_of(trainer).test.tokens_of))

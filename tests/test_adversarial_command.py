@@ -1,6 +1,8 @@
 """``attest adversarial``: what is refused, what is trained, what is left beside it."""
 
+import re
 import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -41,7 +43,9 @@ def test_each_is_a_whole_run_with_its_comparison(swept):
         rows, summary = pd.read_parquet(run.evidence("E7")), read_json(run.summary)
         assert rows["id"].tolist() == list(range(77))
         assert summary["E7/jsd/mean"] == pytest.approx(rows["jsd"].mean())
-        assert "Can a model be trained that predicts the same and attends elsewhere?" in run.report.read_text()
+        page = run.report.read_text()
+        assert "Can a model be trained that predicts the same and attends elsewhere?" in page
+        assert "E7  How differently does it attend?" in page
 
 
 def test_a_larger_lambda_attends_farther_away(swept):
@@ -160,3 +164,11 @@ def test_a_refusal_comes_before_any_training(tmp_path, capsys):
     assert "DIVERGENCE=jsd" in errors
     assert errors.count("\n") == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_columns_of_e7_are_those_that_are_documented(swept):
+    text = (Path(__file__).parents[1] / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
+    section = text.split("\n## E7\n")[1].split("\n## ")[0]
+    documented = {*re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)} - {"nll"}
+    rows = pd.read_parquet(adversaries(swept)[5.0].evidence("E7"))
+    assert {*rows.columns} - {"id", "label", "predicted", "length"} == documented

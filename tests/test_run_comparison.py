@@ -32,7 +32,8 @@ def tagged(folder: RunFolder, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """Probabilities (L, K) and attention (L, heads, L) of each sentence."""
     generator = np.random.default_rng(seed)
     sentences = [(simplex(generator, length, 3), simplex(generator, length, 2, length)) for length in LENGTHS]
-    columns = {"probabilities": [p.ravel() for p, _ in sentences], "attention": [a.ravel() for _, a in sentences]}
+    columns = {f"probability_{tag}": [p[:, k] for p, _ in sentences] for k, tag in enumerate("ABO")}
+    columns["attention"] = [a.transpose(0, 2, 1).ravel() for _, a in sentences]
     tags = [np.zeros(length, np.int64) for length in LENGTHS]
     rows = pd.DataFrame({"id": range(3), "length": LENGTHS, "tags": tags, "max_attention": [0.5] * 3} | columns)
     write_table(folder.evidence("tagged"), rows)

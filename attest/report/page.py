@@ -7,6 +7,7 @@ import pandas as pd
 import yaml
 
 from attest.report.answers import answers
+from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.controls import Controls
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
@@ -140,4 +141,5 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
         )
     tables = {identity: _table(folder, identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
+    figures += comparison_illustrations(_table(folder, "E7"), class_names)
     return [*figures, *layer_illustrations(folder)]

@@ -1,0 +1,33 @@
+"""Figures of runs beside their base, drawn from tables with gaps."""
+
+import numpy as np
+import pandas as pd
+
+from attest.report.comparison_figures import divergence_against_distance, divergence_violins
+from attest.report.figures import to_svg
+
+SWEEP = pd.DataFrame(
+    {"lambda": [0.1, 1.0, 10.0], "tvd": [0.0, 0.1, 0.5], "jsd": [0.1, 0.4, 0.5], "knee": [False, True, False]}
+)
+
+
+def test_the_curve_marks_its_knee_and_every_baseline_that_has_both_numbers():
+    baselines = pd.DataFrame(
+        {"experiment": ["E3", "E4", "E5"], "name": ["each text", "uniform", "seed 1"], "tvd": [0.01, 0.2, np.nan], "jsd": 0.3}
+    )
+    (axes,) = divergence_against_distance(SWEEP, baselines, "tvd", "jsd").axes
+    labels = [line.get_label() for line in axes.lines]
+    assert labels == ["adversaries (E7)", "knee", "E3, each text", "E4, uniform"]
+    assert [text.get_text() for text in axes.texts] == ["0.1", "1", "10"]
+    assert axes.lines[1].get_xydata().tolist() == [[0.1, 0.4]]
+
+
+def test_without_baselines_the_curve_stands_alone():
+    figure = divergence_against_distance(SWEEP, pd.DataFrame(), "tvd", "jsd")
+    assert to_svg(figure).startswith("<svg")
+
+
+def test_violins_have_a_panel_a_class_and_one_for_taggers():
+    rows = pd.DataFrame({"jsd": np.linspace(0, 0.6, 40), "max_attention": np.linspace(0, 1, 40), "predicted": [0, 1] * 20})
+    assert [axes.get_title() for axes in divergence_violins(rows, ["a", "b"]).axes] == ["predicted: a", "predicted: b"]
+    assert len(divergence_violins(rows.drop(columns="predicted"), ["a", "b"]).axes) == 1
