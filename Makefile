@@ -12,7 +12,7 @@ chosen   = $(foreach name,$(CHOICES),$(if $(filter command,$(firstword $(origin 
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train adversarial controls keys test reproduce bench check format lock clean
+.PHONY: help setup train adversarial controls keys test reproduce bench crash check format lock clean
 
 help:  ## list every target in a line
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|â
 bench: $(READY)  ## race evidence and training against the literature's own way: DATA=sst|imdb TEXTS=200
 	@$(BIN)/python -m benchmarks.evidence --data $(or $(DATA),sst) $(if $(TEXTS),--texts $(TEXTS))
 	@$(BIN)/python -m benchmarks.training --rounds 3
+
+crash: $(READY)  ## stop a small run at 50 moments, take it up, compare bit for bit: MOMENTS=50 SEED=0
+	@$(BIN)/python -m benchmarks.crashes --moments $(or $(MOMENTS),50) --seed $(or $(SEED),0)
 
 check: $(READY)  ## lint, format and types
 	@$(BIN)/ruff check .

@@ -125,12 +125,13 @@ def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
     """
     folder = os.environ.get(DATA_VARIABLE)
     for name, module in MODULES.items():
-        where, there = _in_folder(Path(folder).expanduser(), name, module.known) if folder else _public(name, module)
+        where, there = _in_folder(Path(folder).expanduser(), name, module) if folder else _public(name, module)
         yield Finding(f"DATA={name}", where, "fine" if there else "stops" if name in wanted else "note")
     yield Finding("DATA=planted", "made on the spot")
 
 
-def _in_folder(folder: Path, name: str, splits: Sequence[str]) -> tuple[str, bool]:
+def _in_folder(folder: Path, name: str, module: object) -> tuple[str, bool]:
+    splits: Sequence[str] = tuple(getattr(module, "known", ()))
     missing = [split for split in splits if not (folder / name / f"{split}.parquet").is_file()]
     if missing:
         return (
@@ -140,7 +141,7 @@ def _in_folder(folder: Path, name: str, splits: Sequence[str]) -> tuple[str, boo
     return f"{folder / name} ({DATA_VARIABLE})", True
 
 
-def _public(name: str, module: type) -> tuple[str, bool]:
+def _public(name: str, module: object) -> tuple[str, bool]:
     repository = getattr(module, "hub", None)
     source = f"{repository} on the Hugging Face Hub" if repository else ARCHIVE
     if _within_reach(endpoint() if repository else ARCHIVE):

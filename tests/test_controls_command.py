@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from attest.cli import main
-from attest.controls import choose, require_controls
+from attest.controls import choose, choose_guide, require_controls
 from attest.errors import AttestError
 from attest.run_folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN
@@ -62,3 +62,10 @@ def test_controls_have_no_controls():
     run = {"model": "bilstm", "projection": "uniform"}
     with pytest.raises(AttestError, match="is a control itself"):
         require_controls({"model": {"class_path": "lightning_modules.Classifier"}, "run": run})
+
+
+def test_one_guide_may_be_asked_for_alone():
+    assert choose_guide(["DATA=sst", "GUIDE=base", "SEED=1"]) == ("base", ["DATA=sst", "SEED=1"])
+    assert choose_guide(["DATA=sst"]) == ("", ["DATA=sst"])
+    with pytest.raises(AttestError, match="GUIDE=bass is not known; expected one of: adversary, base"):
+        choose_guide(["GUIDE=bass"])

@@ -14,7 +14,9 @@ from attest.report.explained import print_explained, write_explained
 
 CHARACTERS = st.characters(exclude_categories=[])
 """Halves of surrogate pairs too, which a terminal's bytes that are no UTF-8 become."""
-WORDS = st.sampled_from(["the", "movie", "was", "not", "dull", "<script>alert(1)</script>", "[bold]", "{{ config }}", "\x1b[31m"])
+WORDS = st.sampled_from(
+    ["the", "movie", "was", "not", "dull", "<script>alert(1)</script>", "[bold]", "{{ config }}", "\x1b[31m"]
+)
 TEXTS = st.one_of(st.text(CHARACTERS, max_size=40), st.lists(WORDS, max_size=8).map(" ".join))
 
 

@@ -55,7 +55,7 @@ def test_every_experiment_inside_layers_gets_its_table_and_the_report(run):
     assert 0 < summary["E13/rank/mean"] <= 8
     assert rows["instances"]["attention"].map(sum).map(lambda total: abs(total - 1) < 1e-5).all(), "rollout"
     page = run.report.read_text()
-    for words in ("E8  accuracy under softmax", "attention matters", "Attention maps, text"):
+    for words in ("accuracy under softmax", "attention matters", "Attention maps, text"):
         assert words in page
 
 

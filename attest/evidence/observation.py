@@ -214,7 +214,11 @@ def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
     if column.ndim > 1:
         everyone = everyone.masked_fill(~mask, 0)
     rows = short.nonzero().flatten()
-    everyone[(rows, *map(slice, column.shape[1:]))] = column[: len(rows)]
+    measured = column[: len(rows)]
+    if column.ndim > 1:
+        everyone[rows, : column.shape[1]] = measured
+    else:
+        everyone[rows] = measured
     return everyone
 
 

@@ -46,6 +46,8 @@ class Cnn(nn.Module):
             nn.Conv1d(embedding_size, channels, size, padding=size // 2) for size in kernel_sizes
         )
         self.output_size = len(kernel_sizes) * channels
+        self.reach = max(kernel_sizes) // 2
+        """To how many neighbours on each side the widest window looks."""
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, output_size)``, arbitrary at padding."""
@@ -62,7 +64,7 @@ class Cnn(nn.Module):
             ``(B, T, T, F)``: ``[b, v, t]`` is what is read at token t of text b without its token v; arbitrary at t = v and
             at padding.
         """
-        reach, size = max(convolution.kernel_size[0] for convolution in self.convolutions) // 2, tokens.shape[1]
+        reach, size = self.reach, tokens.shape[1]
         read = without_context(reading(self(tokens, mask))).contiguous()
         if reach == 0:
             return read

@@ -24,4 +24,5 @@ def interval(mean: float | None, low: float | None, high: float | None) -> str:
 
 def percent(share: float) -> str:
     """A share of 1 as whole percent, with one decimal below 10."""
-    return f"{100 * share:.0f} %" if abs(share) >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
+    digits = 0 if abs(share) >= 0.0995 or share == 0 else 1
+    return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"

@@ -46,7 +46,9 @@ def tagger() -> Tagger:
 
 def trainer() -> Trainer:
     quiet = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
-    return Trainer(accelerator="cpu", inference_mode=False, max_epochs=1, num_sanity_val_steps=0, callbacks=[FiniteLoss()], **quiet)
+    return Trainer(
+        accelerator="cpu", inference_mode=False, max_epochs=1, num_sanity_val_steps=0, callbacks=[FiniteLoss()], **quiet
+    )
 
 
 def weights(module) -> list[torch.Tensor]:
