@@ -26,10 +26,11 @@ NUMBER_RULE = (
     f"where only the latter holds; else *{NOT_REPLICATED}*. A column without a neutral value has no direction."
 )
 CLAIM_RULE = (
-    f"A claim that one number is less or greater than another is *{REPLICATED}* where it holds in every seed and, where the "
-    f"two can be paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for decisions, Wilcoxon's "
-    f"signed-rank test else); *{SAME_DIRECTION}* where it holds for the means over seeds; else *{NOT_REPLICATED}*. A claim "
-    f"that they are equal is *{REPLICATED}* where the means differ by no more than the column's tolerance."
+    f"A claim that one number is less or greater than another is *{REPLICATED}* where it holds in every seed, of two at "
+    f"least, and, where the two can be paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for "
+    f"decisions, Wilcoxon's signed-rank test else); *{SAME_DIRECTION}* where it holds for the means over seeds; else "
+    f"*{NOT_REPLICATED}*. A claim that they are equal is *{REPLICATED}* where the means differ by no more than the column's "
+    "tolerance."
 )
 
 
@@ -90,7 +91,7 @@ def judge_claim(
     if expect == "equal":
         return REPLICATED if abs(differences.mean()) <= tolerance else NOT_REPLICATED
     differences = -differences if expect == "less" else differences
-    if (differences > 0).all() and all(p < LEVEL for p in p_values):
+    if len(differences) > 1 and (differences > 0).all() and all(p < LEVEL for p in p_values):
         return REPLICATED
     return SAME_DIRECTION if differences.mean() > 0 else NOT_REPLICATED
 

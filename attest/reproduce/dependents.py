@@ -6,7 +6,7 @@ They are carried out by ``attest adversarial``, ``attest controls`` and ``attest
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from attest.adversaries import KIND, Choices
+from attest.adversaries import KIND, Choices, named
 from attest.controls import GUIDES
 
 Dependent = tuple[Path, tuple[str, ...]]
@@ -22,6 +22,14 @@ def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -
     """
     command, choices = then["command"], [f"{name}={value}" for name, value in then.items() if name != "command"]
     return folder / PLACES[command](then), (command, *typed, *choices)
+
+
+def what_comes_before(then: Mapping[str, str]) -> list[Mapping[str, str]]:
+    """The dependent runs that this one needs beside the base: the adversary whose attention guides."""
+    if then["command"] != "controls" or then["GUIDE"] == "base":
+        return []
+    choices, lam = named(then["GUIDE"])
+    return [{"command": "adversarial", "VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}]
 
 
 def _adversarial(then: Mapping[str, str]) -> Path:

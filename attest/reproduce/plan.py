@@ -8,7 +8,7 @@ from typing import Any
 
 from attest.errors import AttestError
 from attest.experiments import Experiment, Row
-from attest.reproduce.dependents import dependent_run
+from attest.reproduce.dependents import dependent_run, what_comes_before
 from attest.reproduce.table import Place
 from attest.run_folder import RunFolder
 
@@ -91,21 +91,29 @@ def places(experiment: Experiment, corpora: Sequence[str] = ()) -> Iterator[Plac
 
 
 def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
-    """The base run of a row and, where it has one, the run that depends on it."""
+    """The base run of a row and those that depend on it, the row's own last."""
     swept = {} if row.sweep is None or at is None else row.sweep.typed(at)
     choices = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
     folder = locate(tuple(typed)).with_name(f"seed{seed}")
     typed = [*typed, f"SEED={seed}"]
     base = Job(folder, ("fit", *typed), like=_like(data, folder.parent.name, row.run["MODEL"]))
-    return [base, _dependent(base, typed, {**row.then, **swept}, data)] if row.then else [base]
+    if not row.then:
+        return [base]
+    then = {**row.then, **swept}
+    chain = [base]
+    for each in (*what_comes_before(then), then):
+        chain.append(_dependent(chain, typed, each, data))
+    return chain
 
 
-def _dependent(base: Job, typed: Sequence[str], then: Mapping[str, str], data: str) -> Job:
-    folder, command = dependent_run(base.folder, typed, then)
-    name, inside = base.folder.parent.name, folder.relative_to(base.folder)
-    like = f"{data}/{name}/seed*/{inside}", f"{data}/{name}/seed*/{inside.parent}/*", f"{data}/*/seed*/{inside.parent}/*"
-    return Job(folder, command, (base.folder,), like)
+def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str], data: str) -> Job:
+    """The run that a row's ``then`` asks for, after all of the chain, which begins with its base."""
+    base = chain[0].folder
+    folder, command = dependent_run(base, typed, then)
+    name, kind = base.parent.name, folder.relative_to(base).parent
+    like = f"{data}/{name}/seed*/{kind}/{folder.name}", f"{data}/{name}/seed*/{kind}/*", f"{data}/*/seed*/{kind}/*"
+    return Job(folder, command, tuple(job.folder for job in chain), like)
 
 
 def _like(data: str, name: str, model: str) -> tuple[str, str]:

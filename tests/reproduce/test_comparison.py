@@ -44,6 +44,7 @@ def test_the_difference_in_units_of_the_spread_over_seeds():
     [
         ("less", [1, 2], [2, 3], [0.01, 0.01], "replicated"),
         ("less", [1, 2], [2, 3], [0.01, 0.2], "same direction"),  # one seed is not significant
+        ("less", [1], [2], [0.01], "same direction"),  # one seed alone
         ("less", [1, 3.5], [2, 3], [], "same direction"),  # one seed says otherwise
         ("greater", [1, 2], [2, 3], [0.01, 0.01], "not replicated"),
         ("greater", [2, 3], [1, 2], [], "replicated"),  # nothing to pair

@@ -45,6 +45,18 @@ def test_a_dependent_run_comes_after_its_base_and_lies_inside_it(invented):
     assert plan.jobs[base].command[0] == "fit"
 
 
+def test_a_guide_comes_after_the_adversary_that_guides():
+    guided = "then: {command: controls, GUIDE: unfrozen-kl-0.001}"
+    text = TABLE.replace("RECIPE: jw}\n    paper: {sst: {accuracy: 0.790}}", "RECIPE: jw}\n    " + guided)
+    plan = make_plan([parse(text)], 1, locate, ["imdb"])
+    base = Path("runs/imdb/jw-bilstm-additive-sparsemax/seed0")
+    guide, adversary = base / "guides/unfrozen-kl-0.001", base / "adversarial/unfrozen-kl-0.001"
+    assert plan.jobs[guide].after == (base, adversary)
+    assert "GUIDE=unfrozen-kl-0.001" in plan.jobs[guide].command
+    assert plan.jobs[adversary].after == (base,)
+    assert not any(word.startswith("GUIDE") for word in plan.jobs[adversary].command)
+
+
 def test_a_run_is_located_once_for_all_its_seeds(invented):
     asked = []
     make_plan([invented], 3, lambda typed: asked.append(typed) or locate(typed))
