@@ -1,7 +1,7 @@
 """E6: training with attention that is given, not learned."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 from torch import Tensor, nn
@@ -38,10 +38,14 @@ class Given:
         with self._attending_as(self.base.look, batch):
             super().validation_step(batch, batch_idx)  # type: ignore[misc]
 
-    def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """Score one batch under the given attention."""
-        with self._attending_as(self.base.look, batch):
-            super().test_step(batch, batch_idx)  # type: ignore[misc]
+    def on_test_batch_start(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
+        """Attend as given until the batch ends: its evidence, which callbacks gather, is of the given attention too."""
+        self._given = ExitStack()
+        self._given.enter_context(self._attending_as(self.base.look, batch))
+
+    def on_test_batch_end(self, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
+        """Attend as before; callbacks are done with the batch."""
+        self._given.close()
 
     def _attending_as(self, look: Callable[[Batch], Seen], batch: Batch) -> AbstractContextManager[None]:
         if not len(batch["id"]):  # a rank without texts shows the network nothing

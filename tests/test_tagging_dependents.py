@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -35,7 +36,7 @@ def typed(tmp_path_factory) -> list[str]:
 
 def the_base(typed: list[str]) -> RunFolder:
     root = typed[[each.startswith("--run.root") for each in typed].index(True)].partition("=")[2]
-    (tagged,) = RunFolder(root).path.glob("files/ya-tagger-none-softmax-*/seed0/evidence/tagged.parquet")
+    (tagged,) = Path(root).glob("files/ya-tagger-none-softmax-*/seed0/evidence/tagged.parquet")
     return RunFolder(tagged.parents[1])
 
 

@@ -32,7 +32,8 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     for lam, x, y in adversaries[["lambda", cost, gained]].to_numpy():
         axes.annotate(f"{lam:g}", (x, y), textcoords="offset points", xytext=(6, -10), fontsize=7)
     bend = adversaries[adversaries["knee"]]
-    axes.plot(bend[cost], bend[gained], "o", markersize=13, mfc="none", mec=CLASS_COLOURS[4], label="knee")
+    label = "knee" if len(bend) else None
+    axes.plot(bend[cost], bend[gained], "o", markersize=13, mfc="none", mec=CLASS_COLOURS[4], label=label)
     known = baselines.dropna(subset=[cost, gained]) if {cost, gained} <= {*baselines.columns} else baselines.iloc[:0]
     for colour, (_, row) in zip(CLASS_COLOURS[2:] * 9, known.iterrows(), strict=False):
         label = f"{row['experiment']}, {row['name']}"

@@ -9,7 +9,7 @@ from torch import Tensor
 from attest import memory
 from attest.attention import Sparsemax
 from attest.errors import AttestError
-from attest.interventions import recorded
+from attest.interventions import attending, recorded
 from attest.networks import Average, BiLSTM, PoolingClassifier, TransformerEncoder, TransformerTagger
 from datamodules.corpus import Documents
 from datamodules.encoded import EncodedDocuments
@@ -97,7 +97,7 @@ def test_the_base_is_looked_at_and_never_changed_nor_stored(network):
 def test_a_base_that_was_not_loaded_is_not_looked_at():
     module = GuidedClassifier(bilstm, network=bilstm, vocab_size=WORDS)
     with pytest.raises(AttestError, match=r"needs the network of its base.*make controls"):
-        module.test_step(batch(), 0)
+        module.on_test_batch_start(batch(), 0)
 
 
 def test_dropout_never_reaches_what_is_seen_of_the_base():
@@ -141,7 +141,9 @@ def test_a_guide_attends_as_it_is_told():
     losses = steps(module, of, 20)
     assert losses[-1] < losses[0]
     module.eval()
+    module.on_test_batch_start(of, 0)
     module.test_step(of, 0)
+    module.on_test_batch_end(None, of, 0)
     theirs = module.base.look(of)
     torch.testing.assert_close(of["observation"].attention, theirs.pooled)
     hidden = module.network.encode(of["token_ids"], of["mask"])
@@ -154,11 +156,15 @@ def test_a_probe_attends_as_it_is_told_in_every_head():
     module.take_base(tagger(WORDS, 3).state_dict())
     of = batch()
     module.eval()
-    with module._attending_as(module.base.look, of), recorded(module.network, "weights") as weights:
+    module.on_test_batch_start(of, 0)
+    module.test_step(of, 0)
+    with recorded(module.network, "weights") as weights:  # as evidence does, between step and end of the batch
         module.network(of["token_ids"], of["mask"])
+    module.on_test_batch_end(None, of, 0)
     given = module.base.look(of).weights
     assert given.keys() == weights.keys()
     assert all(torch.equal(weights[name], given[name]) for name in given)
+    assert not any(layer.replacements for layer in attending(module.network).values())
     before = module.network.encoder.layers[0].attention.query.weight.detach().clone()
     steps(module, of, 3)
     moved = (module.network.encoder.layers[0].attention.query.weight - before).abs().max()
