@@ -1,12 +1,14 @@
 """``attest controls``: the uniform twin, other seeds and guides in one table."""
 
 import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from attest.cli import main
-from attest.controls import choose, require_controls
+from attest.controls import choose, require_controls, train_guide
+from attest.dependent_run import Base
 from attest.errors import AttestError
 from attest.run_folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN
@@ -62,3 +64,9 @@ def test_controls_have_no_controls():
     run = {"model": "bilstm", "projection": "uniform"}
     with pytest.raises(AttestError, match="is a control itself"):
         require_controls({"model": {"class_path": "lightning_modules.Classifier"}, "run": run})
+
+
+def test_one_guide_may_be_asked_for_alone():
+    assert choose(["DATA=sst", "GUIDE=unfrozen-kl-0.2"])[1] == "unfrozen-kl-0.2"
+    with pytest.raises(AttestError, match="bass names no adversary; expected <variant>-<divergence>-<λ>"):
+        train_guide(Base(RunFolder(Path("nowhere")), {}), [], "bass")
