@@ -24,12 +24,13 @@ def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -
     return folder / PLACES[command](then), (command, *typed, *choices)
 
 
-def what_comes_before(then: Mapping[str, str]) -> list[Mapping[str, str]]:
+def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
     """The dependent runs that this one needs beside the base: the adversary whose attention guides."""
     if then["command"] != "controls" or then["GUIDE"] == "base":
         return []
     choices, lam = named(then["GUIDE"])
-    return [{"command": "adversarial", "VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}]
+    chosen = {"VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}
+    return [{"command": "adversarial", **chosen}]
 
 
 def _adversarial(then: Mapping[str, str]) -> Path:
