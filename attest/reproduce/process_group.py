@@ -21,16 +21,22 @@ def run_as_group(command: Sequence[str]) -> int:
     Raises:
         KeyboardInterrupt, SIGTERMException: this process was told to stop, and all of the group has ended.
     """
-    process = subprocess.Popen(command, start_new_session=True)
+    started: list[int] = []
     received: list[int] = []
 
     def stop(number: int, frame: Any) -> None:
         received.append(number)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGINT)
+        for group in started:
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGINT)
 
+    # before the command starts: it would inherit that a shell's background ignores SIGINT, but no handler
     before = {number: signal.signal(number, stop) for number in STOPS}
     try:
+        process = subprocess.Popen(command, start_new_session=True)
+        started.append(process.pid)
+        if received:
+            stop(received[0], None)
         code = process.wait()
     finally:
         for number, handler in before.items():
