@@ -70,7 +70,7 @@ class RunFolder:
 
     def sweep(self) -> None:
         """Delete what a killed process was writing."""
-        for folder in (self.path, self.best.parent, self.path / "evidence"):
+        for folder in (self.path, self.best.parent, self.path / "evidence", self.figures):
             for unfinished in folder.glob(f".*{TEMPORARY}"):
                 unfinished.unlink(missing_ok=True)
 

@@ -151,6 +151,6 @@ def test_the_run_file_of_wandb_names_the_base(base, run):
     found = list(records(path))
     (config,) = [item for record in found for item in (*record.config.update, *record.run.config.update) if item.key == "base"]
     assert json.loads(config.value_json)["sha256"] == read_json(run.path / "base.json")["sha256"]
-    artifacts = {record.artifact.type: json.loads(record.artifact.metadata) for record in found if record.HasField("artifact")}
+    artifacts = {record.artifact.type: record.artifact.metadata for record in found if record.HasField("artifact")}
     base_model = f"model-{read_json(base.folder.timing)['wandb_id']}"
-    assert {metadata["base_model"] for metadata in artifacts.values()} == {base_model}, "of both, the model and the evidence"
+    assert {json.loads(artifacts[kind])["base_model"] for kind in ("model", "evidence")} == {base_model}
