@@ -7,11 +7,15 @@ os.environ.update(HF_HUB_OFFLINE="1", WANDB_MODE="offline", WANDB_SILENT="true",
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 
 from attest.cli import main
 from attest.run_folder import RunFolder
+
+hypothesis.settings.register_profile("same every time", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("same every time")
 
 SMALL_RUN = (
     "DATA=planted",

@@ -60,14 +60,15 @@ def test_every_experiment_inside_layers_gets_its_table_and_the_report(run):
 
 
 @pytest.mark.slow
-def test_two_processes_gather_the_same_bytes(run, tmp_path):
+@pytest.mark.parametrize("processes", [2, 3])
+def test_processes_gather_the_same_bytes(run, tmp_path, processes):
     shutil.copytree(run.path.parents[2], tmp_path, dirs_exist_ok=True)
     (config,) = tmp_path.rglob("config.yaml")
     shared = RunFolder(config.parent)
     shutil.rmtree(shared.path / "evidence")
     shared.summary.unlink()
     command = [sys.executable, "-m", "attest.cli", "fit", *SMALL_TRANSFORMER, f"--run.root={tmp_path}"]
-    parallel = ["--trainer.devices=2", "--trainer.strategy=ddp", "--trainer.accelerator=cpu"]
+    parallel = [f"--trainer.devices={processes}", "--trainer.strategy=ddp", "--trainer.accelerator=cpu"]
     subprocess.run([*command, *parallel], check=True, env=fresh_shell(), timeout=600)
     for identity in TABLES:
         assert shared.evidence(identity).read_bytes() == run.evidence(identity).read_bytes(), identity
