@@ -18,6 +18,7 @@ from pytorch_lightning.callbacks import ProgressBar
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
+from attest.attention import Uniform
 from attest.choices import choice_arguments
 from attest.errors import AttestError, mendable
 from attest.loggers import log_report, point_loggers, without_deprecated
@@ -184,6 +185,8 @@ class AttestCLI(LightningCLI):
         theirs = config.trainer.callbacks or []
         silent = config.trainer.enable_progress_bar is False or any(isinstance(each, ProgressBar) for each in theirs)
         callbacks = [*theirs, *ours, *([] if silent else [EvidenceProgress()])]
+        if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
+            kwargs["strategy"] = "ddp_find_unused_parameters_true"
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
         without_deprecated(trainer.loggers)
         return trainer
@@ -254,6 +257,11 @@ class AttestCLI(LightningCLI):
     def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
         (scores,) = self.trainer.test(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
         return dict(scores)
+
+
+def _idle_parameters(model: LightningModule) -> bool:
+    """Whether training leaves parameters without gradients, which plain DDP refuses: scores that no attention asks for."""
+    return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())
 
 
 @rank_zero_only

@@ -17,6 +17,8 @@ class Given:
 
     network: nn.Module
     base: BaseNetwork
+    attention_is_given = True
+    """So that what its own attention would be computed from learns nothing."""
 
     def take_base(self, state: dict[str, Tensor]) -> None:
         """Load the network that says where to attend."""
