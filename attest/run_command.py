@@ -6,6 +6,7 @@ an unfinished run up where it stopped.
 
 import secrets
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -57,20 +58,21 @@ class AttestCLI(LightningCLI):
     """LightningCLI with run folders: named by the configuration, resumable, never done twice."""
 
     def __init__(self, arguments: list[str]) -> None:
-        super().__init__(
-            LightningModule,
-            LightningDataModule,
-            subclass_mode_model=True,
-            subclass_mode_data=True,
-            save_config_callback=None,
-            trainer_defaults={"inference_mode": False, "use_distributed_sampler": False},
-            seed_everything_default=0,
-            parser_class=Parser,
-            parser_kwargs={"prog": "attest", "description": DESCRIPTION},
-            auto_configure_optimizers=False,
-            load_from_checkpoint_support=False,
-            args=arguments,
-        )
+        with ExitStack() as self._held:
+            super().__init__(
+                LightningModule,
+                LightningDataModule,
+                subclass_mode_model=True,
+                subclass_mode_data=True,
+                save_config_callback=None,
+                trainer_defaults={"inference_mode": False, "use_distributed_sampler": False},
+                seed_everything_default=0,
+                parser_class=Parser,
+                parser_kwargs={"prog": "attest", "description": DESCRIPTION},
+                auto_configure_optimizers=False,
+                load_from_checkpoint_support=False,
+                args=arguments,
+            )
 
     @staticmethod
     def subcommands() -> dict[str, set[str]]:
@@ -154,7 +156,9 @@ class AttestCLI(LightningCLI):
     @rank_zero_only
     def _open_folder(self) -> None:
         if self.run.force:
-            self.folder.remove()
+            with self.folder.claimed():
+                self.folder.remove()
+        self._held.enter_context(self.folder.claimed())
         self.folder.sweep()
         write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)

@@ -4,18 +4,20 @@ A file is written whole or not at all: into a temporary sibling first, then rena
 good one, and completeness is judged file by file.
 """
 
+import fcntl
 import json
 import math
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from attest.errors import chain, unwritable
+from attest.errors import AttestError, chain, unwritable
 
 INSTANCES, MAPS = "instances", "maps"
 """The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""
@@ -68,6 +70,25 @@ class RunFolder:
         for doomed in self.path.parent.glob(f".{self.path.name}.*{TEMPORARY}"):
             shutil.rmtree(doomed, ignore_errors=True)
 
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep other processes out for as long as this lasts; a process that dies, however it dies, lets go of its folder.
+
+        Raises:
+            AttestError: another process is at work in it, or it cannot be made.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+        try:
+            with suppress(OSError):  # a file system without locks
+                _lock(descriptor, self.path)
+            yield
+        finally:
+            os.close(descriptor)
+
     def sweep(self) -> None:
         """Delete what a killed process was writing."""
         for folder in (self.path, self.best.parent, self.path / "evidence", self.figures):
@@ -80,6 +101,16 @@ class RunFolder:
         for name, fact in facts.items():
             known[name] = known.get(name, {}) | fact if isinstance(fact, dict) else fact
         write_json(self.timing, known)
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise AttestError(
+            f"another process is at work in {path}; expected one at a time. Wait for it, or give this run another place: "
+            "--run.root=<folder>"
+        ) from None
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:

@@ -76,7 +76,8 @@ class RandomState(Callback):
         return {"ranks": of_all_ranks({"cpu": torch.get_rng_state(), "cuda": cuda})}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        self._resumed, *_ = share_of_rank(state_dict["ranks"]) or state_dict["ranks"]
+        if ranks := state_dict.get("ranks"):
+            self._resumed, *_ = share_of_rank(ranks) or ranks
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self._resumed is not None:

@@ -28,7 +28,7 @@ class Curves(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.epochs = list(state_dict["epochs"])
-        self._loss_sum, self._batches = _total(share_of_rank(state_dict["running"]))
+        self._loss_sum, self._batches = _total(share_of_rank(state_dict.get("running", [])))
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int

@@ -1,6 +1,7 @@
 """A disk that is full or may not be written, and memory that does not suffice: a sentence, and nothing lost."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from attest.cli import main
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 
 RUN = [*SMALL_RUN, "LOGGER=csv"]
@@ -69,4 +71,18 @@ def test_a_full_disk_is_named_and_what_was_saved_stands(mounted):
 def test_a_read_only_folder_is_named(mounted):
     subprocess.run(["mount", "-o", "remount,ro", mounted], check=True)
     result = fit(mounted / "runs")
-    assert refused(result, "config.yaml cannot be written: Read-only file system"), result.stderr
+    assert refused(result, "seed0 cannot be written: Read-only file system"), result.stderr
+
+
+def test_a_run_that_another_process_is_at_is_left_alone(small_run, tmp_path, capsys):
+    shutil.copytree(small_run.path.parents[2], tmp_path, dirs_exist_ok=True)
+    run = only_folder(tmp_path)
+    run.report.unlink()
+    before = {file: file.stat().st_mtime_ns for file in run.path.rglob("*")}
+    for again in ([], ["FORCE=1"]):
+        with run.claimed():
+            assert main(["fit", *SMALL_RUN, f"--run.root={tmp_path}", *again]) == 2
+        assert "another process is at work in" in capsys.readouterr().err
+        assert {file: file.stat().st_mtime_ns for file in run.path.rglob("*")} == before
+    assert main(["fit", *SMALL_RUN, f"--run.root={tmp_path}"]) == 0
+    assert run.report.is_file()

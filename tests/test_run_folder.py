@@ -59,3 +59,12 @@ def test_completeness_is_judged_file_by_file(tmp_path):
     write_table(folder.evidence("E1"), pd.DataFrame({"id": [1]}))
     assert folder.complete(["E1"])
     assert folder.missing_evidence(["E1", "E2"]) == ["E2"]
+
+
+def test_a_folder_belongs_to_one_process_at_a_time(tmp_path):
+    folder = RunFolder(tmp_path / "seed0")
+    taken = r"another process is at work in .*seed0; expected one at a time.*--run\.root="
+    with folder.claimed(), pytest.raises(AttestError, match=taken), folder.claimed():
+        pass
+    with folder.claimed():
+        assert folder.path.is_dir()
