@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from attest.errors import AttestError
-from attest.report.verdict import EVIDENCE, QUESTIONS, SCORES
+from attest.report.claims import EVIDENCE, QUESTIONS, SCORES
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace

@@ -45,7 +45,6 @@ class TransformerClassifier(nn.Module):
         self.encoder = TransformerEncoder(
             vocab_size, size, layers, heads, feedforward_size, dropout, projection, embedding_size
         )
-        self.mean = Uniform()
         self.decoder = nn.Linear(size, outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -58,7 +57,7 @@ class TransformerClassifier(nn.Module):
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Any scores ``(B, T)`` -> one over the number of real tokens, ``(B, T)``."""
-        return self.mean(scores, mask)
+        return Uniform()(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` -> logits ``(B, C)``."""

@@ -9,8 +9,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from attest.errors import AttestError
+from attest.report.claims import EVIDENCE, SCORES
 from attest.report.controls import value_of
-from attest.report.verdict import EVIDENCE, SCORES
 from attest.run_folder import RunFolder, read_json
 
 DEPENDENT = ("adversarial", "guides", "keys")

@@ -12,13 +12,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.measures import McNemar, in_seed_spreads, mcnemar
+from attest.report.claims import EVIDENCE, QUESTIONS, SCORES, Claim
 from attest.report.collection import Setting, label_of, settings_of, shared_keys
 from attest.report.controls import value_of
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.numbers import number
 from attest.report.tables import cell
 from attest.report.templating import render
-from attest.report.verdict import EVIDENCE, QUESTIONS, SCORES, Claim, scale_of
+from attest.report.verdict import scale_of
 from attest.run_folder import INSTANCES, RunFolder, write_text
 
 MARKS = "os^Dv*PX"
