@@ -233,6 +233,21 @@ def report(setting: Setting, seconds: dict[str, list[float]], tokens: int) -> No
         )
 
 
+def product_speed(repetitions: int = 50) -> float:
+    """GFLOP/s of a matrix product of the size that the input half of an SST batch's gates takes."""
+    tokens, size, gates = 640, 300, 1024
+    left, right = torch.randn(tokens, size), torch.randn(size, gates)
+    left @ right
+    return repetitions * 2e-9 * tokens * size * gates / timed(lambda _: [left @ right for _ in range(repetitions)], [])
+
+
+def print_ceiling() -> None:
+    """How many tokens a second the LSTM's matrix products alone allow on this machine, in float32 and token by token."""
+    speed = product_speed()
+    per_token = 3 * 2 * 2 * 4 * 128 * (300 + 128)  # forward and twice backward; directions; multiply, add; gates; inputs
+    print(f"matrix products at {speed:.0f} GFLOP/s: {1e9 * speed / per_token:.0f} tokens/s if an LSTM were nothing else")
+
+
 def main() -> None:
     """Compare at the lengths of both corpora."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -244,6 +259,7 @@ def main() -> None:
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     print(f"{platform.machine()}, 1 thread, torch {torch.__version__}, commit {commit or 'unknown'}")
+    print_ceiling()
     for setting in SETTINGS:
         compare(setting, arguments.rounds)
 
