@@ -1,6 +1,7 @@
 """``attest reproduce``: the workflow from start to table, stopped and taken up, on one job or two."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -143,8 +144,21 @@ def test_a_failure_is_named_with_its_last_words(tmp_path):
 @pytest.mark.corpora
 def test_a_table_of_dependent_runs_on_a_tiny_cut_of_a_real_corpus(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(["reproduce", "TABLE=wp-3", "DATA=sst", "SMOKE=1", "SEEDS=1", "JOBS=2", "LOGGER=csv"]) == 0
-    rows = pd.read_csv(tmp_path / "results/smoke/wp-3-sst/table.csv")
+    table = tmp_path / "results/smoke/wp-3-sst/table.csv"
+    command = ["reproduce", "TABLE=wp-3", "DATA=sst", "SMOKE=1", "SEEDS=1", "LOGGER=csv"]
+    assert main([*command, "JOBS=2"]) == 0
+    rows = pd.read_csv(table)
     assert set(rows["row"]) == {"uniform", "learned with it", "base model's", "adversary's"}
     assert (rows["seeds"] == 1).all()
     assert {path.name for path in tmp_path.glob("runs/smoke/sst/*/seed0/guides/*")} == {"base", "unfrozen-kl-0.001"}
+
+    table, command = (
+        tmp_path / "results/smoke/wp-3-sst/table.csv",
+        ["reproduce", "TABLE=wp-3", "DATA=sst", "SMOKE=1", "SEEDS=1"],
+    )
+    (guide,) = tmp_path.glob("runs/smoke/sst/*/seed0/guides/unfrozen-kl-0.001")
+    shutil.rmtree(guide)
+    assert main([*command, "RUN=0"]) == 0
+    assert pd.read_csv(table).query('row == "adversary\'s"')["seeds"].isin([0]).all(), "written without it"
+    assert main(command) == 0, "and run all the same"
+    assert pd.read_csv(table).equals(rows)
