@@ -152,10 +152,6 @@ def test_a_table_of_dependent_runs_on_a_tiny_cut_of_a_real_corpus(tmp_path, monk
     assert (rows["seeds"] == 1).all()
     assert {path.name for path in tmp_path.glob("runs/smoke/sst/*/seed0/guides/*")} == {"base", "unfrozen-kl-0.001"}
 
-    table, command = (
-        tmp_path / "results/smoke/wp-3-sst/table.csv",
-        ["reproduce", "TABLE=wp-3", "DATA=sst", "SMOKE=1", "SEEDS=1"],
-    )
     (guide,) = tmp_path.glob("runs/smoke/sst/*/seed0/guides/unfrozen-kl-0.001")
     shutil.rmtree(guide)
     assert main([*command, "RUN=0"]) == 0
