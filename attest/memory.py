@@ -5,8 +5,10 @@ Results do not depend on the budget beyond rounding: rows never meet.
 
 import ctypes
 import math
+import resource
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -20,6 +22,7 @@ CACHE = 1 << 20
 """Bytes that a core has near: work on large integers is twice as fast in pieces of this size."""
 _budget = _GIBIBYTE
 _longest = 3000
+_grown_from = 0
 
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for them, malloc.h
@@ -34,6 +37,24 @@ def keep_freed_memory() -> None:
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
         mallopt(_MMAP_THRESHOLD, 1 << 28)
         mallopt(_TRIM_THRESHOLD, 1 << 30)
+
+
+def give_back_freed_memory() -> None:
+    """Hand freed memory back to the system once this process has grown by a quarter of the budget since the last time.
+
+    What is kept falls into pieces where batches differ in length, and longer ones then ask for more: over the 4,356 test texts
+    of IMDb a process that never needed one GiB grew to 6.4. To be called between batches; elsewhere than under glibc: nothing.
+    """
+    global _grown_from
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim and _resident() - _grown_from > _budget // 4:
+        trim(0)
+        _grown_from = _resident()
+
+
+def _resident() -> int:
+    """Bytes of this process that are in memory now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def memory_budget() -> int:

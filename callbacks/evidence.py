@@ -12,7 +12,7 @@ from pytorch_lightning.loggers import WandbLogger
 from torch import Tensor
 
 from attest.measures import summarise
-from attest.memory import longest_over_pairs
+from attest.memory import give_back_freed_memory, longest_over_pairs
 from attest.run_folder import INSTANCES, RunFolder, write_table
 from callbacks.progress import show_running
 from callbacks.ranks import of_all_ranks
@@ -124,6 +124,7 @@ class Evidence(Callback):
         with torch.inference_mode(False):
             columns = self.measure(observation, batch, trainer)
         self._parts.append(_rows(_identity(observation, batch) | columns, observation.mask))
+        give_back_freed_memory()
         self._seconds += time.perf_counter() - started
 
     def _gather(self) -> pd.DataFrame:

@@ -29,6 +29,28 @@ def test_freed_memory_is_used_again_without_asking_the_system():
     assert faults < pages_written / 4
 
 
+PIECES = """
+import torch
+from attest.memory import _resident, give_back_freed_memory, keep_freed_memory, set_memory_budget
+keep_freed_memory()
+set_memory_budget(1 / 4)
+give_back_freed_memory()
+before, kept = _resident(), []
+for length in range(1, 41):  # what is kept of each batch lies where the next, longer one could have lain
+    batch = torch.zeros(length << 18)
+    kept.append(torch.zeros(64 << 10))
+    del batch
+    give_back_freed_memory()
+print((_resident() - before) >> 20)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_freed_memory_in_pieces_goes_back_to_the_system():
+    grown = int(subprocess.run([sys.executable, "-c", PIECES], capture_output=True, check=True).stdout)
+    assert grown < 2 * 64, "MiB: 10 are kept, 64 are a quarter of the budget; 820 where nothing goes back"
+
+
 @pytest.mark.parametrize(("budget", "pieces"), [(None, [7]), (3 * 8, [3, 3, 1]), (1, [1] * 7)])
 def test_rows_are_computed_a_few_at_a_time_within_the_smaller_budget(budget, pieces):
     seen = []
