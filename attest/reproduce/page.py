@@ -88,9 +88,13 @@ def _claim_line(claim: dict[str, Any]) -> list[str]:
         with_spread(claim["difference"], claim["std"], signed=True),
         str(claim["seeds"]),
         _signed(claim["published"], 3),
-        ", ".join(f"{p:.2g}" for p in claim["p"]) or EMPTY,
+        ", ".join(_p_value(p) for p in claim["p"]) or EMPTY,
         claim["verdict"],
     ]
+
+
+def _p_value(p: float) -> str:
+    return f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
 
 
 def with_spread(mean: float, std: float, signed: bool = False) -> str:
