@@ -7,7 +7,15 @@ from typing import Any
 import pandas as pd
 
 from attest.experiments import Experiment
-from attest.reproduce.comparison import CLAIM_RULE, NOT_REPLICATED, NOT_RUN, NUMBER_RULE, REPLICATED, SAME_DIRECTION, UNDEFINED
+from attest.reproduce.comparison import (
+    CLAIM_RULE,
+    NOT_REPLICATED,
+    NOT_RUN,
+    NUMBER_RULE,
+    REPLICATED,
+    SAME_DIRECTION,
+    UNDEFINED,
+)
 
 MARK = "†"
 EMPTY = "–"
@@ -55,7 +63,8 @@ def _counted(name: str, rows: pd.DataFrame) -> str:
 
 
 def _corpus(numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
-    mine = numbers[numbers["data"] == data]
+    says_nothing = (numbers["absent"] == UNDEFINED) & (numbers["published"] == "")
+    mine = numbers[(numbers["data"] == data) & ~says_nothing]
     lines = [_number_line(number) for number in mine.to_dict("records")]
     tables = [_table(NUMBER_HEAD, lines)]
     said = claims[claims["data"] == data] if len(claims) else claims
