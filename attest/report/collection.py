@@ -64,8 +64,9 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
     """Runs grouped by setting, in order of first appearance; names begin where they differ."""
     groups: dict[Path, dict[int, RunFolder]] = {}
     for run in runs:
-        groups.setdefault(run.path.parent, {})[_seed(run)] = run
-    names = _short_names([_full_name(parent) for parent in groups])
+        setting, seed = _setting_and_seed(run.path.resolve())
+        groups.setdefault(setting, {})[seed] = run
+    names = _short_names([_full_name(setting) for setting in groups])
     return [
         Setting(name, seeds, {seed: read_json(run.summary) for seed, run in sorted(seeds.items())})
         for name, seeds in zip(names, groups.values(), strict=True)
@@ -95,15 +96,23 @@ def label_of(key: str) -> str:
     return key if entry is None else " ".join(entry[0].split())
 
 
-def _seed(run: RunFolder) -> int:
-    digits = run.path.name.removeprefix("seed")
+def _setting_and_seed(path: Path) -> tuple[Path, int]:
+    """A run's folder without its seed, and the seed, which for a run that depends on another is that one's."""
+    kind = path.parent
+    if kind.name in DEPENDENT:
+        return kind.parent.parent / kind.name / path.name, _seed(kind.parent)
+    return path.parent, _seed(path)
+
+
+def _seed(folder: Path) -> int:
+    digits = folder.name.removeprefix("seed")
     return int(digits) if digits.isdigit() else 0
 
 
-def _full_name(parent: Path) -> str:
-    """``<corpus>/<readable name>``, and for a run that depends on another, that one's before it."""
-    names = parent.parts[-2:]
-    return "/".join(parent.parts[-5:-3] + names) if names[0] in DEPENDENT else "/".join(names)
+def _full_name(setting: Path) -> str:
+    """``<corpus>/<readable name>``, and for a run that depends on another its kind and name behind that one's."""
+    parts = setting.parts
+    return "/".join(parts[-4:] if parts[-2] in DEPENDENT else parts[-2:])
 
 
 def _short_names(names: Sequence[str]) -> list[str]:

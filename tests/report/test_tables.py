@@ -25,6 +25,21 @@ def test_runs_that_differ_in_the_seed_alone_are_one_setting(several, settings):
     assert len(again) == 3, "none twice"
 
 
+def test_runs_that_depend_on_others_are_settings_of_their_own_with_the_seeds_of_those(several, tmp_path):
+    (base,) = find_runs([several / "planted" / "a_b" / "seed0"])
+    for seed in (0, 1):
+        for attack in ("adversarial", "random"):
+            folder = tmp_path / "sst" / "name" / f"seed{seed}" / "keys" / attack
+            folder.mkdir(parents=True)
+            shutil.copy(base.config, folder)
+            shutil.copy(base.summary, folder)
+    settings = settings_of(find_runs([tmp_path]))
+    assert [(each.name, [*each.runs]) for each in settings] == [
+        ("name/keys/adversarial", [0, 1]),
+        ("name/keys/random", [0, 1]),
+    ]
+
+
 def test_mean_and_spread_are_over_seeds(settings):
     over = settings[0].over_seeds("test/accuracy")
     assert (over.mean, over.std, over.seeds) == (pytest.approx(0.6), pytest.approx(0.2 / 2**0.5), 2)
