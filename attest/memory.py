@@ -18,8 +18,8 @@ from attest.errors import AttestError
 _GIBIBYTE = 1 << 30
 _BYTES_PER_PAIR = 96
 """Of two tokens of a text, where pairs are compared: a dozen float64 numbers."""
-CACHE = 1 << 20
-"""Bytes that a core has near: work on large integers is twice as fast in pieces of this size."""
+CACHE = 1 << 22
+"""Bytes that a core has near: work on large integers is faster in pieces of this size."""
 _budget = _GIBIBYTE
 _longest = 3000
 _grown_from = 0

@@ -12,6 +12,7 @@ from attest.memory import CACHE, by_rows
 
 # SplitMix64 (Steele, Lea & Flood 2014), its constants read as signed 64-bit integers.
 _INCREMENT = 0x9E3779B97F4A7C15 - 2**64
+_SHIFTS, _LAST_SHIFT = (30, 27), 31
 _MULTIPLIERS = (0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64)
 
 
@@ -21,9 +22,23 @@ def _shift_right(bits: Tensor, places: int) -> Tensor:
 
 def _mix_(bits: Tensor) -> Tensor:
     """In place, which halves the time of a hundred permutations."""
-    bits.bitwise_xor_(_shift_right(bits, 30)).mul_(_MULTIPLIERS[0])
-    bits.bitwise_xor_(_shift_right(bits, 27)).mul_(_MULTIPLIERS[1])
-    return bits.bitwise_xor_(_shift_right(bits, 31))
+    return _mix_on_cpu_(bits) if bits.device.type == "cpu" else _mix_anywhere_(bits)
+
+
+def _mix_anywhere_(bits: Tensor) -> Tensor:
+    for places, multiplier in zip(_SHIFTS, _MULTIPLIERS, strict=True):
+        bits.bitwise_xor_(_shift_right(bits, places)).mul_(multiplier)
+    return bits.bitwise_xor_(_shift_right(bits, _LAST_SHIFT))
+
+
+def _mix_on_cpu_(bits: Tensor) -> Tensor:
+    """By numpy in two thirds of the time: its unsigned shifts bring the zeros along."""
+    words = bits.numpy().view(np.uint64)
+    for places, multiplier in zip(_SHIFTS, _MULTIPLIERS, strict=True):
+        np.bitwise_xor(words, words >> np.uint64(places), out=words)
+        np.multiply(words, np.uint64(multiplier % 2**64), out=words)
+    np.bitwise_xor(words, words >> np.uint64(_LAST_SHIFT), out=words)
+    return bits
 
 
 def random_bits(seed: int, *counters: Tensor) -> Tensor:
@@ -58,20 +73,20 @@ def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Ten
     draw_D1 = torch.arange(draws, device=ids.device).unsqueeze(-1)
 
     def shuffled(ids: Tensor, mask: Tensor) -> Tensor:
-        keys_BDT = _shift_right(random_bits(seed, ids[:, None, None], draw_D1, position_T), 2)
-        kept_B1T = torch.where(mask, -1 << places, 0).unsqueeze(1)
+        keys_BDT = random_bits(seed, ids[:, None, None], draw_D1, position_T)
+        kept_B1T = torch.where(mask, (1 << 62) - (1 << places), 0).unsqueeze(1)
         place_B1T = torch.where(mask, position_T, position_T + (1 << 62)).unsqueeze(1)  # padding beyond all others
         keys_BDT.bitwise_and_(kept_B1T).bitwise_or_(place_B1T)  # the position rides in the low bits
-        return sort_integers(keys_BDT).bitwise_and_((1 << places) - 1)
+        return sort_rows(keys_BDT).bitwise_and_((1 << places) - 1)
 
     return by_rows(shuffled, 3 * draws * position_T.nbytes, ids, mask, budget=CACHE)
 
 
-def sort_integers(keys: Tensor) -> Tensor:
-    """Integers sorted along the last dimension; on a CPU by numpy, ten times faster than torch, which sorts indices along."""
-    if keys.device.type == "cpu":
-        return torch.from_numpy(np.sort(keys.numpy(), axis=-1))
-    return keys.sort(dim=-1).values
+def sort_rows(values: Tensor) -> Tensor:
+    """Numbers sorted along the last dimension; on a CPU by numpy, ten times faster than torch, which sorts indices along."""
+    if values.device.type == "cpu":
+        return torch.from_numpy(np.sort(values.detach().numpy(), axis=-1))
+    return values.detach().sort(dim=-1).values
 
 
 def random_uniforms(seed: int, *counters: Tensor) -> Tensor:

@@ -1,9 +1,10 @@
 """The hash behind every random draw: uniform, and blind to batch, rank and order."""
 
+import pytest
 import torch
 from scipy import stats
 
-from attest.randomness import random_bits, random_permutations
+from attest.randomness import _mix_anywhere_, _mix_on_cpu_, random_bits, random_permutations
 
 
 def test_bits_are_uniform_and_counters_independent():
@@ -13,6 +14,21 @@ def test_bits_are_uniform_and_counters_independent():
     assert stats.binomtest(ones, bits.numel() * 64).pvalue > 1e-3
     leading = (bits[:-1] >> 60 & 15) * 16 + (bits[1:] >> 60 & 15)  # neighbouring counters, jointly
     assert stats.chisquare(torch.bincount(leading.flatten(), minlength=256).numpy()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("mix_", [_mix_anywhere_, _mix_on_cpu_])
+def test_the_hash_is_splitmix64(mix_):
+    """Against whole numbers of any size, for patterns of either sign, in one tensor and alone."""
+
+    def mixed(bits):
+        bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        bits = (bits ^ bits >> 27) * 0x94D049BB133111EB % 2**64
+        return bits ^ bits >> 31
+
+    patterns = [0, 1, -1, 2**63 - 1, -(2**63), 123456789, -987654321]
+    expected = torch.tensor([mixed(each % 2**64) for each in patterns], dtype=torch.uint64).view(torch.int64)
+    assert torch.equal(mix_(torch.tensor(patterns)), expected)
+    assert [int(mix_(torch.tensor(each))) for each in patterns] == expected.tolist()
 
 
 def test_a_draw_depends_on_seed_and_instance_alone():

@@ -4,7 +4,7 @@ from torch import Tensor
 
 from attest.evidence.observation import Observation
 from attest.measures import total_variation
-from attest.randomness import random_permutations
+from attest.randomness import random_permutations, sort_rows
 
 
 def attention_permutation(observation: Observation, permutations: int, seed: int) -> dict[str, Tensor]:
@@ -34,5 +34,5 @@ def attention_permutation(observation: Observation, permutations: int, seed: int
 
 def median(values: Tensor) -> Tensor:
     """The middle of ``(B, D)``, or the mean of the two; torch's own takes the lower."""
-    ordered, draws = values.sort(dim=-1).values, values.shape[-1]
+    ordered, draws = sort_rows(values), values.shape[-1]
     return (ordered[:, (draws - 1) // 2] + ordered[:, draws // 2]) / 2

@@ -10,7 +10,11 @@ import torch
 from torch import Tensor
 
 from attest.measures.inversions import dense_ranks, dense_ranks_of_sorted, inversions
-from attest.randomness import sort_integers
+from attest.memory import CACHE, by_rows
+from attest.randomness import sort_rows
+
+ALL_PAIRS_UP_TO = 48
+"""Longest texts whose pairs are all compared; on a CPU Knight's method takes over in speed at about this length."""
 
 
 class KendallTau(NamedTuple):
@@ -96,18 +100,44 @@ class _Pairs(NamedTuple):
 
 
 def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
-    """Knight's method (1966): order by x, ties by y, and count the inversions that remain in y."""
+    pairwise = mask.shape[-1] <= ALL_PAIRS_UP_TO
+
+    def count(x: Tensor, y: Tensor, mask: Tensor) -> Tensor:
+        scores_2BT = torch.stack([x, y])
+        balance, ties_2BT = (_all_pairs if pairwise else _knight)(scores_2BT, mask)
+        n = mask.sum(dim=-1).double()
+        tied_x, tied_y = ties_2BT.sum(dim=-1) / 2
+        return torch.stack([n * (n - 1) / 2, tied_x, tied_y, balance, _null_variance(n, ties_2BT)], dim=-1)
+
+    row = 6 * x.element_size() * mask.shape[-1] ** (2 if pairwise else 1)
+    return _Pairs(*by_rows(count, row, x, y, mask, budget=CACHE if pairwise else None).unbind(dim=-1))
+
+
+def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The sign of every difference: for short texts a fifth of Knight's time, being a fifth of its operations.
+
+    Returns:
+        The balance and how many others share each token's score (0 outside the mask), float64 ``(B,)`` and ``(2, B, T)``.
+    """
+    ranked = scores_2BT.masked_fill(~mask, torch.nan)
+    sign_2BTT = (ranked.unsqueeze(-1) - ranked.unsqueeze(-2)).sign_().nan_to_num_(0)  # equal infinities differ by NaN
+    balance = (sign_2BTT[0] * sign_2BTT[1]).flatten(1).sum(dim=-1).double() / 2
+    others = mask.sum(dim=-1, keepdim=True) - 1 - sign_2BTT.abs_().sum(dim=-1)
+    return balance, (others * mask).double()
+
+
+def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The same by Knight's method (1966): order by x, ties by y, and count the inversions that remain in y."""
     size = mask.shape[-1]
-    ranks_x, ranks_y = (_ranks(scores, mask) for scores in (x, y))
-    joint = sort_integers(ranks_x * size + ranks_y)
+    ranks_x, ranks_y = (_ranks(scores, mask) for scores in scores_2BT)
+    joint = sort_rows(ranks_x * size + ranks_y)
     n = mask.sum(dim=-1)
     first_n = torch.arange(size, device=mask.device) < n.unsqueeze(-1)
-    ties_x, ties_y = _others(ranks_x, mask), _others(ranks_y, mask)
-    ties_both = _others(dense_ranks_of_sorted(joint), first_n)
+    ties_2BT = torch.stack([_others(ranks_x, mask), _others(ranks_y, mask)])
+    tied_x, tied_y = ties_2BT.sum(dim=-1) / 2
+    tied_both = _others(dense_ranks_of_sorted(joint), first_n).sum(dim=-1) / 2
     discordant = inversions(joint % size).double()
-    pairs, tied_x, tied_y, tied_both = n * (n - 1) / 2, *(ties.sum(dim=-1) / 2 for ties in (ties_x, ties_y, ties_both))
-    balance = pairs - tied_x - tied_y + tied_both - 2 * discordant
-    return _Pairs(pairs.double(), tied_x, tied_y, balance, _null_variance(n.double(), ties_x, ties_y))
+    return n * (n - 1) / 2 - tied_x - tied_y + tied_both - 2 * discordant, ties_2BT
 
 
 def _ranks(scores: Tensor, mask: Tensor) -> Tensor:
@@ -117,19 +147,19 @@ def _ranks(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _others(ranks: Tensor, mask: Tensor) -> Tensor:
-    """How many others share each token's rank, float64 ``(B, T)``; 0 outside the mask.
-
-    A group of t ties has t members with t - 1 others each, so sums over groups become sums over tokens.
-    """
+    """How many others share each token's rank, float64 ``(B, T)``; 0 outside the mask."""
     sizes = torch.zeros_like(ranks).scatter_add(-1, ranks, torch.ones_like(ranks)).gather(-1, ranks)
     return (sizes.double() - 1) * mask
 
 
-def _null_variance(n: Tensor, ties_x: Tensor, ties_y: Tensor) -> Tensor:
-    """Variance of n_c - n_d if x and y are independent, corrected for ties (Kendall 1970; scipy's ``asymptotic``)."""
+def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
+    """Variance of n_c - n_d if x and y are independent, corrected for ties (Kendall 1970; scipy's ``asymptotic``).
+
+    A group of t ties has t members with t - 1 others each, so sums over groups become sums over tokens.
+    """
     ordered = n * (n - 1)
-    pairs_x, pairs_y = (t.sum(dim=-1) / 2 for t in (ties_x, ties_y))
-    triples_x, triples_y = ((t * (t - 1)).sum(dim=-1) for t in (ties_x, ties_y))
-    spread_x, spread_y = ((t * (2 * t + 7)).sum(dim=-1) for t in (ties_x, ties_y))
+    squares_2B, pairs_2B = ties_2BT.square().sum(dim=-1), ties_2BT.sum(dim=-1)
+    triples_x, triples_y = squares_2B - pairs_2B
+    spread = (2 * squares_2B + 7 * pairs_2B).sum(dim=0)
     third_order = torch.where(n > 2, triples_x * triples_y / (9 * ordered * (n - 2)), 0.0)
-    return (ordered * (2 * n + 5) - spread_x - spread_y) / 18 + 2 * pairs_x * pairs_y / ordered + third_order
+    return (ordered * (2 * n + 5) - spread) / 18 + pairs_2B.prod(dim=0) / (2 * ordered) + third_order

@@ -12,8 +12,11 @@ from scipy import stats
 
 from attest.measures import critical_tau, kendall_tau_b, kendall_top_k
 from attest.measures.inversions import PAIRWISE_UP_TO, _bitwise, _pairwise, dense_ranks, inversions
+from attest.measures.rank_correlation import ALL_PAIRS_UP_TO, _all_pairs, _knight
 
-LENGTHS = (1, 3, 4, 7, 20, PAIRWISE_UP_TO, PAIRWISE_UP_TO + 1, 150)  # scipy divides by zero at 2
+SHORT = (1, 3, 4, 7, 20, ALL_PAIRS_UP_TO)  # scipy divides by zero at 2
+LONG = (*SHORT, ALL_PAIRS_UP_TO + 1, 150, PAIRWISE_UP_TO)
+LONGEST = (*LONG, PAIRWISE_UP_TO + 1)
 
 
 def ragged(lengths, draw):
@@ -25,13 +28,14 @@ def ragged(lengths, draw):
     return values, mask
 
 
+@pytest.mark.parametrize("lengths", [SHORT, LONG, LONGEST])
 @pytest.mark.parametrize("levels", [2, 5, 1000])
-def test_tau_and_p_value_equal_scipy(levels):
+def test_tau_and_p_value_equal_scipy(levels, lengths):
     generator = np.random.default_rng(levels)
-    x, mask = ragged(LENGTHS, lambda n: generator.integers(levels, size=n))
-    y, _ = ragged(LENGTHS, lambda n: generator.integers(levels, size=n))
+    x, mask = ragged(lengths, lambda n: generator.integers(levels, size=n))
+    y, _ = ragged(lengths, lambda n: generator.integers(levels, size=n))
     ours = kendall_tau_b(x, y, mask)
-    for row, n in enumerate(LENGTHS):
+    for row, n in enumerate(lengths):
         theirs = stats.kendalltau(x[row, :n], y[row, :n], method="asymptotic")
         np.testing.assert_allclose(ours.tau[row], theirs.statistic, atol=1e-12)
         np.testing.assert_allclose(ours.p_value[row], theirs.pvalue, atol=1e-12)
@@ -45,6 +49,16 @@ def test_any_mask_selects_the_tokens_to_rank():
     for row in range(4):
         theirs = stats.kendalltau(x[row][mask[row]], y[row][mask[row]]).statistic
         np.testing.assert_allclose(taus[row], theirs, atol=1e-12)
+
+
+def test_all_pairs_and_knight_count_alike():
+    """Ties, infinities of both signs and tokens outside the mask included."""
+    generator = torch.Generator().manual_seed(1)
+    scores = torch.randn(2, 40, ALL_PAIRS_UP_TO, generator=generator).round(decimals=1)
+    scores = torch.where(scores.abs() > 1.5, scores.sign() * torch.inf, scores)
+    mask = torch.rand(40, ALL_PAIRS_UP_TO, generator=generator) < 0.7
+    for ours, knights in zip(_all_pairs(scores, mask), _knight(scores, mask), strict=True):
+        assert torch.equal(ours, knights)
 
 
 def test_undefined_is_nan():
