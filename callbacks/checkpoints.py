@@ -66,7 +66,10 @@ class LastCheckpoint(Callback):
 
 
 class RandomState(Callback):
-    """Keeps torch's random state of every rank in every checkpoint, so that dropout goes on where it was."""
+    """Keeps torch's random state of every rank in every checkpoint, so that dropout goes on where it was.
+
+    Taken up as the first batch begins and no sooner: on the way there torch's loader draws a number when it starts an epoch.
+    """
 
     def __init__(self) -> None:
         self._resumed: dict[str, Any] | None = None
@@ -79,11 +82,12 @@ class RandomState(Callback):
         if ranks := state_dict.get("ranks"):
             self._resumed, *_ = share_of_rank(ranks) or ranks
 
-    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         if self._resumed is not None:
             torch.set_rng_state(self._resumed["cpu"].cpu())
             for device, state in enumerate(self._resumed["cuda"][: torch.cuda.device_count()]):
                 torch.cuda.set_rng_state(state.cpu(), device)
+            self._resumed = None
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):

@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from functools import cache
 
 import pytest
 import torch
@@ -11,24 +13,36 @@ import torch
 from attest.cli import STOPPED_BY_SIGTERM
 from attest.run_folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.test_parallel import side_by_side
 
-LONGER = ("--trainer.max_epochs=30", "--run.checkpoint_every_n_batches=3")
+SMALL_CNN = (
+    *(option for option in SMALL_RUN if "hidden_size" not in option),
+    *("MODEL=cnn", "--model.init_args.network.init_args.encoder.init_args.dropout=0.3"),
+)
+LONGER = ("--trainer.max_epochs=10", "--run.checkpoint_every_n_batches=3")
 
 
-def command(root) -> list[str]:
-    return [sys.executable, "-m", "attest.cli", "fit", *SMALL_RUN, *LONGER, f"--run.root={root}"]
+def command(root, processes: int) -> list[str]:
+    options = side_by_side(processes) if processes > 1 else []
+    return [sys.executable, "-m", "attest.cli", "fit", *SMALL_CNN, *LONGER, *options, f"--run.root={root}"]
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory) -> RunFolder:
-    root = tmp_path_factory.mktemp("undisturbed")
-    subprocess.run(command(root), check=True, env=fresh_shell())
-    return only_folder(root)
+def undisturbed(tmp_path_factory) -> Callable[[int], RunFolder]:
+    """The run on so many processes, never stopped."""
+
+    @cache
+    def run(processes: int) -> RunFolder:
+        root = tmp_path_factory.mktemp("undisturbed")
+        subprocess.run(command(root, processes), check=True, env=fresh_shell())
+        return only_folder(root)
+
+    return run
 
 
-def stop_in_mid_epoch(root, how: signal.Signals) -> int:
+def stop_in_mid_epoch(root, processes: int, how: signal.Signals) -> int:
     """Start the run, stop it once it has gone some way, and return its exit code."""
-    process = subprocess.Popen(command(root), env=fresh_shell())
+    process = subprocess.Popen(command(root, processes), env=fresh_shell())
     while not list(root.glob("*/*/seed*/checkpoints/best.ckpt")):
         assert process.poll() is None, "ended before it could be stopped"
         time.sleep(0.01)
@@ -37,21 +51,30 @@ def stop_in_mid_epoch(root, how: signal.Signals) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGTERM, STOPPED_BY_SIGTERM), (signal.SIGKILL, -signal.SIGKILL)])
-def test_a_stopped_run_ends_as_if_undisturbed(undisturbed, tmp_path, how, code):
-    assert stop_in_mid_epoch(tmp_path, how) == code
+@pytest.mark.parametrize(
+    ("processes", "how", "code"),
+    [
+        (1, signal.SIGTERM, STOPPED_BY_SIGTERM),
+        (1, signal.SIGKILL, -signal.SIGKILL),
+        (2, signal.SIGKILL, -signal.SIGKILL),
+    ],
+)
+def test_a_stopped_run_ends_as_if_undisturbed(undisturbed, tmp_path, processes, how, code):
+    """Dropout included, on every rank."""
+    assert stop_in_mid_epoch(tmp_path, processes, how) == code
     stopped = only_folder(tmp_path)
     assert not stopped.trained, "stopped in the middle of training"
     wandb_id = read_json(stopped.timing)["wandb_id"]
 
-    subprocess.run(command(tmp_path), check=True, env=fresh_shell())
+    subprocess.run(command(tmp_path, processes), check=True, env=fresh_shell())
 
+    expected = undisturbed(processes)
     for checkpoint in ("best", "last"):
-        ours, theirs = (torch.load(getattr(f, checkpoint), weights_only=True)["state_dict"] for f in (stopped, undisturbed))
+        ours, theirs = (torch.load(getattr(f, checkpoint), weights_only=True)["state_dict"] for f in (stopped, expected))
         assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
     for file in ("summary", "curves"):
-        assert getattr(stopped, file).read_bytes() == getattr(undisturbed, file).read_bytes()
+        assert getattr(stopped, file).read_bytes() == getattr(expected, file).read_bytes()
     for identity in ("instances", "E1", "E2", "E8"):
-        assert stopped.evidence(identity).read_bytes() == undisturbed.evidence(identity).read_bytes()
+        assert stopped.evidence(identity).read_bytes() == expected.evidence(identity).read_bytes()
     assert read_json(stopped.timing)["wandb_id"] == wandb_id
     assert len(list((stopped.path / "wandb").glob(f"offline-run-*-{wandb_id}"))) == 2, "both sittings log to one W&B run"
