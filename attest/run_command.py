@@ -35,6 +35,7 @@ from callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckp
 from callbacks.curves import Curves
 from callbacks.finite import FiniteLoss
 from callbacks.progress import EvidenceProgress
+from callbacks.termination import EndAtOnce
 
 LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
 """What the model learns from the data."""
@@ -183,6 +184,7 @@ class AttestCLI(LightningCLI):
             EpochAxes(),
             RandomState(),
             FiniteLoss(),
+            EndAtOnce(),
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
         ]

@@ -39,7 +39,7 @@ class BestCheckpoint(ModelCheckpoint):
 
 
 class LastCheckpoint(Callback):
-    """Keeps ``checkpoints/last.ckpt`` fresh: after the first batch of an epoch, every few batches, and on SIGTERM.
+    """Keeps ``checkpoints/last.ckpt`` fresh: after the first batch of an epoch, every few batches, and on SIGTERM if alone.
 
     Always in mid-epoch, never after the last batch: a resumed run then trains the rest of that epoch and validates it, the one
     path through the training loop that replays everything. Parameters, optimiser, loop counters, position in the data and
@@ -57,7 +57,7 @@ class LastCheckpoint(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        due = batch_idx % self.every_n_batches == 0 or (trainer.received_sigterm and trainer.world_size == 1)
+        due = batch_idx % self.every_n_batches == 0 or trainer.received_sigterm
         if due and not trainer.is_last_batch:
             trainer.save_checkpoint(self.folder.last)
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 
+import psutil
 import pytest
 import torch
 
@@ -46,8 +47,12 @@ def stop_in_mid_epoch(root, processes: int, how: signal.Signals) -> int:
     while not list(root.glob("*/*/seed*/checkpoints/best.ckpt")):
         assert process.poll() is None, "ended before it could be stopped"
         time.sleep(0.01)
+    ranks = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(how)
-    return process.wait()
+    code = process.wait(timeout=60)
+    _, alive = psutil.wait_procs(ranks, timeout=60)
+    assert not alive, "a rank was left behind"
+    return code
 
 
 @pytest.mark.slow
@@ -56,6 +61,7 @@ def stop_in_mid_epoch(root, processes: int, how: signal.Signals) -> int:
     [
         (1, signal.SIGTERM, STOPPED_BY_SIGTERM),
         (1, signal.SIGKILL, -signal.SIGKILL),
+        (2, signal.SIGTERM, STOPPED_BY_SIGTERM),
         (2, signal.SIGKILL, -signal.SIGKILL),
     ],
 )
