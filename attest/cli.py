@@ -15,6 +15,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.choices import expand
 from attest.errors import mendable, unknown_choice
+from attest.process_family import end_with_first_rank
 from attest.readable import unmarked
 from attest.run_command import AttestCLI
 
@@ -63,6 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     _quieten()
+    end_with_first_rank()
     try:
         command, *rest = arguments or ["--help"]
         if command in COMMANDS:

@@ -84,3 +84,17 @@ def test_a_stopped_run_ends_as_if_undisturbed(undisturbed, tmp_path, processes, 
         assert stopped.evidence(identity).read_bytes() == expected.evidence(identity).read_bytes()
     assert read_json(stopped.timing)["wandb_id"] == wandb_id
     assert len(list((stopped.path / "wandb").glob(f"offline-run-*-{wandb_id}"))) == 2, "both sittings log to one W&B run"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_no_rank_outlives_the_first_one_stopped_during_set_up(tmp_path, how):
+    process = subprocess.Popen(command(tmp_path, 2), env=fresh_shell())
+    ranks = psutil.Process(process.pid)
+    while not (started := [each for each in ranks.children() if "attest.cli" in each.cmdline()]):
+        assert process.poll() is None, "ended before it could be stopped"
+        time.sleep(0.01)
+    process.send_signal(how)
+    assert process.wait(timeout=60) != 0
+    _, alive = psutil.wait_procs(started, timeout=60)
+    assert not alive
