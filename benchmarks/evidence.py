@@ -79,10 +79,10 @@ def _race_batch(
         lambda: plain.permutation(keys), lambda: attention_permutation(observation, PERMUTATIONS, SEED)["tvd_median"]
     )
     removal = stages["leave-one-out"].race(plain.leave_one_out, lambda: leave_one_out_inputs(observation), mask)
-    both = torch.cat([importance, removal])
+    both, words = torch.cat([importance, removal]), plain.words
 
     def correlate() -> Tensor:
-        return kendall_tau_b(observation.attention.repeat(2, 1), both, mask.repeat(2, 1)).tau
+        return kendall_tau_b(words.repeat(2, 1), both, mask.repeat(2, 1)).tau
 
     stages["τ"].race(lambda: torch.cat([plain.correlation(importance), plain.correlation(removal)]), correlate)
     _race_adversaries(stages, plain, observation, steps)

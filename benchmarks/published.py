@@ -69,6 +69,11 @@ class PublishedEvidence:
         self.model, self.tokens, self.lengths = model, tokens, lengths
         self.wrapped = model.wrap(tokens, lengths)
 
+    @property
+    def words(self) -> Tensor:
+        """Attention without the boundaries, ``(B, T)``, once evaluated."""
+        return self.attention[:, 1:-1]
+
     @torch.no_grad()
     def evaluate(self) -> Tensor:
         """Predictions, with hidden states and attention kept for the stages that need them."""
@@ -136,7 +141,7 @@ class PublishedEvidence:
 
     def _adversaries(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Attention ``(B, k, T)``, change of the prediction and JSD to the original ``(B, k)``."""
-        original = self.attention[:, 1:-1].unsqueeze(1)
+        original = self.words.unsqueeze(1)
         weights = logits.masked_fill(original == 0, -torch.inf).softmax(dim=-1)
         context = (weights.unsqueeze(-1) * self.hidden[:, 1:-1].unsqueeze(1)).sum(dim=2)  # (B, k, T, H) summed over T
         change = (torch.sigmoid(self.model.decoder(context)).squeeze(-1) - self.predicted.unsqueeze(-1)).abs()
@@ -144,8 +149,7 @@ class PublishedEvidence:
 
     def correlation(self, importance: Tensor) -> Tensor:
         """Kendall's tau-b of attention and importance, scipy text by text, ``(B,)``."""
-        words = self.attention[:, 1:-1].numpy()
-        pairs = zip(words, importance.numpy(), self.lengths.tolist(), strict=True)
+        pairs = zip(self.words.numpy(), importance.numpy(), self.lengths.tolist(), strict=True)
         return torch.tensor([stats.kendalltau(a[:n], b[:n]).statistic for a, b, n in pairs])
 
 
