@@ -11,6 +11,8 @@ import sys
 
 FIRST_RANK = "ATTEST_FIRST_RANK_PID"
 """Names the process that started a rank, in that rank's environment."""
+_ANOTHER_LAUNCHER = "TORCHELASTIC_RUN_ID"
+"""Set where torchrun has started all ranks; their parent is none of them."""
 _SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
@@ -18,7 +20,7 @@ def end_with_first_rank() -> None:
     """To be called when a process begins; only Linux offers this, and elsewhere nothing happens."""
     if os.environ.get("LOCAL_RANK", "0") == "0":
         os.environ[FIRST_RANK] = str(os.getpid())
-    elif sys.platform == "linux":
+    elif sys.platform == "linux" and _ANOTHER_LAUNCHER not in os.environ:
         ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
         if os.environ.get(FIRST_RANK, str(os.getppid())) != str(os.getppid()):
             sys.exit("attest: the process that started this one has ended")  # before it could be heard of
