@@ -4,12 +4,11 @@ All share one interface: scores ``(..., T)`` and a mask go in, a distribution co
 is exactly 0 at padding. Half precision is computed in float32, because sparse supports are decided by small differences
 (1.5-entmax row sums drift to 0.967 in bfloat16).
 
-First derivatives are exact. Second derivatives of the entmax family are not those of the mapping: the backward pass of the
-``entmax`` package is not itself differentiable.
+Derivatives are exact. Those of α-entmax that is found by bisection are exact once only: the backward pass of the ``entmax``
+package is not itself differentiable.
 """
 
 import math
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Self
 
@@ -17,14 +16,9 @@ import entmax
 import torch
 from torch import Tensor, nn
 
+from attest.attention import thresholds
 from attest.attention.masking import require_real_tokens
 
-PARTIAL_SORT = 32
-"""Largest scores that are sorted first; where the support is wider, the package sorts twice as many until it fits."""
-PARTIAL_SORT_FROM = 128
-"""Tokens from which sorting a part is faster than sorting all: 1.5 to 2 times at 200 tokens, nothing at 64."""
-ROWS_ASKED, MOST_WIDE = 64, 0.1
-"""Rows whose supports are looked at first, and the share of wider ones from which sorting all at once is faster."""
 STEPS = {torch.float32: 30, torch.float64: 60}
 """Bisection steps that leave an interval below the rounding of the dtype; half as many as the package takes in float32."""
 
@@ -73,14 +67,14 @@ class Sparsemax(Projection):
     """The nearest point of the simplex in Euclidean distance (Martins & Astudillo 2016); exact, by sorting."""
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
-        return entmax.sparsemax(scores, dim=-1, k=_sorted_first(scores, entmax.sparsemax))
+        return thresholds.sparsemax(scores)
 
 
 class Entmax15(Projection):
     """1.5-entmax (Peters et al. 2019), halfway between softmax and sparsemax; exact, by sorting."""
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
-        return entmax.entmax15(scores, dim=-1, k=_sorted_first(scores, entmax.entmax15))
+        return thresholds.entmax15(scores)
 
 
 class Entmax(Projection):
@@ -155,16 +149,3 @@ class Uniform(Projection):
     def onto_simplex(self, scores: Tensor) -> Tensor:
         real = (scores > -torch.inf).to(scores.dtype)
         return real / real.sum(dim=-1, keepdim=True)
-
-
-def _sorted_first(scores: Tensor, project: Callable[..., Tensor]) -> int | None:
-    """The package's ``k``: how many scores to sort first, None for all. Results are bit-equal either way.
-
-    A wider support is sorted again and again, twice as far each time, so some rows are asked beforehand how wide theirs are.
-    """
-    if scores.shape[-1] < PARTIAL_SORT_FROM:
-        return None
-    rows = scores.detach().reshape(-1, scores.shape[-1])
-    sample = rows[:: math.ceil(len(rows) / ROWS_ASKED)]
-    wide = (project(sample, dim=-1) > 0).sum(dim=-1) > PARTIAL_SORT
-    return PARTIAL_SORT if wide.float().mean() < MOST_WIDE else None

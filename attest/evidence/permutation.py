@@ -4,7 +4,8 @@ from torch import Tensor
 
 from attest.evidence.observation import Observation
 from attest.measures import total_variation
-from attest.randomness import random_permutations, sort_rows
+from attest.randomness import random_permutations
+from attest.sorting import sort_rows
 
 
 def attention_permutation(observation: Observation, permutations: int, seed: int) -> dict[str, Tensor]:
