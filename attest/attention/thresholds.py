@@ -5,7 +5,7 @@ and 1/2 for 1.5-entmax, τ such that the weights of a row sum to 1. It follows f
 
 The ``entmax`` package computes the same to the bit. But it sorts indices along with the scores, which takes it most of its
 time on a CPU, and begins anew where a support is wider than expected. Here scores are sorted once and alone
-(``benchmarks/projections.py``), and second derivatives are those of the mapping too.
+(``benchmarks/projections.py``), and second derivatives are those of the mapping too. ``torch.compile`` leaves them as they are.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,16 @@ from torch.autograd import Function
 from attest.sorting import sort_rows
 
 LARGEST = 32
-"""Scores of a row that are looked at first, four times as many where its support is wider; results are bit-equal whatever it is."""
+"""Scores of a row that are looked at first, four times as many where its support is wider; results never depend on it."""
 
 
+@torch.compiler.disable
 def sparsemax(scores: Tensor) -> Tensor:
     """The nearest point of the simplex to float scores ``(..., T)``, minus infinity at padding (Martins & Astudillo 2016)."""
     return _Heights.apply(scores, _SPARSEMAX)
 
 
+@torch.compiler.disable
 def entmax15(scores: Tensor) -> Tensor:
     """1.5-entmax of float scores ``(..., T)``, minus infinity at padding (Peters et al. 2019)."""
     return _Heights.apply(scores, _ENTMAX15).square()
