@@ -5,7 +5,7 @@ and 1/2 for 1.5-entmax, τ such that the weights of a row sum to 1. It follows f
 
 The ``entmax`` package computes the same to the bit. But it sorts indices along with the scores, which takes it most of its
 time on a CPU, and begins anew where a support is wider than expected. Here scores are sorted once and alone
-(``benchmarks/projections.py``), and second derivatives are those of the mapping too. ``torch.compile`` leaves them as they are.
+(``benchmarks/projections.py``), and second derivatives are those of the mapping too. ``torch.compile`` leaves them alone.
 """
 
 from collections.abc import Callable
