@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attest.measures import total_variation
-from attest.measures.kullback_leibler import kullback_leibler, smoothed_kullback_leibler, trainable_jensen_shannon
+from attest.measures import jensen_shannon, total_variation
+from attest.measures.kullback_leibler import kullback_leibler, smoothed_kullback_leibler
 
 DivergenceName = Literal["kl", "jsd", "smoothed-kl"]
 Convention = Literal["instances", "wiegreffe-pinter"]
@@ -83,7 +83,7 @@ def _kl(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
 
 DIVERGENCES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
     "kl": _kl,
-    "jsd": lambda p, q, mask: trainable_jensen_shannon(p, q),
+    "jsd": lambda p, q, mask: jensen_shannon(p, q),
     "smoothed-kl": smoothed_kullback_leibler,
 }
 """Distributions ``(..., T)`` of adversary and base and a mask -> ``(...)``, in nats."""

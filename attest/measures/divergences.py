@@ -34,10 +34,10 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     """JSD of attention distributions in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
 
-    Zeros need no smoothing: where p is 0 its term is 0, and the mean is positive wherever p or q is. Written with ratios to
-    the mean, not as a difference of entropies, so that two nearly equal distributions keep their digits.
+    Written with the contrast (p - q) / (p + q), whose logarithms keep the digits of two nearly equal distributions. Zeros need
+    no smoothing; the derivative at one is large and finite.
     """
-    mean = 0.5 * (p + q)
-    divisor = torch.where(mean > 0, mean, 1.0)
-    terms = torch.xlogy(p, p / divisor) + torch.xlogy(q, q / divisor)
+    finfo = torch.finfo(p.dtype)
+    contrast = ((p - q) / (p + q).clamp(min=finfo.tiny)).clamp(finfo.eps - 1, 1 - finfo.eps)
+    terms = p * contrast.log1p() + q * (-contrast).log1p()
     return 0.5 * terms.sum(dim=-1).clamp(min=0)

@@ -1,7 +1,4 @@
-"""Divergences of attention that can be trained: their gradients are finite also where a weight is 0, at padding say.
-
-``jensen_shannon`` in ``divergences.py`` gives the same numbers, but autograd gives NaN for it at a common 0.
-"""
+"""Kullback-Leibler divergences that can be trained: their gradients are finite also where a weight is 0, at padding say."""
 
 import torch
 from torch import Tensor
@@ -22,13 +19,6 @@ def kullback_leibler_terms(p: Tensor, q: Tensor) -> Tensor:
     """What each token contributes to KL(p || q): ``(..., T), (..., T) -> (..., T)``; 0 where p is 0, its gradient too."""
     there = p > 0
     return torch.where(there, p * (_log(p, there) - _log(q, there)), 0.0)
-
-
-def trainable_jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """JSD in nats, ``(..., T), (..., T) -> (...)`` in [0, ln 2]; the gradient of a weight that is 0 is left out."""
-    mean = 0.5 * (p + q)
-    terms = kullback_leibler_terms(p, mean) + kullback_leibler_terms(q, mean)
-    return 0.5 * terms.sum(dim=-1).clamp(min=0)
 
 
 def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
