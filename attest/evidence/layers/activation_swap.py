@@ -5,9 +5,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from attest.attention import Projection
+from attest.attention import Entmax15, Projection, Softmax, Sparsemax, Uniform
 from attest.evidence.layers.observation import LayerObservation
-from attest.interventions import Intervention
+from attest.interventions import Intervention, attending
+
+WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
+"""Projections of which two of a kind are the same."""
 
 
 @torch.no_grad()
@@ -30,9 +33,18 @@ def layer_activation_swap(
     for suffix, layers in observation.scopes.items():
         columns[f"support{suffix}"] = observation.support(layers)
         for name, projection in projections.items():
-            swapped = observation.under(Intervention("projection", projection, layers))
+            swapped = _under(observation, projection, layers)
             columns[f"correct_{name}{suffix}"] = swapped.correct(labels)
             columns[f"tvd_{name}{suffix}"] = swapped.moved_from(observation)
             columns[f"jsd_{name}{suffix}"] = swapped.diverged_from(observation, layers)
             columns[f"support_{name}{suffix}"] = swapped.support(layers)
     return columns
+
+
+def _under(observation: LayerObservation, projection: Projection, layers: list[str]) -> LayerObservation:
+    """The batch with another projection in some layers; observed anew unless they are known to have it already."""
+    attend = attending(observation.network)
+    trained = {type(getattr(attend[layer], "projection", None)) for layer in layers}
+    if type(projection) in WITHOUT_SETTINGS and trained == {type(projection)}:
+        return observation
+    return observation.under(Intervention("projection", projection, layers))

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 
-from attest.attention import Softmax, Sparsemax
+from attest.attention import Entmax, Softmax, Sparsemax
 from attest.errors import AttestError
 from attest.evidence.layers import layer_activation_swap, observe_layers
 from attest.interventions import attending
@@ -47,6 +47,14 @@ def test_the_trained_projection_moves_nothing():
     for suffix in ("", "_layer1", "_layer2"):
         assert columns[f"tvd_softmax{suffix}"].max() == columns[f"jsd_softmax{suffix}"].max() == 0
         assert torch.equal(columns[f"support{suffix}"], torch.ones(4, dtype=torch.float64))
+
+
+def test_nothing_is_run_again_under_the_trained_projection():
+    observation = observed(classifier())
+    passes = []
+    observation.network.register_forward_hook(lambda *_: passes.append(1))
+    layer_activation_swap(observation, {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax": Entmax(1.0)}, LABELS)
+    assert len(passes) == 2 * 3, "two projections that are not known to be the trained one, all layers and each of two alone"
 
 
 def test_a_tagger_is_scored_by_the_share_of_its_tokens():
