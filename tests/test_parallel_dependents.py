@@ -32,21 +32,20 @@ def dependents(root: Path) -> list[RunFolder]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "runs"), [(CONTROLS, 3), (KEYS, 2)], ids=["controls", "keys"])
-def test_processes_share_the_evidence_of_dependents_and_change_nothing(tmp_path, command, runs):
+def test_three_processes_share_the_evidence_of_dependents_and_change_nothing(tmp_path, command, runs):
     alone = tmp_path / "alone"
     assert main([*command, f"--run.root={alone}", *EPOCH]) == 0
-    for processes in (2, 3):
-        shared = tmp_path / str(processes)
-        shutil.copytree(alone, shared)
-        for run in dependents(shared):
-            shutil.rmtree(run.path / "evidence")
-            run.summary.unlink()
-        attest(command, shared, processes)
-        assert len(dependents(alone)) == runs
-        for one, many in zip(dependents(alone), dependents(shared), strict=True):
-            for table in one.path.glob("evidence/*.parquet"):
-                assert many.evidence(table.stem).read_bytes() == table.read_bytes()
-            assert many.summary.read_bytes() == one.summary.read_bytes()
+    shared = tmp_path / "shared"
+    shutil.copytree(alone, shared)
+    for run in dependents(shared):
+        shutil.rmtree(run.path / "evidence")
+        run.summary.unlink()
+    attest(command, shared, processes=3)
+    assert len(dependents(alone)) == runs
+    for one, many in zip(dependents(alone), dependents(shared), strict=True):
+        for table in one.path.glob("evidence/*.parquet"):
+            assert many.evidence(table.stem).read_bytes() == table.read_bytes()
+        assert many.summary.read_bytes() == one.summary.read_bytes()
 
 
 @pytest.mark.slow

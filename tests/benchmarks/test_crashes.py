@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from benchmarks.crashes import ANY_TIME, Laboratory, Moment, moments, table
+from benchmarks.crashes import Laboratory, Moment, moments, table
 
 
 def test_moments_visit_every_phase_under_both_signals():
@@ -20,12 +20,11 @@ def test_a_run_stopped_at_the_worst_moments_ends_as_if_undisturbed(tmp_path):
         Moment("half a checkpoint", signal.SIGKILL, 0.5),
         Moment("half a table", signal.SIGKILL, 0.3),
         Moment("training", signal.SIGTERM, 0.6),
-        Moment(ANY_TIME, signal.SIGKILL, 0.7),
     ]
     tried = [(moment, laboratory.try_out(number, moment)) for number, moment in enumerate(worst)]
     for moment, outcome in tried:
         assert all((outcome.completed, outcome.weights, outcome.evidence, outcome.summary, outcome.wandb_id, outcome.tidy)), (
             moment
         )
-    assert all(outcome.stopped for _, outcome in tried[:3])
+    assert all(outcome.stopped for _, outcome in tried)
     assert "| half a table | SIGKILL | 1 | 1 | 1 | 1 | 1 | 1 | 1 | 1 |" in table(tried)
