@@ -20,12 +20,15 @@ again; the same command takes up what was stopped.
 
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+from rich.console import Console
+from rich.progress import Progress
 
 from attest.choices import CHOICE, configs_folder
 from attest.errors import AttestError, unknown_choice
@@ -92,8 +95,7 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 0
     request = parse_request(arguments)
-    experiments = [read_experiment(file) for file in request.tables]
-    plan = make_plan(experiments, request.seeds, RunLocator(), request.corpora, request.options)
+    plan = _plan(request)
     if request.dry:
         print(forecast([job for job in plan.jobs.values() if not job.done], request.root, request.jobs))
         return 0
@@ -102,6 +104,19 @@ def main(arguments: list[str]) -> int:
     _write_tables(request, plan)
     _name_tables(request, plan)
     return 0
+
+
+def _plan(request: Request) -> Plan:
+    """The runs of all tables; naming the folder of one setting takes half a second, and all tables have two hundred."""
+    experiments, locate = [read_experiment(file) for file in request.tables], RunLocator()
+    with Progress("{task.description}", "{task.completed:.0f}", console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("Settings looked up:", total=None)
+
+        def locate_and_count(typed: Sequence[str]) -> Path:
+            progress.advance(task)
+            return locate(typed)
+
+        return make_plan(experiments, request.seeds, locate_and_count, request.corpora, request.options)
 
 
 def parse_request(arguments: list[str]) -> Request:

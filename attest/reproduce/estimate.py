@@ -1,7 +1,7 @@
 """How long what is missing will take, judging by runs that are there."""
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from attest.reproduce.plan import Job
@@ -44,11 +44,20 @@ def forecast(jobs: Iterable[Job], root: Path, at_once: int) -> str:
     """
     expected = {job: expected_seconds(job, root) for job in jobs}
     lines = [f"{'unknown' if known is None else duration(known):>9}  {_shown(job, root)}" for job, known in expected.items()]
-    unknown = sum(known is None for known in expected.values())
-    total = duration(sum(known for known in expected.values() if known is not None) / at_once)
+    return "\n".join([*lines, _in_all(list(expected.values()), at_once)])
+
+
+def _in_all(expected: Sequence[float | None], at_once: int) -> str:
+    """How long runs take together, ``at_once`` of them side by side."""
+    if not expected:
+        return "0 runs: everything is there."
+    known = [seconds for seconds in expected if seconds is not None]
+    if not known:
+        return f"{len(expected)} runs; no finished run is like any of them, so how long they take is unknown."
+    unknown = len(expected) - len(known)
     beside = f", beside {unknown} of which nothing is known" if unknown else ""
-    judged = "judging by the median of finished runs like them"
-    return "\n".join([*lines, f"{len(expected)} runs; about {total} with {at_once} at once{beside}, {judged}."])
+    total = f"{len(expected)} runs; about {duration(sum(known) / at_once)} with {at_once} at once"
+    return f"{total}{beside}, judging by the median of finished runs like them."
 
 
 def _shown(job: Job, root: Path) -> str:
