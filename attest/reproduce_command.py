@@ -109,7 +109,9 @@ def main(arguments: list[str]) -> int:
 def _plan(request: Request) -> Plan:
     """The runs of all tables; naming the folder of one setting takes half a second, and all tables have two hundred."""
     experiments, locate = [read_experiment(file) for file in request.tables], RunLocator()
-    with Progress("{task.description}", "{task.completed:.0f}", console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    columns = ("{task.description}", "{task.completed:.0f}")
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("Settings looked up:", total=None)
 
         def locate_and_count(typed: Sequence[str]) -> Path:

@@ -50,7 +50,7 @@ def forecast(jobs: Iterable[Job], root: Path, at_once: int) -> str:
 def _in_all(expected: Sequence[float | None], at_once: int) -> str:
     """How long runs take together, ``at_once`` of them side by side."""
     if not expected:
-        return "0 runs: everything is there."
+        return "0 runs; everything is there."
     known = [seconds for seconds in expected if seconds is not None]
     if not known:
         return f"{len(expected)} runs; no finished run is like any of them, so how long they take is unknown."

@@ -102,7 +102,7 @@ def test_a_forecast_without_anything_to_judge_by(invented, tmp_path):
     said = forecast(jobs, tmp_path, 1)
     assert "unknown  runs/imdb/jw-bilstm-additive-softmax/seed0" in said
     assert "2 runs; no finished run is like any of them" in said
-    assert forecast([], tmp_path, 1) == "0 runs: everything is there."
+    assert forecast([], tmp_path, 1) == "0 runs; everything is there."
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(99, "99 s"), (100, "2 min"), (5999, "100 min"), (7200, "2.0 h")])
