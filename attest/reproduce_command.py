@@ -6,7 +6,7 @@
 
 TABLE    a table, several with commas between them, all, or <file>.yaml for one of your own
 DATA     which corpora of it, likewise; all if not given
-SEEDS    how many seeds, from 0; 3 if not given
+SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
 SMOKE=1  tiny cuts and one epoch, to see that everything runs
 DRY=1    says what would run and how long it takes, and runs nothing
 RUN=0    writes the tables from the runs that are there, and runs nothing
@@ -55,6 +55,7 @@ WORDS = {
 ROOT, RESULTS = "--run.root=", "--results="
 ATTEST = (sys.executable, "-m", "attest.cli")
 SMOKE_CHOICE = "CUT=smoke"
+SMOKE_WORDS = {"SEEDS": "1"}
 SNAKEFILE = Path(__file__).parent / "reproduce" / "Snakefile"
 LOG_LINES = 3
 
@@ -128,9 +129,10 @@ def parse_request(arguments: list[str]) -> Request:
         AttestError: a word has a value that it cannot have.
     """
     matches = [(argument, CHOICE.fullmatch(argument)) for argument in arguments]
-    typed = WORDS | {match[1]: match[2] for _, match in matches if match and match[1] in WORDS and match[2]}
+    words = {match[1]: match[2] for _, match in matches if match and match[1] in WORDS and match[2]}
     rest = [argument for argument, match in matches if not (match and match[1] in WORDS)]
-    smoke = _flag("SMOKE", typed)
+    smoke = _flag("SMOKE", WORDS | words)
+    typed = WORDS | (SMOKE_WORDS if smoke else {}) | words
     place = "smoke" if smoke else ""
     results = Path(_option(rest, RESULTS) or Path("results", place))
     root = Path(_option(rest, ROOT) or Path("runs", place))

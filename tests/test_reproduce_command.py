@@ -100,9 +100,11 @@ def test_what_is_typed_becomes_a_request(tmp_path):
     request = parse_request(["TABLE=jw-2,me-6", "DATA=sst,imdb", "SMOKE=1", "JOBS=4", "LOGGER=csv", "--trainer.devices=1"])
     assert [file.stem for file in request.tables] == ["jw-2", "me-6"]
     assert (request.corpora, request.suffix) == (("sst", "imdb"), "-sst-imdb")
-    assert (request.seeds, request.jobs, request.run, request.dry) == (3, 4, True, False)
+    assert (request.seeds, request.jobs, request.run, request.dry) == (1, 4, True, False)
     assert request.options == ("LOGGER=csv", "--trainer.devices=1", "CUT=smoke", "--run.root=runs/smoke")
     assert request.results == Path("results/smoke")
+    assert parse_request(["TABLE=jw-2", "SMOKE=1", "SEEDS=2"]).seeds == 2
+    assert parse_request(["TABLE=jw-2"]).seeds == 3
     command = snakemake_command(request)
     assert "--cores=4" in command
     assert "--resources=gpu=0" in command
