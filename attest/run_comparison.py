@@ -3,8 +3,9 @@
 Columns, one row an instance: ``id``, ``label`` and ``predicted`` (of the second run; neither for taggers), ``length``;
 ``tvd`` of predictions in [0, 1]; ``same``, whether both decide alike; ``jsd`` in [0, ln 2] and ``kl``, from the second run to
 the base, of attention in nats, ``kl`` undefined where the base gives 0 to what the other attends to; ``max_attention`` of the
-base. Of taggers all are means over tokens (``same`` a share), of attention over heads too, and ``nll`` is the second run's
-negative log-likelihood of the tags that the base predicts.
+base. Of taggers all are means over tokens (``same`` a share), of attention over heads too, and two more: ``nll`` is the second
+run's negative log-likelihood of the tags that the base predicts, and ``jsd_matched`` the JSD between each head and the one of
+the base that it stands for. Heads have no order: a tagger with two of them exchanged attends alike and differs head by head.
 """
 
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
 
 from attest.errors import AttestError
 from attest.measures import total_variation
@@ -84,10 +87,12 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
         "same": (tags == base_tags).astype(np.float64),
         "nll": -np.log(np.maximum(p[np.arange(len(p)), base_tags], np.finfo(np.float32).tiny)),
     }
-    heads = theirs["attention"].str.len().to_numpy() // lengths**2
+    heads = len(theirs["attention"].iloc[0]) // lengths[0] ** 2
     means = {name: np.add.reduceat(values, sentences) / lengths for name, values in per_token.items()}
     attention = _attention(theirs["attention"], ours["attention"], heads * lengths)
-    return ours[["id", "length"]].assign(**means, **attention, max_attention=theirs["max_attention"])
+    matched = _matched(theirs["attention"], ours["attention"], lengths, heads)
+    columns = means | attention | {"jsd_matched": matched, "max_attention": theirs["max_attention"]}
+    return ours[["id", "length"]].assign(**columns)
 
 
 def _per_token(rows: pd.DataFrame) -> np.ndarray:
@@ -98,15 +103,34 @@ def _per_token(rows: pd.DataFrame) -> np.ndarray:
 
 def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Mean divergences of the attention of each text, given as the weights of so many distributions in any order."""
-    p, q = (torch.tensor(np.concatenate(column.to_numpy()), dtype=torch.float64) for column in (ours, theirs))
-    mean = 0.5 * (p + q)
-    terms = {
-        "jsd": 0.5 * (kullback_leibler_terms(p, mean) + kullback_leibler_terms(q, mean)),
-        "kl": kullback_leibler_terms(p, q),
-    }
+    p, q = _weights(ours), _weights(theirs)
+    terms = {"jsd": _jensen_shannon_terms(p, q), "kl": kullback_leibler_terms(p, q)}
     starts = _starts(ours.str.len().to_numpy())
     sums = {name: np.add.reduceat(each.numpy(), starts) / rows for name, each in terms.items()}
     return {name: np.where(np.isfinite(each), each.clip(min=0), np.nan) for name, each in sums.items()}
+
+
+def _matched(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: int) -> np.ndarray:
+    """Mean JSD of each sentence where heads stand for those of the base that they are nearest to over all sentences.
+
+    One matching for the corpus, that of the smallest mean (Hungarian algorithm). A loop over heads keeps memory that of one of
+    them against all of the base's.
+    """
+    p, q = (_weights(column).view(-1, heads) for column in (ours, theirs))
+    starts = _starts(lengths**2)
+    against = [np.add.reduceat(_jensen_shannon_terms(p[:, [head]], q).numpy(), starts) for head in range(heads)]
+    pairs = np.stack(against, axis=1) / lengths[:, None, None]
+    own, base = linear_sum_assignment(pairs.mean(axis=0))
+    return pairs[:, own, base].mean(axis=1).clip(min=0)
+
+
+def _weights(attention: pd.Series) -> Tensor:
+    return torch.tensor(np.concatenate(attention.to_numpy()), dtype=torch.float64)
+
+
+def _jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
+    mean = 0.5 * (p + q)
+    return 0.5 * (kullback_leibler_terms(p, mean) + kullback_leibler_terms(q, mean))
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:

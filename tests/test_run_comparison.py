@@ -73,6 +73,29 @@ def test_taggers(folders):
         assert found["tvd"][row] == pytest.approx(np.mean(0.5 * np.abs(p - q).sum(1)), abs=1e-6)
 
 
+def test_a_tagger_with_its_heads_exchanged_attends_as_before(folders):
+    base = tagged(folders[0], seed=0)
+    rows = pd.read_parquet(folders[0].evidence("tagged"))
+    rows["attention"] = [attention[:, ::-1].transpose(0, 2, 1).ravel() for _, attention in base]
+    write_table(folders[1].evidence("tagged"), rows)
+    found = compare_runs(*folders)
+    assert (found["jsd"][[0, 2]] > 0.01).all()
+    assert found["jsd_matched"].to_numpy() == pytest.approx(0, abs=1e-12)
+
+
+def test_heads_are_matched_once_for_all_sentences(folders):
+    base, other = (tagged(folder, seed) for seed, folder in enumerate(folders))
+
+    def divergence(row: int, order: tuple[int, int]) -> float:
+        theirs, ours = (sentences[row][1].astype(float) for sentences in (base, other))
+        return np.mean(np.nan_to_num(jensenshannon(ours, theirs[:, order], axis=-1) ** 2))
+
+    orders = [(0, 1), (1, 0)]
+    best = min(orders, key=lambda order: np.mean([divergence(row, order) for row in range(len(LENGTHS))]))
+    expected = [divergence(row, best) for row in range(len(LENGTHS))]
+    assert compare_runs(*folders)["jsd_matched"].to_numpy() == pytest.approx(expected, abs=1e-6)
+
+
 def test_kl_is_undefined_where_a_sparse_base_gives_nothing(folders):
     rows = classified(folders[0], 0)
     rows.at[0, "attention"] = np.array([1.0, 0, 0, 0], np.float32)

@@ -89,12 +89,22 @@ EVIDENCE = {
         "How far apart attention is when nothing but the seed differs: the noise floor of every other difference.",
         "A small one says that training is stable, not that attention explains.",
     ),
+    "E5/jsd_matched": (
+        "E5  JSD between seeds, heads matched",
+        "The same with each head beside the one of the other seed that it stands for: heads have no order.",
+        "A small one says that training is stable, not that attention explains.",
+    ),
     "E6/tvd": ("E6  TVD to the base", "How far the predictions of a model whose attention is given are from the base's."),
     "E6/same": ("E6  decisions as the base's", "Share of texts, of taggers of tokens, that are decided as the base decides."),
     "E7/jsd": (
         "E7  JSD to the base's attention",
         "How differently this run attends, trained to predict as its base does; ln 2 = 0.693 is the most.",
         "Only what exceeds the JSD between seeds (E5) was gained by trying.",
+    ),
+    "E7/jsd_matched": (
+        "E7  JSD to the base's attention, heads matched",
+        "The same with each head beside the one of the base that it stands for.",
+        "What the plain one has above this was gained by exchanging heads, which changes nothing.",
     ),
     "E7/kl": ("E7  KL to the base's attention", "The same as Kullback-Leibler divergence, from the adversary to the base."),
     "E7/tvd": (

@@ -49,15 +49,17 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     """Wiegreffe & Pinter's Figure 3: JSD to the base by its largest weight, one panel a predicted class.
 
     Args:
-        rows: ``jsd``, ``max_attention`` and ``predicted`` of each instance; without ``predicted``, as of taggers, one panel.
+        rows: ``jsd``, ``max_attention`` and ``predicted`` of each instance; of taggers ``jsd_matched`` in its place, and
+            one panel, as nothing is ``predicted``.
         class_names: in class order.
     """
     names = list(class_names) if "predicted" in rows else ["all"]
     classes = rows["predicted"].to_numpy() if "predicted" in rows else np.zeros(len(rows), int)
     figure, panels = _panel_per_class(names, "JSD to the base's attention")
     bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
+    divergence = rows.get("jsd_matched", rows["jsd"]).to_numpy()
     for k, axes in enumerate(panels):
-        groups = [rows["jsd"].to_numpy()[(classes == k) & (bins == b)] for b in range(len(ATTENTION_BINS))]
+        groups = [divergence[(classes == k) & (bins == b)] for b in range(len(ATTENTION_BINS))]
         _violins(axes, groups, CLASS_COLOURS[k % len(CLASS_COLOURS)])
         labels = [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)]
         axes.set_yticks(range(1, len(labels) + 1), labels)

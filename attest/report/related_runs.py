@@ -12,7 +12,7 @@ from attest.report.templating import render
 from attest.run_folder import RunFolder, read_json, write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
-DISTANCES = ("jsd", "kl", "tvd", "nll", "same")
+DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
 
 
 def write_related_runs(path: Path, title: str, tables: Mapping[str, pd.DataFrame], figures: Sequence[Illustration]) -> None:
