@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from attest.measures.knee import knee
 from attest.report.figures import CLASS_COLOURS
 
 OURS, THEIRS, OTHER_SETTING = "#0072B2", "#D55E00", "#999999"
@@ -65,18 +66,19 @@ def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> 
     return figure
 
 
-def one_against_another(numbers: pd.DataFrame, x: str, y: str) -> Figure:
+def one_against_another(numbers: pd.DataFrame, x: str, y: str, gained: str | None = None) -> Figure:
     """One quantity against another, a point a row and value of its sweep, one panel a corpus; bars are over seeds.
 
     Args:
         numbers: rows without a sweep are single points.
         x, y: columns.
+        gained: the one of them that is had at the cost of the other; then the knee of each sweep is circled.
     """
     corpora = list(numbers.groupby("data", sort=False))
     figure = Figure(figsize=(max(5.5, 4.5 * len(corpora)), 3.4), layout="constrained")
     for axes, (data, mine) in zip(np.ravel(figure.subplots(1, len(corpora), squeeze=False)), corpora, strict=True):
         for colour, (row, of_row) in zip(CLASS_COLOURS, mine.groupby("row", sort=False), strict=False):
-            _path(axes, of_row, x, y, colour, str(row))
+            _path(axes, of_row, x, y, colour, str(row), gained)
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.set_title(str(data), fontsize=10)
@@ -84,7 +86,7 @@ def one_against_another(numbers: pd.DataFrame, x: str, y: str) -> Figure:
     return figure
 
 
-def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: str) -> None:
+def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: str, gained: str | None) -> None:
     """The points of a row, joined in the order of its sweep and marked with its values."""
     points = of_row.assign(at=of_row["at"].fillna(0)).pivot_table(
         index="at", columns="column", values=["ours", "std"], dropna=False
@@ -95,3 +97,12 @@ def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: 
     if len(points) > 1:
         for at, place in zip(points.index, zip(across, up, strict=True), strict=True):
             axes.annotate(f"{at:g}", place, fontsize=6, xytext=(3, 3), textcoords="offset points")
+    if gained:
+        _knee(axes, points["ours"].dropna(), x, y, gained)
+
+
+def _knee(axes: Axes, points: pd.DataFrame, x: str, y: str, gained: str) -> None:
+    bend = knee(points[gained].to_numpy(), points[y if gained == x else x].to_numpy())
+    if bend is not None:
+        place, label = (points[x].iloc[bend], points[y].iloc[bend]), f"knee, {points.index[bend]:g}"
+        axes.plot(*place, "o", markersize=12, mfc="none", mec=CLASS_COLOURS[4], label=label)

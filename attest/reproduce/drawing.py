@@ -53,7 +53,7 @@ def _one_against_another(
     experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]
 ) -> Figures:
     both = numbers[numbers["column"].isin([options["x"], options["y"]])]
-    yield "one-against-another", one_against_another(both, options["x"], options["y"])
+    yield "one-against-another", one_against_another(both, options["x"], options["y"], options.get("gained"))
 
 
 def _between_seeds(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:

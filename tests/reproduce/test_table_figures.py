@@ -1,6 +1,7 @@
 """Figures of tables show their numbers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from attest.report.table_figures import against_sweep, one_against_another, ours_and_published
@@ -35,3 +36,16 @@ def test_one_quantity_against_another_joins_the_points_of_a_sweep(numbers):
     (axes,) = one_against_another(numbers[numbers["row"] == "swept"], "accuracy", "τ").axes
     np.testing.assert_allclose(axes.lines[0].get_xydata(), [[0.7, 0.0], [0.75, 0.25]])
     assert [text.get_text() for text in axes.texts] == ["0", "0.5"]
+
+
+@pytest.mark.parametrize("gained", ["x", "y"])
+def test_the_knee_of_a_sweep_is_circled_and_named(gained):
+    cheap, dear = [0.1, 0.2, 0.3, 0.9], [0.0, 0.1, 0.8, 1.0]
+    columns = dict(zip((gained, {"x": "y", "y": "x"}[gained]), (dear, cheap), strict=True))
+    numbers = pd.concat(
+        pd.DataFrame({"row": "swept", "data": "sst", "at": [1.0, 2, 3, 4], "column": name, "ours": values, "std": np.nan})
+        for name, values in columns.items()
+    )
+    (axes,) = one_against_another(numbers, "x", "y", gained).axes
+    circled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))["knee, 3"]
+    np.testing.assert_allclose(circled.get_xydata(), [[columns["x"][2], columns["y"][2]]])
