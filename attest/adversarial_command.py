@@ -12,11 +12,18 @@ concerns the adversaries alone. Only points that are missing or unfinished run; 
 table and a figure of several lie beside them.
 """
 
+from collections.abc import Sequence
+
 from lightning_utilities.core.rank_zero import rank_zero_only
 
 from attest.adversaries import adversary, choose, lambdas_of, require_adversary
 from attest.dependent_run import split_arguments, train_base, train_dependent
+from attest.report.related_runs import distances_of
 from attest.report.sweep import write_sweep
+from attest.run_folder import RunFolder
+
+STAYED = 1e-3
+"""Mean JSD in nats, below which an adversary attends as its base does."""
 
 
 def main(arguments: list[str]) -> int:
@@ -40,4 +47,17 @@ def main(arguments: list[str]) -> int:
         runs.append(train_dependent(base, adversary(choices, lam, base.settings), own))
     if len(runs) > 1:
         rank_zero_only(write_sweep)(base.folder, choices.sweep, runs)
+    say_who_stayed(runs)
     return 0
+
+
+@rank_zero_only
+def say_who_stayed(runs: Sequence[RunFolder]) -> None:
+    """Name the adversaries that never left their base, and what moves them."""
+    for run in runs:
+        if distances_of(run, "E7")["jsd"] < STAYED:
+            print(
+                f"{run.path.name} attends as its base does (JSD below {STAYED:g}). Where the two attend alike the divergence "
+                "has no gradient. Type a larger LAMBDA, or -- --model.init_args.attention_learning_rate_scale=10",
+                flush=True,
+            )

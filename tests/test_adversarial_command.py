@@ -9,10 +9,11 @@ import pytest
 import torch
 import yaml
 
+from attest.adversarial_command import say_who_stayed
 from attest.adversaries import Choices, choose, named, require_adversary
 from attest.cli import STOPPED_BY_SIGINT, main
 from attest.errors import AttestError
-from attest.run_folder import RunFolder, read_json
+from attest.run_folder import RunFolder, read_json, write_json
 from lightning_modules import TrainedAdversary
 from tests.conftest import SMALL_RUN, only_folder
 
@@ -99,6 +100,17 @@ def test_a_stopped_adversary_is_taken_up_and_ends_as_if_undisturbed(swept, tmp_p
     assert stopped.evidence("E7").read_bytes() == undisturbed.evidence("E7").read_bytes()
 
 
+def test_an_adversary_that_stayed_with_its_base_is_named_with_what_moves_it(tmp_path, capsys):
+    runs = [RunFolder(tmp_path / name) for name in ("frozen-jsd-1", "frozen-jsd-100")]
+    for run, divergence in zip(runs, (1e-5, 0.3), strict=True):
+        run.path.mkdir()
+        write_json(run.summary, {"version": 1, "E7/jsd/mean": divergence})
+    say_who_stayed(runs)
+    (said,) = capsys.readouterr().out.splitlines()
+    assert said.startswith("frozen-jsd-1 attends as its base does")
+    assert "larger LAMBDA" in said
+
+
 def test_its_choices_are_parted_from_the_bases():
     choices, rest = choose(["DATA=sst", "LAMBDA=1e-4,.5,3", "VARIANT=frozen", "--a=1"])
     assert choices == Choices((1e-4, 0.5, 3.0), "frozen", "kl")
@@ -169,6 +181,6 @@ def test_a_refusal_comes_before_any_training(tmp_path, capsys):
 def test_the_columns_of_e7_are_those_that_are_documented(swept):
     text = (Path(__file__).parents[1] / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
     section = text.split("\n## E7\n")[1].split("\n## ")[0]
-    documented = {*re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)} - {"nll"}
+    documented = {*re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)} - {"nll", "jsd_matched"}  # of taggers
     rows = pd.read_parquet(adversaries(swept)[5.0].evidence("E7"))
     assert {*rows.columns} - {"id", "label", "predicted", "length"} == documented

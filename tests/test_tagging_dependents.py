@@ -46,7 +46,7 @@ def test_a_sweep_over_lambda_is_compared_with_its_base(typed):
     base = the_base(typed)
     found = read_json(base.path / "adversarial" / "unfrozen-kl.json")["adversaries"]
     assert [row["lambda"] for row in found] == [0.2, 3.0]
-    assert all({"chunk_f1", "nll", "kl", "jsd", "same"} <= row.keys() for row in found)
+    assert all({"chunk_f1", "nll", "kl", "jsd", "jsd_matched", "same"} <= row.keys() for row in found)
     for row in found:
         rows = pd.read_parquet(RunFolder(base.path / "adversarial" / row["run"]).evidence("E7"))
         assert len(rows) == 21
