@@ -1,6 +1,6 @@
 """A run as a Kubernetes job, for Snakemake's cluster-generic executor; the profile ``kubernetes`` calls this.
 
-    python -m attest.reproduce.kubernetes submit --image attest:latest --volume attest:/work <jobscript>    # prints its name
+    python -m attest.reproduce.kubernetes submit --image attest:latest --volume attest:/volume <jobscript>    # prints its name
     python -m attest.reproduce.kubernetes status <name>                            # prints running, success or failed
 
 The jobscript, run folders and results lie on a volume that every pod mounts. Snakemake's own executor for Kubernetes takes it

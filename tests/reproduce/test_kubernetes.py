@@ -56,18 +56,18 @@ def cluster(tmp_path, monkeypatch) -> Path:
 
 def test_a_job_runs_its_script_where_the_workflow_was_started_with_what_it_asks_for(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    job = manifest(Path("/work/run.sh"), "mine:1", "claim:/work", cpus=2, memory="4000M", gpus=1)
+    job = manifest(Path("/volume/run.sh"), "mine:1", "claim:/volume", cpus=2, memory="4000M", gpus=1)
     (container,) = job["spec"]["template"]["spec"]["containers"]
-    assert (container["image"], container["command"]) == ("mine:1", ["/bin/sh", "/work/run.sh"])
+    assert (container["image"], container["command"]) == ("mine:1", ["/bin/sh", "/volume/run.sh"])
     assert container["workingDir"] == str(tmp_path)
     assert container["resources"] == {"requests": {"cpu": "2", "memory": "4000M"}, "limits": {GPU: "1"}}
-    assert container["volumeMounts"] == [{"name": "shared", "mountPath": "/work"}]
+    assert container["volumeMounts"] == [{"name": "shared", "mountPath": "/volume"}]
     assert job["spec"]["template"]["spec"]["volumes"] == [{"name": "shared", "persistentVolumeClaim": {"claimName": "claim"}}]
     assert job["spec"]["backoffLimit"] == 0
 
 
 def test_a_job_without_gpus_asks_for_none():
-    job = manifest(Path("/work/run.sh"), "mine:1", "claim:/work", cpus=1, memory="1M", gpus=0)
+    job = manifest(Path("/volume/run.sh"), "mine:1", "claim:/volume", cpus=1, memory="1M", gpus=0)
     assert GPU not in json.dumps(job)
 
 
