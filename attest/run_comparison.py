@@ -18,6 +18,7 @@ from torch import Tensor
 
 from attest.errors import AttestError
 from attest.measures import total_variation
+from attest.measures.divergences import jensen_shannon_terms
 from attest.measures.kullback_leibler import kullback_leibler_terms
 from attest.run_folder import INSTANCES, RunFolder, write_table
 
@@ -104,7 +105,7 @@ def _per_token(rows: pd.DataFrame) -> np.ndarray:
 def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str, np.ndarray]:
     """Mean divergences of the attention of each text, given as the weights of so many distributions in any order."""
     p, q = _weights(ours), _weights(theirs)
-    terms = {"jsd": _jensen_shannon_terms(p, q), "kl": kullback_leibler_terms(p, q)}
+    terms = {"jsd": jensen_shannon_terms(p, q), "kl": kullback_leibler_terms(p, q)}
     starts = _starts(ours.str.len().to_numpy())
     sums = {name: np.add.reduceat(each.numpy(), starts) / rows for name, each in terms.items()}
     return {name: np.where(np.isfinite(each), each.clip(min=0), np.nan) for name, each in sums.items()}
@@ -118,7 +119,7 @@ def _matched(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: int
     """
     p, q = (_weights(column).view(-1, heads) for column in (ours, theirs))
     starts = _starts(lengths**2)
-    against = [np.add.reduceat(_jensen_shannon_terms(p[:, [head]], q).numpy(), starts) for head in range(heads)]
+    against = [np.add.reduceat(jensen_shannon_terms(p[:, [head]], q).numpy(), starts) for head in range(heads)]
     pairs = np.stack(against, axis=1) / lengths[:, None, None]
     own, base = linear_sum_assignment(pairs.mean(axis=0))
     return pairs[:, own, base].mean(axis=1).clip(min=0)
@@ -126,11 +127,6 @@ def _matched(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: int
 
 def _weights(attention: pd.Series) -> Tensor:
     return torch.tensor(np.concatenate(attention.to_numpy()), dtype=torch.float64)
-
-
-def _jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
-    mean = 0.5 * (p + q)
-    return 0.5 * (kullback_leibler_terms(p, mean) + kullback_leibler_terms(q, mean))
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:

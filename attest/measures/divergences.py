@@ -37,7 +37,11 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
     Written with the contrast (p - q) / (p + q), whose logarithms keep the digits of two nearly equal distributions. Zeros need
     no smoothing; the derivative at one is large and finite.
     """
+    return jensen_shannon_terms(p, q).sum(dim=-1).clamp(min=0)
+
+
+def jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
+    """What each token contributes to the JSD: ``(..., T), (..., T) -> (..., T)``, at least 0 but for rounding."""
     finfo = torch.finfo(p.dtype)
     contrast = ((p - q) / (p + q).clamp(min=finfo.tiny)).clamp(finfo.eps - 1, 1 - finfo.eps)
-    terms = p * contrast.log1p() + q * (-contrast).log1p()
-    return 0.5 * terms.sum(dim=-1).clamp(min=0)
+    return 0.5 * (p * contrast.log1p() + q * (-contrast).log1p())
