@@ -22,6 +22,8 @@ class RunSettings:
         force: begin afresh, deleting what is there.
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
         checkpoint_every_n_batches: what a killed run loses at most.
+        evidence_while_training: whether evidence is also gathered at validation end; without it, training gives the same
+            model sooner, and there are no curves of evidence.
         memory_gib: working memory that evidence may take above the loaded model and batch, in GiB.
         max_evidence_tokens: longer texts are left out of evidence that compares every token with every other, as are those
             whose pairs do not fit ``memory_gib``; their columns are NaN, and counted.
@@ -38,6 +40,7 @@ class RunSettings:
     force: bool = False
     threads: int = 1
     checkpoint_every_n_batches: int = 100
+    evidence_while_training: bool = True
     memory_gib: float = 1.0
     max_evidence_tokens: int = 3000
 
@@ -63,6 +66,7 @@ MACHINE_KEYS = (
     "run.force",
     "run.threads",
     "run.checkpoint_every_n_batches",
+    "run.evidence_while_training",
     "run.memory_gib",
     "run.max_evidence_tokens",
     "trainer.accelerator",

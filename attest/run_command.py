@@ -177,6 +177,9 @@ class AttestCLI(LightningCLI):
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         config = self.config_init[self.subcommand]
         self.analyses = {identity: evidence for identity, evidence in config.analyses.items() if evidence is not None}
+        if not self.run.evidence_while_training:
+            for evidence in self.analyses.values():
+                evidence.every_n_epochs = 0
         self.curves = Curves()
         ours = [
             *self.analyses.values(),

@@ -84,6 +84,17 @@ def test_force_starts_afresh_and_ends_the_same(small_run, tmp_path):
     assert read_json(copy.timing)["wandb_id"] != read_json(small_run.timing)["wandb_id"]
 
 
+def test_evidence_while_training_can_be_left_out_and_changes_nothing_else(small_run, tmp_path):
+    assert fit(f"--run.root={tmp_path}", "--run.evidence_while_training=false") == 0
+    bare = only_folder(tmp_path)
+    assert bare.path.relative_to(tmp_path) == small_run.path.relative_to(small_run.path.parents[2]), "it is the same run"
+    assert bare.summary.read_bytes() == small_run.summary.read_bytes()
+    ours, theirs = (torch.load(run.last, weights_only=True)["state_dict"] for run in (bare, small_run))
+    assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+    (bare_last, last) = (read_json(run.curves)[-1].keys() for run in (bare, small_run))
+    assert last - bare_last and all("/validation/" in name for name in last - bare_last)
+
+
 def test_test_and_validate_print_scores_and_write_nothing(small_run, capsys):
     before = written(small_run)
     root = f"--run.root={small_run.path.parents[2]}"
