@@ -91,8 +91,9 @@ def test_evidence_while_training_can_be_left_out_and_changes_nothing_else(small_
     assert bare.summary.read_bytes() == small_run.summary.read_bytes()
     ours, theirs = (torch.load(run.last, weights_only=True)["state_dict"] for run in (bare, small_run))
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
-    (bare_last, last) = (read_json(run.curves)[-1].keys() for run in (bare, small_run))
-    assert last - bare_last and all("/validation/" in name for name in last - bare_last)
+    bare_last, last = (read_json(run.curves)[-1].keys() for run in (bare, small_run))
+    assert last - bare_last
+    assert all("/validation/" in name for name in last - bare_last)
 
 
 def test_test_and_validate_print_scores_and_write_nothing(small_run, capsys):
