@@ -19,6 +19,8 @@ from attest.reproduce.comparison import (
 
 MARK = "†"
 EMPTY = "–"
+LEAST = 0.0005
+"""What is smaller would be written as 0.000."""
 NUMBER_HEAD = ("row", "quantity", "ours", "seeds", "published", "difference", "in our spreads", "verdict")
 CLAIM_HEAD = ("claim", "left", "", "right", "difference", "seeds", "published", "p by seed", "verdict")
 VERDICTS = (REPLICATED, SAME_DIRECTION, NOT_REPLICATED, UNDEFINED, NOT_RUN)
@@ -83,7 +85,7 @@ def _number_line(number: dict[str, Any]) -> list[str]:
         str(number["seeds"]),
         published or EMPTY,
         _signed(number["difference"], 3),
-        _signed(number["in_spreads"], 1),
+        _in_spreads(number["in_spreads"]),
         number["verdict"] or EMPTY,
     ]
 
@@ -107,11 +109,17 @@ def _p_value(p: float) -> str:
 
 
 def with_spread(mean: float, std: float, signed: bool = False) -> str:
-    """``0.35 ± 0.02``; no ± for one seed, ``not run`` for none."""
+    """``0.350 ± 0.020``, ``2.1e-05 ± 3.0e-06``; no ± for one seed, ``not run`` for none."""
     if math.isnan(mean):
         return NOT_RUN
-    text = f"{mean:+.3f}" if signed else f"{mean:.3f}"
-    return text if math.isnan(std) else f"{text} ± {std:.3f}"
+    form = ".1e" if 0 < abs(mean) < LEAST else ".3f"
+    text = f"{mean:{'+' if signed else ''}{form}}"
+    return text if math.isnan(std) else f"{text} ± {std:{form}}"
+
+
+def _in_spreads(value: float) -> str:
+    """A spread next to nothing measures nothing: beyond 99 only that is said."""
+    return _signed(value, 1) if math.isnan(value) or abs(value) <= 99 else "> 99" if value > 0 else "< -99"
 
 
 def _signed(value: float, digits: int) -> str:

@@ -99,6 +99,16 @@ def test_the_page_shows_all_of_it(invented, folders):
     assert with_spread(0.5, float("nan")) == "0.500"
 
 
+def test_small_numbers_keep_their_digits_and_spreads_of_next_to_nothing_measure_nothing(invented, folders):
+    assert with_spread(2.1e-5, 3e-6) == "2.1e-05 ± 3.0e-06"
+    assert with_spread(-4e-4, float("nan"), signed=True) == "-4.0e-04"
+    assert with_spread(0.0, 0.0) == "0.000 ± 0.000"
+    numbers = table_numbers(invented, folders)
+    numbers["in_spreads"] = [-504872.4, *numbers["in_spreads"][1:]]
+    page = table_page(invented, numbers, table_claims(invented, folders), provenance(folders, "attest reproduce TABLE=x"), [])
+    assert "| < -99 |" in page
+
+
 def test_results_are_written_as_text_table_and_figure(folders, tmp_path):
     file = tmp_path / "invented.yaml"
     file.write_text(TABLE)
