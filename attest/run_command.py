@@ -130,7 +130,7 @@ class AttestCLI(LightningCLI):
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
         """The configuration as plain values, without what the subcommand alone takes."""
-        settings = yaml.safe_load(self.parser.dump(config, skip_unset=False))[self.subcommand]
+        settings = yaml.safe_load(self.parser.dump(config, skip_unset=False, skip_validation=True))[self.subcommand]
         return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
     def _reference(self) -> dict[str, Any] | None:
