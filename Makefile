@@ -40,8 +40,8 @@ keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJ
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
-reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 ARGS="LOGGER=csv"
-	@$(BIN)/attest reproduce $(foreach name,TABLE DATA SEEDS SMOKE DRY RUN JOBS GPUS PROFILE,$(if $($(name)),$(name)='$($(name))')) $(ARGS)
+reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
+	@$(BIN)/attest reproduce $(foreach name,TABLE SMOKE DRY RUN JOBS GPUS PROFILE ATTACK,$(if $($(name)),$(name)='$($(name))')) $(chosen) $(ARGS)
 
 bench: $(READY)  ## race evidence and training against the literature's own way: DATA=sst|imdb TEXTS=200
 	@$(BIN)/python -m benchmarks.evidence --data $(or $(DATA),sst) $(if $(TEXTS),--texts $(TEXTS))

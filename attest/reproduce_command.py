@@ -6,6 +6,8 @@
 
 TABLE    a table, several with commas between them, all, or <file>.yaml for one of your own
 DATA     which corpora of it, likewise; all if not given
+MODEL    runs only the rows of this model, likewise; SCORING, PROJECTION, RECIPE and what dependent runs are told (VARIANT,
+         DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables show whatever else is there
 SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
 SMOKE=1  tiny cuts and one epoch, to see that everything runs
 DRY=1    says what would run and how long it takes, and runs nothing
@@ -52,6 +54,8 @@ WORDS = {
     "GPUS": "0",
     "PROFILE": "",
 }
+SELECTORS = ("MODEL", "SCORING", "PROJECTION", "RECIPE", "VARIANT", "DIVERGENCE", "LAMBDA", "GUIDE", "ATTACK")
+"""Choices that rows state themselves: typed here they choose rows, since they would make other runs of them."""
 ROOT, RESULTS = "--run.root=", "--results="
 ATTEST = (sys.executable, "-m", "attest.cli")
 SMOKE_CHOICE = "CUT=smoke"
@@ -75,6 +79,7 @@ class Request:
     profile: str
     root: Path
     results: Path
+    selected: dict[str, tuple[str, ...]]
     options: tuple[str, ...]
     command: str
 
@@ -119,7 +124,7 @@ def _plan(request: Request) -> Plan:
             progress.advance(task)
             return locate(typed)
 
-        return make_plan(experiments, request.seeds, locate_and_count, request.corpora, request.options)
+        return make_plan(experiments, request.seeds, locate_and_count, request.corpora, request.options, request.selected)
 
 
 def parse_request(arguments: list[str]) -> Request:
@@ -130,7 +135,9 @@ def parse_request(arguments: list[str]) -> Request:
     """
     matches = [(argument, CHOICE.fullmatch(argument)) for argument in arguments]
     words = {match[1]: match[2] for _, match in matches if match and match[1] in WORDS and match[2]}
-    rest = [argument for argument, match in matches if not (match and match[1] in WORDS)]
+    selected = {match[1]: tuple(match[2].split(",")) for _, match in matches if match and match[1] in SELECTORS and match[2]}
+    rest = [argument for argument, match in matches if not (match and (match[1] in WORDS or match[1] in SELECTORS))]
+    _refuse_seed(rest)
     smoke = _flag("SMOKE", WORDS | words)
     typed = WORDS | (SMOKE_WORDS if smoke else {}) | words
     place = "smoke" if smoke else ""
@@ -149,9 +156,15 @@ def parse_request(arguments: list[str]) -> Request:
         profile=typed["PROFILE"],
         root=root,
         results=results,
+        selected=selected,
         options=(*options, *([SMOKE_CHOICE] if smoke else []), f"{ROOT}{root}"),
         command=shlex.join(["attest", "reproduce", *arguments]),
     )
+
+
+def _refuse_seed(rest: list[str]) -> None:
+    if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
+        raise AttestError(f"{seed} is one seed; expected how many, from 0. Type SEEDS=3")
 
 
 def _tables(typed: str) -> tuple[Path, ...]:

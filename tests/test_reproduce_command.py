@@ -104,6 +104,9 @@ def test_what_is_typed_becomes_a_request(tmp_path):
     assert request.options == ("LOGGER=csv", "--trainer.devices=1", "CUT=smoke", "--run.root=runs/smoke")
     assert request.results == Path("results/smoke")
     assert parse_request(["TABLE=jw-2", "SMOKE=1", "SEEDS=2"]).seeds == 2
+    chosen = parse_request(["TABLE=me-2", "MODEL=bilstm", "PROJECTION=softmax,sparsemax", "LOGGER=csv"])
+    assert chosen.selected == {"MODEL": ("bilstm",), "PROJECTION": ("softmax", "sparsemax")}
+    assert chosen.options == ("LOGGER=csv", "--run.root=runs"), "what selects rows is not given to every run"
     assert parse_request(["TABLE=jw-2"]).seeds == 3
     command = snakemake_command(request)
     assert "--cores=4" in command
@@ -122,6 +125,7 @@ def test_a_profile_leaves_the_number_of_jobs_to_the_cluster():
         ([], "TABLE= was not given; expected one of: all, dr-1"),
         (["TABLE=jw2"], "TABLE=jw2 is not known; .* TABLE=jw-2$"),
         (["TABLE=jw-2", "SEEDS=0"], "SEEDS=0 is no number of seeds; expected a whole number from 1"),
+        (["TABLE=jw-2", "SEED=1"], "SEED=1 is one seed; expected how many, from 0. Type SEEDS=3"),
         (["TABLE=jw-2", "SMOKE=yes"], "SMOKE=yes is neither yes nor no; expected SMOKE=1 or SMOKE=0"),
     ],
 )

@@ -1,6 +1,7 @@
 """From tables to the runs they need: which, where, by which command, and after which others."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,9 @@ from attest.run_folder import RunFolder
 
 Locate = Callable[[Sequence[str]], Path]
 """From what follows ``attest fit`` to the run's folder."""
+
+Selection = Mapping[str, Sequence[str]]
+"""By choice (``MODEL``), the values that are wanted."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ def make_plan(
     locate: Locate,
     corpora: Sequence[str] = (),
     options: Sequence[str] = (),
+    selected: Selection | None = None,
 ) -> Plan:
     """All runs that some tables need, each once.
 
@@ -61,15 +66,17 @@ def make_plan(
         locate: finds a base run's folder; asked once for all seeds.
         corpora: which of a table's corpora; empty for all.
         options: added to every run: choices and options.
+        selected: only rows of these choices are run, and what these depend on; tables show every row whose run is there.
     Raises:
-        AttestError: none of the tables has any of these corpora.
+        AttestError: none of the tables has any of these corpora, or any row of these choices.
     """
     plan, located = Plan(), cache(locate)
     for experiment in experiments:
         runs: dict[Place, dict[int, Path]] = {}
         for row, data, at in places(experiment, corpora):
             jobs = [_jobs_of(experiment.rows[row], data, at, seed, located, options) for seed in range(seeds)]
-            plan.jobs |= {job.folder: job for chain in jobs for job in chain}
+            if _is_selected(experiment.rows[row], at, selected or {}):
+                plan.jobs |= {job.folder: job for chain in jobs for job in chain}
             runs[row, data, at] = {seed: chain[-1].folder for seed, chain in enumerate(jobs)}
         if runs:
             plan.tables[experiment.name] = runs
@@ -77,6 +84,8 @@ def make_plan(
         known = sorted({data for experiment in experiments for row in experiment.rows.values() for data in row.data})
         named = ", ".join(experiment.name for experiment in experiments)
         raise AttestError(f"no row of {named} is on {', '.join(corpora)}; expected DATA= one of: {', '.join(known)}.")
+    if not plan.jobs:
+        raise _nothing_selected(experiments, corpora, selected or {})
     return plan
 
 
@@ -90,9 +99,39 @@ def places(experiment: Experiment, corpora: Sequence[str] = ()) -> Iterator[Plac
                 yield from ((row.name, data, at) for at in values)
 
 
+def _is_selected(row: Row, at: float | None, selected: Selection) -> bool:
+    stated = _stated(row, at)
+    return all(name in stated and stated[name] in map(_plain, wanted) for name, wanted in selected.items())
+
+
+def _stated(row: Row, at: float | None) -> dict[str, str]:
+    """All choices of a row, those of its dependent run and of its sweep included."""
+    choices = {**row.run, **row.then} | _swept(row, at)
+    return {name: _plain(value) for name, value in choices.items()}
+
+
+def _swept(row: Row, at: float | None) -> dict[str, str]:
+    return {} if row.sweep is None or at is None else row.sweep.typed(at)
+
+
+def _plain(value: str) -> str:
+    """Numbers in one way of writing them; everything else as it is."""
+    with suppress(ValueError):
+        return f"{float(value):g}"
+    return value
+
+
+def _nothing_selected(experiments: Sequence[Experiment], corpora: Sequence[str], selected: Selection) -> AttestError:
+    rows = [_stated(experiment.rows[row], at) for experiment in experiments for row, _, at in places(experiment, corpora)]
+    typed = " ".join(f"{name}={','.join(values)}" for name, values in selected.items())
+    there = [f"{name}={', '.join(sorted({row[name] for row in rows if name in row}))}" for name in selected]
+    named = ", ".join(experiment.name for experiment in experiments)
+    return AttestError(f"no row of {named} has {typed}; expected some of: {'; '.join(there)}.")
+
+
 def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
     """The base run of a row and those that depend on it, the row's own last."""
-    swept = {} if row.sweep is None or at is None else row.sweep.typed(at)
+    swept = _swept(row, at)
     choices = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
     folder = locate(tuple(typed)).with_name(f"seed{seed}")

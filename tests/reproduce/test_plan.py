@@ -76,6 +76,25 @@ def test_a_corpus_that_no_row_has_is_refused(invented):
         make_plan([invented], 1, locate, ["20news"])
 
 
+def test_a_choice_selects_rows_and_the_table_still_has_all(invented):
+    plan = make_plan([invented], 1, locate, ["sst"], selected={"PROJECTION": ("sparsemax", "sparsegen:0.5")})
+    assert {folder.parent.name for folder in plan.jobs} == {"jw-bilstm-additive-sparsemax", "jw-bilstm-additive-sparsegen:0.5"}
+    assert plan.tables == make_plan([invented], 1, locate, ["sst"]).tables
+
+
+def test_selected_dependent_runs_bring_what_they_depend_on():
+    text = TABLE.replace('    sweep: {choice: PROJECTION, form: "sparsegen:{}", values: [-10, 0, 0.5]}', SWEPT_ADVERSARY)
+    text = text.replace("RECIPE: jw}\n    then", "RECIPE: jw, PROJECTION: entmax15}\n    then")
+    plan = make_plan([parse(text)], 1, locate, ["sst"], selected={"LAMBDA": ("1e-3",)})
+    base = Path("runs/sst/jw-bilstm-additive-entmax15/seed0")
+    assert list(plan.jobs) == [base, base / "adversarial/frozen-jsd-0.001"]
+
+
+def test_a_choice_that_no_row_has_names_those_there_are(invented):
+    with pytest.raises(AttestError, match=r"no row of invented has MODEL=cnn; expected some of: MODEL=bilstm\.$"):
+        make_plan([invented], 1, locate, ["sst"], selected={"MODEL": ("cnn",)})
+
+
 def test_a_forecast_is_the_median_of_the_runs_most_like(invented, tmp_path):
     root = tmp_path / "runs"
     plan = make_plan([invented], 1, lambda typed: tmp_path / locate(typed), ["sst"])
