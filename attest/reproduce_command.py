@@ -113,7 +113,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _plan(request: Request) -> Plan:
-    """The runs of all tables; naming the folder of one setting takes half a second, and all tables have two hundred."""
+    """The runs of all tables; naming the folder of one setting takes a third of a second, and all tables have two hundred."""
     experiments, locate = [read_experiment(file) for file in request.tables], RunLocator()
     console = Console(stderr=True)
     columns = ("{task.description}", "{task.completed:.0f}")

@@ -119,7 +119,9 @@ def with_spread(mean: float, std: float, signed: bool = False) -> str:
 
 def _in_spreads(value: float) -> str:
     """A spread next to nothing measures nothing: beyond 99 only that is said."""
-    return _signed(value, 1) if math.isnan(value) or abs(value) <= 99 else "> 99" if value > 0 else "< -99"
+    if abs(value) > 99:
+        return "> 99" if value > 0 else "< -99"
+    return _signed(value, 1)
 
 
 def _signed(value: float, digits: int) -> str:
