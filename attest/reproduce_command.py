@@ -9,7 +9,7 @@ DATA     which corpora of it, likewise; all if not given
 MODEL    runs only the rows of this model, likewise; SCORING, PROJECTION, RECIPE and what dependent runs are told (VARIANT,
          DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables show whatever else is there
 SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
-SMOKE=1  tiny cuts and one epoch, to see that everything runs
+SMOKE=1  tiny cuts and two steps of training, to see that everything runs
 DRY=1    says what would run and how long it takes, and runs nothing
 RUN=0    writes the tables from the runs that are there, and runs nothing
 JOBS     how many runs at once; 1 if not given

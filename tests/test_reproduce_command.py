@@ -15,7 +15,7 @@ from attest.cli import main
 from attest.errors import AttestError
 from attest.reproduce.plan import Job
 from attest.reproduce_command import _failure, parse_request, snakemake_command
-from attest.run_folder import RunFolder
+from attest.run_folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN, fresh_shell
 
 TABLE = """
@@ -157,6 +157,8 @@ def test_a_table_of_dependent_runs_on_a_tiny_cut_of_a_real_corpus(tmp_path, monk
     assert set(rows["row"]) == {"uniform", "learned with it", "base model's", "adversary's"}
     assert (rows["seeds"] == 1).all()
     assert {path.name for path in tmp_path.glob("runs/smoke/sst/*/seed0/guides/*")} == {"base", "unfrozen-kl-0.001"}
+    epochs = {file.parent.name: len(read_json(file)) for file in tmp_path.rglob("curves.json")}
+    assert set(epochs.values()) == {1}, f"the cut ends dependent runs too: {epochs}"
 
     (guide,) = tmp_path.glob("runs/smoke/sst/*/seed0/guides/unfrozen-kl-0.001")
     shutil.rmtree(guide)
