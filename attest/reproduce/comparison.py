@@ -15,7 +15,7 @@ from attest.experiments import Column, Quoted
 
 REPLICATED, SAME_DIRECTION, NOT_REPLICATED = "replicated", "same direction", "not replicated"
 NOT_RUN, UNDEFINED = "not run", "undefined"
-"""What is said instead of a number: no run is there; runs are there, but the number is undefined or its evidence missing."""
+"""What is said instead of a number: its runs are not there; they are, but it is undefined or its evidence missing."""
 SPREADS = 2
 """Standard deviations over our seeds within which a published number, itself one run, is taken for one more of them."""
 ENOUGH_SEEDS = 3
@@ -39,7 +39,7 @@ CLAIM_RULE = (
 
 @dataclass(frozen=True)
 class Ours:
-    """A number over seeds."""
+    """A number over seeds, of which there may be none."""
 
     values: tuple[float, ...]
 
@@ -60,14 +60,12 @@ def difference_in_spreads(ours: Ours, published: float) -> float:
 
 
 def judge_number(ours: Ours, published: Quoted, column: Column) -> str:
-    """By ``NUMBER_RULE``.
+    """By ``NUMBER_RULE``; ours has one value at least.
 
     Example:
         >>> judge_number(Ours((0.30, 0.32)), Quoted.parse("0.35"), Column("τ", "key", tolerance=0.1, neutral=0.0))
         'replicated'
     """
-    if not ours.values:
-        return NOT_RUN
     spread = ours.std if len(ours.values) >= ENOUGH_SEEDS else 0.0
     allowed = max(column.tolerance, SPREADS * spread)
     near = abs(ours.mean - published.value) <= allowed
@@ -85,12 +83,10 @@ def judge_claim(
 
     Args:
         expect: ``less``, ``greater`` or ``equal``, of left against right.
-        left, right: a number a seed, the same seeds in the same order.
+        left, right: a number a seed, the same seeds in the same order, one at least.
         p_values: of the paired tests, one a seed; empty where the two cannot be paired.
         tolerance: for ``equal``.
     """
-    if not len(left):
-        return NOT_RUN
     differences = np.subtract(left, right)
     if expect == "equal":
         return REPLICATED if abs(differences.mean()) <= tolerance else NOT_REPLICATED

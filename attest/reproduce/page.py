@@ -96,7 +96,7 @@ def _claim_line(claim: dict[str, Any]) -> list[str]:
         claim["left"],
         {"less": "<", "greater": ">", "equal": "="}[claim["expect"]],
         claim["right"],
-        with_spread(claim["difference"], claim["std"], signed=True),
+        claim["absent"] or with_spread(claim["difference"], claim["std"], signed=True),
         str(claim["seeds"]),
         _signed(claim["published"], 3),
         ", ".join(_p_value(p) for p in claim["p"]) or EMPTY,
@@ -109,9 +109,7 @@ def _p_value(p: float) -> str:
 
 
 def with_spread(mean: float, std: float, signed: bool = False) -> str:
-    """``0.350 ± 0.020``, ``2.1e-05 ± 3.0e-06``; no ± for one seed, ``not run`` for none."""
-    if math.isnan(mean):
-        return NOT_RUN
+    """``0.350 ± 0.020``, ``2.1e-05 ± 3.0e-06``; no ± for one seed."""
     form = ".1e" if 0 < abs(mean) < LEAST else ".3f"
     text = f"{mean:{'+' if signed else ''}{form}}"
     return text if math.isnan(std) else f"{text} ± {std:{form}}"

@@ -1,6 +1,6 @@
 """All numbers and claims of a table, from the run folders of its rows: tidy frames, one row a number or claim."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from attest.experiments import Claim, Column, Experiment, Row
+from attest.experiments import Claim, Column, Experiment
 from attest.reproduce.comparison import NOT_RUN, UNDEFINED, Ours, difference_in_spreads, judge_claim, judge_number, paired_p
 from attest.reproduce.measured import instance_values, measured
 
@@ -49,15 +49,13 @@ def _places(experiment: Experiment, folders: Folders) -> list[tuple[str, str]]:
 
 
 def _numbers(experiment: Experiment, folders: Folders, row: str, data: str) -> Iterator[dict[str, Any]]:
-    of = experiment.rows[row]
+    here = {at: runs for (*place, at), runs in folders.items() if place == [row, data]}
     for column in experiment.columns.values():
         if column.along:
-            yield from _lines(experiment, of, data, np.nan, column, along_sweep(folders, row, data, column), 0)
+            yield from _lines(experiment, row, data, None, column, along_sweep(here, column), list(here.values()))
             continue
-        for place, runs in folders.items():
-            if place[:2] == (row, data):
-                at = np.nan if place[2] is None else place[2]
-                yield from _lines(experiment, of, data, at, column, over_seeds(runs, column), len(runs))
+        for at, runs in here.items():
+            yield from _lines(experiment, row, data, at, column, over_seeds(runs, column), [runs])
 
 
 def over_seeds(runs: Mapping[int, Path], column: Column) -> dict[int, float]:
@@ -66,36 +64,55 @@ def over_seeds(runs: Mapping[int, Path], column: Column) -> dict[int, float]:
     return {seed: value for seed, value in values.items() if value is not None}
 
 
-def along_sweep(folders: Folders, row: str, data: str, column: Column) -> dict[int, float]:
-    """Correlation of a quantity with the values of a row's sweep, for every seed that has run all of them."""
-    by_value = {place[2]: over_seeds(runs, column) for place, runs in folders.items() if place[:2] == (row, data)}
-    if len(by_value) < 2:
-        return {}
-    seeds = set.intersection(*(set(values) for values in by_value.values()))
+def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Column) -> dict[int, float]:
+    """Correlation of a quantity with the values of a sweep, for every seed that has all of them, where it is defined.
+
+    Args:
+        runs: by value of the sweep and seed.
+        column: the quantity.
+    """
+    by_value = {at: over_seeds(by_seed, column) for at, by_seed in runs.items()}
     correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[column.along]
-    return {
-        seed: float(correlate(list(by_value), [values[seed] for values in by_value.values()]).statistic)
-        for seed in sorted(seeds)
+    along = {
+        seed: [values[seed] for values in by_value.values()] for seed in sorted(set.intersection(*map(set, by_value.values())))
     }
+    return {seed: float(correlate(list(runs), values).statistic) for seed, values in along.items() if len(set(values)) > 1}
+
+
+def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> str:
+    """``""`` where there are values; else whether all the runs that would give one are there, of any one seed.
+
+    Args:
+        values: one a seed.
+        runs: by seed, of every place that a value needs.
+    """
+    if values:
+        return ""
+    return UNDEFINED if set.intersection(*map(set, runs)) else NOT_RUN
 
 
 def _lines(
-    experiment: Experiment, row: Row, data: str, at: float, column: Column, values: Mapping[int, float], runs: int
+    experiment: Experiment,
+    row: str,
+    data: str,
+    at: float | None,
+    column: Column,
+    values: Mapping[int, float],
+    runs: Sequence[Mapping[int, Path]],
 ) -> Iterator[dict[str, Any]]:
-    ours = Ours(tuple(values.values()))
-    absent = UNDEFINED if runs else NOT_RUN
-    line = {"data": data, "row": row.name, "at": at, "column": column.name, "ours": ours.mean, "std": ours.std}
-    line |= {"seeds": len(values), "values": list(values.values()), "absent": "" if values else absent}
-    sources = [name for name in row.published if column.name in row.published[name].get(data, {})]
+    ours, published, absent = Ours(tuple(values.values())), experiment.rows[row].published, why_absent(values, runs)
+    line = {"data": data, "row": row, "at": np.nan if at is None else at, "column": column.name}
+    line |= {"ours": ours.mean, "std": ours.std, "seeds": len(values), "values": list(ours.values), "absent": absent}
+    sources = [name for name in published if column.name in published[name].get(data, {})]
     for name in sources:
-        source, quoted = experiment.sources[name], row.published[name][data][column.name]
+        source, quoted = experiment.sources[name], published[name][data][column.name]
         yield line | {
             "published": quoted.text,
             "source": source.citation,
             "comparable": source.comparable,
             "difference": ours.mean - quoted.value,
             "in_spreads": difference_in_spreads(ours, quoted.value),
-            "verdict": judge_number(ours, quoted, column) if values else absent,
+            "verdict": absent or judge_number(ours, quoted, column),
         }
     if not sources:
         yield line | NOTHING_PUBLISHED
@@ -106,8 +123,8 @@ def table_claims(experiment: Experiment, folders: Folders) -> pd.DataFrame:
 
     Returns:
         One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds),
-        ``std``, ``seeds``, ``p`` (one a seed; empty where instances cannot be paired), ``published`` (the difference of the
-        published numbers of one source; NaN where there are none) and ``verdict``.
+        ``std``, ``seeds``, ``absent`` (why there is none), ``p`` (one a seed; empty where instances cannot be paired),
+        ``published`` (the difference of the published numbers of one source; NaN where there are none) and ``verdict``.
     """
     corpora = {data for _, data, _ in folders}
     return pd.DataFrame(
@@ -124,7 +141,7 @@ def _judged(experiment: Experiment, folders: Folders, claim: Claim, data: str) -
     left, right = ([value[seed] for seed in seeds] for value in values)
     p_values = [] if claim.expect == "equal" else _paired_tests(runs, columns, seeds)
     difference = Ours(tuple(np.subtract(left, right).tolist()))
-    tolerance = columns[0].tolerance
+    absent = why_absent(seeds, runs)
     return {
         "data": data,
         "claim": claim.that,
@@ -134,9 +151,10 @@ def _judged(experiment: Experiment, folders: Folders, claim: Claim, data: str) -
         "difference": difference.mean,
         "std": difference.std,
         "seeds": len(seeds),
+        "absent": absent,
         "p": p_values,
         "published": published_difference(experiment, claim, data),
-        "verdict": judge_claim(claim.expect, left, right, p_values, tolerance),
+        "verdict": absent or judge_claim(claim.expect, left, right, p_values, columns[0].tolerance),
     }
 
 

@@ -67,6 +67,28 @@ def test_what_has_not_run_says_so(invented, folders):
     assert claims.loc[claims["data"] == "imdb", "verdict"].tolist() == ["not run", "not run"]
 
 
+def test_what_has_run_but_is_undefined_says_that(invented, folders):
+    for place, runs in folders.items():
+        for seed in runs:
+            summary = runs[seed] / "summary.json"
+            kept = {key: value for key, value in json.loads(summary.read_text()).items() if key != "test/accuracy"}
+            summary.write_text(json.dumps(kept | ({"test/accuracy": 0.5} if place[0] == "swept" else {})))
+    here = {place: of for place, of in folders.items() if place[1] == "sst"}
+    numbers, claims = table_numbers(invented, here), table_claims(invented, here)
+    assert number(numbers, "dense", "accuracy", "Nobody")["verdict"] == "undefined"
+    assert number(numbers, "swept", "trend")["absent"] == "undefined", "accuracy is the same at every value of the sweep"
+    beats = claims[claims["expect"] == "greater"].iloc[0]
+    assert (beats["seeds"], beats["verdict"]) == (0, "undefined")
+    page = table_page(invented, numbers, claims, provenance(here, "attest reproduce TABLE=x"), [])
+    assert " | undefined | 0 | " in page
+    assert "not run" not in page.split("## Rules")[0]
+
+
+def test_a_sweep_with_a_value_that_has_not_run_says_so(invented, folders):
+    folders["swept", "sst", 0.5] = {}
+    assert number(table_numbers(invented, folders), "swept", "trend")["absent"] == "not run"
+
+
 def test_claims_are_tested_in_pairs(invented, folders):
     claims = table_claims(invented, folders)
     beats = claims[(claims["data"] == "sst") & (claims["expect"] == "greater")].iloc[0]
