@@ -6,8 +6,8 @@ published numbers, for the report of a single run and for reproduced tables alik
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -113,6 +113,11 @@ class Sweep:
         """The choice at one value."""
         return {self.choice: self.form.format(f"{value:g}")}
 
+    def shortened(self) -> "Sweep":
+        """Its first, middle and last value."""
+        chosen = dict.fromkeys((self.values[0], self.values[len(self.values) // 2], self.values[-1]))
+        return replace(self, values=tuple(chosen))
+
 
 @dataclass(frozen=True)
 class Row:
@@ -181,6 +186,21 @@ class Experiment:
     claims: tuple[Claim, ...]
     drawings: tuple[Drawing, ...]
     notes: tuple[str, ...]
+
+
+def shorten_sweeps(experiment: Experiment, but: Container[str] = ()) -> Experiment:
+    """The table with three values of every sweep, which show that it runs.
+
+    Args:
+        experiment: the table.
+        but: choices whose sweeps stay whole.
+    """
+    shortened = {
+        name: replace(row, sweep=row.sweep.shortened())
+        for name, row in experiment.rows.items()
+        if row.sweep is not None and row.sweep.choice not in but
+    }
+    return replace(experiment, rows={**experiment.rows, **shortened})
 
 
 def experiment_names() -> list[str]:

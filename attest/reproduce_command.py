@@ -9,7 +9,7 @@ DATA     which corpora of it, likewise; all if not given
 MODEL    runs only the rows of this model, likewise; SCORING, PROJECTION, RECIPE and what dependent runs are told (VARIANT,
          DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables show whatever else is there
 SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
-SMOKE=1  tiny cuts and two steps of training, to see that everything runs
+SMOKE=1  tiny cuts, two steps of training and three values of every sweep, to see that everything runs
 DRY=1    says what would run and how long it takes, and runs nothing
 RUN=0    writes the tables from the runs that are there, and runs nothing
 JOBS     how many runs at once; 1 if not given
@@ -34,7 +34,7 @@ from rich.progress import Progress
 
 from attest.choices import CHOICE, configs_folder
 from attest.errors import AttestError, unknown_choice
-from attest.experiments import experiment_file, experiment_names, read_experiment
+from attest.experiments import experiment_file, experiment_names, read_experiment, shorten_sweeps
 from attest.reproduce.estimate import forecast
 from attest.reproduce.gpus import on_one_gpu
 from attest.reproduce.locate import RunLocator
@@ -115,6 +115,8 @@ def main(arguments: list[str]) -> int:
 def _plan(request: Request) -> Plan:
     """The runs of all tables; naming the folder of one setting takes a third of a second, and all tables have two hundred."""
     experiments, locate = [read_experiment(file) for file in request.tables], RunLocator()
+    if request.smoke:
+        experiments = [shorten_sweeps(experiment, but=request.selected) for experiment in experiments]
     console = Console(stderr=True)
     columns = ("{task.description}", "{task.completed:.0f}")
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:

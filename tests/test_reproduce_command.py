@@ -14,7 +14,7 @@ import pytest
 from attest.cli import main
 from attest.errors import AttestError
 from attest.reproduce.plan import Job
-from attest.reproduce_command import _failure, parse_request, snakemake_command
+from attest.reproduce_command import _failure, _plan, parse_request, snakemake_command
 from attest.run_folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN, fresh_shell
 
@@ -111,6 +111,13 @@ def test_what_is_typed_becomes_a_request(tmp_path):
     command = snakemake_command(request)
     assert "--cores=4" in command
     assert "--resources=gpu=0" in command
+
+
+def test_smoke_shortens_sweeps_but_those_of_a_choice_that_is_typed():
+    adversaries = "TABLE=wp-fig5", "DATA=20news", "SMOKE=1"
+    planned = [_plan(parse_request([*adversaries, *typed])).jobs for typed in ((), ("LAMBDA=0.01",))]
+    assert [len(jobs) for jobs in planned] == [1 + 3, 1 + 1]
+    assert any("LAMBDA=0.01" in job.command for job in planned[1].values())
 
 
 def test_a_profile_leaves_the_number_of_jobs_to_the_cluster():

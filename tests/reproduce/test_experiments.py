@@ -6,7 +6,15 @@ import pytest
 
 from attest.choices import choice_arguments
 from attest.errors import AttestError
-from attest.experiments import Quoted, every_published_number, experiment_file, experiment_names, read_experiment
+from attest.experiments import (
+    Quoted,
+    Sweep,
+    every_published_number,
+    experiment_file,
+    experiment_names,
+    read_experiment,
+    shorten_sweeps,
+)
 from attest.reproduce.drawing import DRAWINGS
 from attest.reproduce.plan import places
 from attest.reproduce.table import published_difference
@@ -47,6 +55,15 @@ def test_every_published_number_has_a_stated_tolerance_and_every_figure_a_functi
     }
     assert all(experiment.columns[column].tolerance > 0 for column in quoted)
     assert all(drawing.draw in DRAWINGS for drawing in experiment.drawings)
+
+
+def test_three_values_of_a_sweep_are_its_ends_and_its_middle(invented):
+    assert shorten_sweeps(invented).rows["swept"].sweep.values == (-10, 0, 0.5)
+    long, short = read_experiment(experiment_file("me-2")), shorten_sweeps(read_experiment(experiment_file("me-2")))
+    assert {row.sweep.values for row in short.rows.values()} == {(-100, 0, 0.9)}
+    assert short.columns == long.columns
+    assert shorten_sweeps(long, but=("PROJECTION",)) == long
+    assert Sweep("LAMBDA", (0.1,)).shortened().values == (0.1,)
 
 
 def test_numbers_keep_their_published_digits():
