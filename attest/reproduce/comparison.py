@@ -31,9 +31,9 @@ NUMBER_RULE = (
 CLAIM_RULE = (
     f"A claim that one number is less or greater than another is *{REPLICATED}* where it holds in every seed, of two at "
     f"least, and, where the two can be paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for "
-    f"decisions, Wilcoxon's signed-rank test else); *{SAME_DIRECTION}* where it holds for the means over seeds; else "
-    f"*{NOT_REPLICATED}*. A claim that they are equal is *{REPLICATED}* where the means differ by no more than the column's "
-    "tolerance."
+    "decisions, Wilcoxon's signed-rank test else), for which their evidence must be there; "
+    f"*{SAME_DIRECTION}* where it holds for the means over seeds; else *{NOT_REPLICATED}*. A claim that they are equal is "
+    f"*{REPLICATED}* where the means differ by no more than the column's tolerance."
 )
 
 
@@ -84,7 +84,7 @@ def judge_claim(
     Args:
         expect: ``less``, ``greater`` or ``equal``, of left against right.
         left, right: a number a seed, the same seeds in the same order, one at least.
-        p_values: of the paired tests, one a seed; empty where the two cannot be paired.
+        p_values: of the paired tests, one a seed, NaN where their evidence is missing; empty where the two cannot be paired.
         tolerance: for ``equal``.
     """
     differences = np.subtract(left, right)
@@ -96,8 +96,8 @@ def judge_claim(
     return SAME_DIRECTION if differences.mean() > 0 else NOT_REPLICATED
 
 
-def paired_p(left: pd.Series, right: pd.Series) -> float | None:
-    """Two-sided p of a paired test over instances, or None where fewer than two instances are in both.
+def paired_p(left: pd.Series, right: pd.Series) -> float:
+    """Two-sided p of a paired test over instances; NaN where fewer than two instances are in both.
 
     Decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test; instances where
     either is undefined are left out. Two that never differ give 1.
@@ -107,7 +107,7 @@ def paired_p(left: pd.Series, right: pd.Series) -> float | None:
     """
     paired = pd.concat([left, right], axis=1, join="inner").dropna().to_numpy()
     if len(paired) < 2:
-        return None
+        return np.nan
     differences = paired[:, 0] - paired[:, 1]
     if not differences.any():
         return 1.0

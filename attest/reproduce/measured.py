@@ -33,23 +33,24 @@ def measured(folder: Path, column: Column) -> float | None:
 
 
 def instance_values(folder: Path, column: Column) -> pd.Series | None:
-    """One float an instance, indexed by id, of which the number is the mean; None where it is no mean or has no table.
+    """One float an instance, indexed by id, of which the number is the mean; None where it is the mean of none.
 
-    Decisions are 1 where they are right.
+    Decisions are 1 where they are right. Empty where the table of evidence is not there, as in a folder that was kept without.
     """
-    if column.key == "test/accuracy":
-        rows = evidence_rows(folder, INSTANCES)
-        return None if rows is None else (rows["label"] == rows["predicted"]).set_axis(rows["id"]).astype(float)
-    if column.table:
-        rows = evidence_rows(folder, column.table)
-        return None if rows is None or column.statistic != "mean" else _chosen(rows, column)
+    of_decisions = column.key == "test/accuracy"
     identity, _, rest = column.key.partition("/")
     name, _, statistic = rest.partition("/")
-    rows = evidence_rows(folder, identity)
-    if rows is None or name not in rows or not statistic.startswith("mean"):
+    if not (of_decisions or (column.statistic if column.table else statistic).startswith("mean")):
         return None
+    rows = evidence_rows(folder, INSTANCES if of_decisions else column.table or identity)
+    if rows is None:
+        return pd.Series(dtype=float)
+    if of_decisions:
+        return (rows["label"] == rows["predicted"]).set_axis(rows["id"]).astype(float)
+    if column.table:
+        return _chosen(rows, column)
     chosen = rows[rows["predicted"] == int(statistic.split(PREDICTED)[1])] if PREDICTED in statistic else rows
-    return chosen[name].set_axis(chosen["id"]).astype(float)
+    return chosen[name].set_axis(chosen["id"]).astype(float) if name in rows else None
 
 
 def _chosen(rows: pd.DataFrame, column: Column) -> pd.Series:

@@ -105,6 +105,8 @@ def _claim_line(claim: dict[str, Any]) -> list[str]:
 
 
 def _p_value(p: float) -> str:
+    if math.isnan(p):
+        return "no evidence"
     return f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
 
 

@@ -159,12 +159,11 @@ def _judged(experiment: Experiment, folders: Folders, claim: Claim, data: str) -
 
 
 def _paired_tests(runs: list[Mapping[int, Path]], columns: list[Column], seeds: list[int]) -> list[float]:
-    """A p a seed; none at all where the two cannot be paired."""
+    """A p a seed, NaN where the evidence of one is missing; none at all where the two cannot be paired."""
     p_values = []
     for seed in seeds:
         left, right = (instance_values(run[seed], column) for run, column in zip(runs, columns, strict=True))
-        p = None if left is None or right is None else paired_p(left, right)
-        p_values += [] if p is None else [p]
+        p_values += [] if left is None or right is None else [paired_p(left, right)]
     return p_values
 
 

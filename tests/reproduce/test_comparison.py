@@ -44,6 +44,7 @@ def test_the_difference_in_units_of_the_spread_over_seeds():
     [
         ("less", [1, 2], [2, 3], [0.01, 0.01], "replicated"),
         ("less", [1, 2], [2, 3], [0.01, 0.2], "same direction"),  # one seed is not significant
+        ("less", [1, 2], [2, 3], [0.01, np.nan], "same direction"),  # the evidence of one seed is missing
         ("less", [1], [2], [0.01], "same direction"),  # one seed alone
         ("less", [1, 3.5], [2, 3], [], "same direction"),  # one seed says otherwise
         ("greater", [1, 2], [2, 3], [0.01, 0.01], "not replicated"),
@@ -75,4 +76,4 @@ def test_values_are_paired_by_instance_and_undefined_ones_left_out():
     beyond = pd.concat([right.sample(frac=1, random_state=0), pd.Series([5.0, 6.0], index=[98, 99])])
     assert paired_p(pd.concat([left, pd.Series([np.nan], index=[98])]), beyond) == pytest.approx(both)
     assert paired_p(left, left) == 1.0
-    assert paired_p(left, right.set_axis(range(100, 160))) is None
+    assert np.isnan(paired_p(left, right.set_axis(range(100, 160))))

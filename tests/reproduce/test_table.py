@@ -99,6 +99,16 @@ def test_claims_are_tested_in_pairs(invented, folders):
     assert (alike["difference"], alike["p"], alike["verdict"]) == (pytest.approx(0.0), [], "replicated")
 
 
+def test_a_claim_without_its_evidence_is_not_called_replicated(invented, folders):
+    (folders["dense", "sst", None][1] / "evidence/instances.parquet").unlink()
+    claims = table_claims(invented, folders)
+    beats = claims[(claims["data"] == "sst") & (claims["expect"] == "greater")].iloc[0]
+    assert beats["p"] == [pytest.approx(2 / 2**10), pytest.approx(np.nan, nan_ok=True)]
+    assert beats["verdict"] == "same direction"
+    page = table_page(invented, table_numbers(invented, folders), claims, provenance(folders, "attest reproduce TABLE=x"), [])
+    assert "| 0.002, no evidence | same direction |" in page
+
+
 def test_a_mean_is_that_of_its_instances(folders):
     folder = folders["dense", "sst", None][0]
     for column in (Column("a", "test/accuracy"), Column("t", "E1/tau/mean"), Column("b", table="E1", value="tau > 0.25")):
