@@ -1,5 +1,6 @@
 """What a run folder says of one column of a table: a number, and where it is a mean, the values that it is the mean of."""
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -35,22 +36,27 @@ def measured(folder: Path, column: Column) -> float | None:
 def instance_values(folder: Path, column: Column) -> pd.Series | None:
     """One float an instance, indexed by id, of which the number is the mean; None where it is the mean of none.
 
-    Decisions are 1 where they are right. Empty where the table of evidence is not there, as in a folder that was kept without.
+    Empty where the table of evidence is not there, as in a folder that was kept without.
     """
-    of_decisions = column.key == "test/accuracy"
+    averaged = _as_average(column)
+    if averaged is None:
+        return None
+    rows = evidence_rows(folder, averaged.table)
+    return pd.Series(dtype=float) if rows is None else _chosen(rows, averaged)
+
+
+def _as_average(column: Column) -> Column | None:
+    """The column as the mean over a table of evidence, where it is one; accuracy is that of right decisions."""
+    if column.table:
+        return column if column.statistic == "mean" else None
+    if column.key == "test/accuracy":
+        return replace(column, key="", table=INSTANCES, value="label == predicted")
     identity, _, rest = column.key.partition("/")
     name, _, statistic = rest.partition("/")
-    if not (of_decisions or (column.statistic if column.table else statistic).startswith("mean")):
+    mean, _, predicted = statistic.partition(PREDICTED)
+    if mean != "mean":
         return None
-    rows = evidence_rows(folder, INSTANCES if of_decisions else column.table or identity)
-    if rows is None:
-        return pd.Series(dtype=float)
-    if of_decisions:
-        return (rows["label"] == rows["predicted"]).set_axis(rows["id"]).astype(float)
-    if column.table:
-        return _chosen(rows, column)
-    chosen = rows[rows["predicted"] == int(statistic.split(PREDICTED)[1])] if PREDICTED in statistic else rows
-    return chosen[name].set_axis(chosen["id"]).astype(float) if name in rows else None
+    return replace(column, key="", table=identity, value=name, where=f"predicted == {predicted}" if predicted else "")
 
 
 def _chosen(rows: pd.DataFrame, column: Column) -> pd.Series:
