@@ -137,6 +137,12 @@ def test_a_model_brings_its_own_defaults(model, analyses):
     assert f"/analyses/{analyses}.yaml" in " ".join(choice_arguments({"MODEL": model, "DATA": "planted"}))
 
 
+def test_analyses_of_attacks_are_those_inside_layers_but_for_what_they_leave_out():
+    files = [configs_folder() / "analyses" / f"{name}.yaml" for name in ("layers", "attacks")]
+    layers, attacks = (yaml.safe_load(file.read_text())["analyses"] for file in files)
+    assert attacks == layers | dict.fromkeys(("E1", "E2", "E3", "E13"))
+
+
 def test_what_is_typed_outweighs_what_the_model_brings():
     assert "/scoring/additive.yaml" in " ".join(choice_arguments({"MODEL": "transformer-me", "SCORING": "additive"}))
     assert "/scoring/dot.yaml" in " ".join(choice_arguments({"MODEL": "transformer-me"}))
