@@ -151,7 +151,7 @@ EVIDENCE = {
     "E11/only_random": ("E11  decisions that need another", "The reverse: only the random other one flips the decision."),
     "E12/fraction_attention": (
         "E12  erased by attention until the flip",
-        "Share of the weights zeroed, largest first, before the decision flips.",
+        "Share of the weights zeroed, largest first, before the decision flips, over the texts where it does.",
         "Zeroed weights leave the hidden states as they are: what the tokens told their neighbours stays.",
     ),
     "E12/fraction_minimum": (

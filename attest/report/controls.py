@@ -21,7 +21,7 @@ WITHIN_RUN = {
     "E8/correct_entmax15": ("as trained", "E8/correct"),
     "E10/entropy_gradient": ("of the attention itself", "E10/entropy_attention"),
     "E11/only_top": ("a random other token", "E11/only_random"),
-    "E12/fraction_attention": ("in random order", "E12/fraction_random"),
+    "E12/fraction_attention": ("in random order, where that flips it", "E12/fraction_random"),
 }
 """By summary key without its statistic: the number of the same run that chance, or nothing at all, would give."""
 

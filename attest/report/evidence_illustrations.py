@@ -92,6 +92,6 @@ def _e12(rows: pd.DataFrame, class_names: Sequence[str]) -> Iterator[Illustratio
         "E12/erasure_until_flip",
         "E12  Erasing until the decision flips",
         "Share of the tokens whose weights are zeroed before the decision flips, by order (Serrano & Smith 2019). An order "
-        f"that needs few names the tokens that decide. Texts that never flip are left out.{least}",
+        f"that needs few names the tokens that decide. Only texts that flip in every order are drawn.{least}",
         draw.erasure_boxes(rows, class_names),
     )

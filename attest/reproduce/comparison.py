@@ -33,7 +33,8 @@ CLAIM_RULE = (
     f"least, and, where the two can be paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for "
     "decisions, Wilcoxon's signed-rank test else), for which their evidence must be there; "
     f"*{SAME_DIRECTION}* where it holds for the means over seeds; else *{NOT_REPLICATED}*. A claim that they are equal is "
-    f"*{REPLICATED}* where the means differ by no more than the column's tolerance."
+    f"*{REPLICATED}* where the means differ by no more than the column's tolerance. What can be paired is compared over the "
+    "instances of which both numbers are defined."
 )
 
 
@@ -96,22 +97,26 @@ def judge_claim(
     return SAME_DIRECTION if differences.mean() > 0 else NOT_REPLICATED
 
 
-def paired_p(left: pd.Series, right: pd.Series) -> float:
-    """Two-sided p of a paired test over instances; NaN where fewer than two instances are in both.
+def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
+    """The instances of which both numbers are defined: ``left`` and ``right``, floats, indexed by instance as these are."""
+    return pd.concat({"left": left, "right": right}, axis=1, join="inner").dropna()
 
-    Decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test; instances where
-    either is undefined are left out. Two that never differ give 1.
+
+def paired_p(pairs: pd.DataFrame) -> float:
+    """Two-sided p of a paired test over instances; NaN for fewer than two.
+
+    Decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test. Two that never
+    differ give 1.
 
     Args:
-        left, right: floats, indexed by instance.
+        pairs: as from ``in_pairs``.
     """
-    paired = pd.concat([left, right], axis=1, join="inner").dropna().to_numpy()
-    if len(paired) < 2:
+    if len(pairs) < 2:
         return np.nan
-    differences = paired[:, 0] - paired[:, 1]
+    differences = (pairs["left"] - pairs["right"]).to_numpy()
     if not differences.any():
         return 1.0
-    if np.isin(paired, (0.0, 1.0)).all():
+    if pairs.isin((0.0, 1.0)).all(axis=None):
         return mcnemar_p(int((differences > 0).sum()), int((differences < 0).sum()))
     return float(stats.wilcoxon(differences).pvalue)
 

@@ -9,7 +9,16 @@ import pandas as pd
 from scipy import stats
 
 from attest.experiments import Claim, Column, Experiment
-from attest.reproduce.comparison import NOT_RUN, UNDEFINED, Ours, difference_in_spreads, judge_claim, judge_number, paired_p
+from attest.reproduce.comparison import (
+    NOT_RUN,
+    UNDEFINED,
+    Ours,
+    difference_in_spreads,
+    in_pairs,
+    judge_claim,
+    judge_number,
+    paired_p,
+)
 from attest.reproduce.measured import instance_values, measured
 
 Place = tuple[str, str, float | None]
@@ -138,8 +147,12 @@ def _judged(experiment: Experiment, folders: Folders, claim: Claim, data: str) -
     runs = [folders.get((row, data, None), {}) for row, _ in sides]
     values = [over_seeds(run, column) for run, column in zip(runs, columns, strict=True)]
     seeds = sorted(set(values[0]) & set(values[1]))
-    left, right = ([value[seed] for seed in seeds] for value in values)
-    p_values = [] if claim.expect == "equal" else _paired_tests(runs, columns, seeds)
+    pairs = {seed: _pairs([run[seed] for run in runs], columns) for seed in seeds}
+    left, right = (
+        [_over_pairs(pairs[seed], side, value[seed]) for seed in seeds]
+        for side, value in zip(("left", "right"), values, strict=True)
+    )
+    p_values = [paired_p(each) for each in pairs.values() if each is not None and claim.expect != "equal"]
     difference = Ours(tuple(np.subtract(left, right).tolist()))
     absent = why_absent(seeds, runs)
     return {
@@ -158,13 +171,15 @@ def _judged(experiment: Experiment, folders: Folders, claim: Claim, data: str) -
     }
 
 
-def _paired_tests(runs: list[Mapping[int, Path]], columns: list[Column], seeds: list[int]) -> list[float]:
-    """A p a seed, NaN where the evidence of one is missing; none at all where the two cannot be paired."""
-    p_values = []
-    for seed in seeds:
-        left, right = (instance_values(run[seed], column) for run, column in zip(runs, columns, strict=True))
-        p_values += [] if left is None or right is None else [paired_p(left, right)]
-    return p_values
+def _pairs(folders: Sequence[Path], columns: Sequence[Column]) -> pd.DataFrame | None:
+    """Of one seed: the instances that have both numbers, none where evidence is missing; None where they cannot be paired."""
+    left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
+    return None if left is None or right is None else in_pairs(left, right)
+
+
+def _over_pairs(pairs: pd.DataFrame | None, side: str, own: float) -> float:
+    """One side's mean over the pairs; the run's own number where there are none."""
+    return own if pairs is None or pairs.empty else float(pairs[side].mean())
 
 
 def published_difference(experiment: Experiment, claim: Claim, data: str) -> float:

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from attest.experiments import Column, Quoted
-from attest.reproduce.comparison import Ours, difference_in_spreads, judge_claim, judge_number, mcnemar_p, paired_p
+from attest.reproduce.comparison import Ours, difference_in_spreads, in_pairs, judge_claim, judge_number, mcnemar_p, paired_p
 
 TAU = Column("τ", "key", tolerance=0.1, neutral=0.0)
 
@@ -62,7 +62,7 @@ def test_mcnemar_is_the_sign_test_on_decisions_that_differ():
     left, right = (pd.Series(draw.integers(0, 2, 200).astype(float)) for _ in range(2))
     only_left, only_right = int((left > right).sum()), int((left < right).sum())
     tail = stats.binom.cdf(min(only_left, only_right), only_left + only_right, 0.5)
-    assert paired_p(left, right) == pytest.approx(min(1.0, 2 * tail))
+    assert paired_p(in_pairs(left, right)) == pytest.approx(min(1.0, 2 * tail))
     assert mcnemar_p(0, 0) == 1.0
     assert mcnemar_p(8, 0) == pytest.approx(2 / 2**8)
 
@@ -71,9 +71,9 @@ def test_values_are_paired_by_instance_and_undefined_ones_left_out():
     draw = np.random.default_rng(1)
     left = pd.Series(draw.normal(size=60), index=range(60))
     right = left + draw.normal(0.4, 0.5, size=60)
-    both = paired_p(left, right)
+    both = paired_p(in_pairs(left, right))
     assert both == pytest.approx(stats.wilcoxon(left, right).pvalue)
     beyond = pd.concat([right.sample(frac=1, random_state=0), pd.Series([5.0, 6.0], index=[98, 99])])
-    assert paired_p(pd.concat([left, pd.Series([np.nan], index=[98])]), beyond) == pytest.approx(both)
-    assert paired_p(left, left) == 1.0
-    assert np.isnan(paired_p(left, right.set_axis(range(100, 160))))
+    assert paired_p(in_pairs(pd.concat([left, pd.Series([np.nan], index=[98])]), beyond)) == pytest.approx(both)
+    assert paired_p(in_pairs(left, left)) == 1.0
+    assert np.isnan(paired_p(in_pairs(left, right.set_axis(range(100, 160)))))

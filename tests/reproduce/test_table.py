@@ -13,7 +13,8 @@ from attest.reproduce.page import table_page, with_spread
 from attest.reproduce.provenance import provenance
 from attest.reproduce.table import table_claims, table_numbers
 from attest.reproduce.write import write_results
-from tests.reproduce.conftest import TABLE, finished_run
+from attest.run_folder import RunFolder, write_json
+from tests.reproduce.conftest import TABLE, finished_run, parse
 
 RIGHT = np.arange(100) < 80
 
@@ -97,6 +98,20 @@ def test_claims_are_tested_in_pairs(invented, folders):
     assert (beats["verdict"], beats["published"]) == ("replicated", pytest.approx(0.01))
     alike = claims[(claims["data"] == "sst") & (claims["expect"] == "equal")].iloc[0]
     assert (alike["difference"], alike["p"], alike["verdict"]) == (pytest.approx(0.0), [], "replicated")
+
+
+def test_a_claim_is_about_the_instances_of_which_both_numbers_are_defined(tmp_path):
+    """The means over all say the contrary of what holds wherever the two can be compared."""
+    ranks_better = "claims:\n  - {that: dense ranks better, column: τ, rows: [dense, sparse], expect: greater}"
+    told = parse(TABLE.replace("claims:", ranks_better))
+    tau = {"dense": [*[0.5] * 20, np.nan], "sparse": [*[0.4] * 20, 5.0]}
+    folders = {(row, "sst", None): {0: finished_run(tmp_path / row, tau=values)} for row, values in tau.items()}
+    for row, runs in folders.items():
+        write_json(RunFolder(runs[0]).summary, {"E1/tau/mean": float(np.nanmean(tau[row[0]]))})
+    ranks = table_claims(told, folders).iloc[0]
+    assert ranks["difference"] == pytest.approx(0.1)
+    assert ranks["p"] == [pytest.approx(stats.wilcoxon([0.1] * 20).pvalue)]
+    assert ranks["verdict"] == "same direction", "one seed cannot say more"
 
 
 def test_a_claim_without_its_evidence_is_not_called_replicated(invented, folders):
