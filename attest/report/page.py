@@ -120,14 +120,16 @@ def _class_names(instances: pd.DataFrame | None) -> list[str]:
 def illustrations(folder: RunFolder) -> list[Illustration]:
     """Every figure that the files in a run folder allow, in the order of the report."""
     class_names = _class_names(_table(folder, INSTANCES))
-    figures = [
-        Illustration(
-            "curves/learning",
-            "Learning curves",
-            "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
-            learning_curves(read_json(folder.curves)),
+    figures = []
+    if folder.curves.is_file():
+        figures.append(
+            Illustration(
+                "curves/learning",
+                "Learning curves",
+                "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
+                learning_curves(read_json(folder.curves)),
+            )
         )
-    ]
     if (rows := _table(folder, "E2")) is not None and "predicted" in rows:
         figures.append(
             Illustration(

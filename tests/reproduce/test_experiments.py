@@ -15,9 +15,11 @@ from attest.experiments import (
     read_experiment,
     shorten_sweeps,
 )
-from attest.reproduce.drawing import DRAWINGS
+from attest.reproduce.comparison import REPLICATED, UNDEFINED
+from attest.reproduce.drawing import DRAWINGS, table_figures
 from attest.reproduce.plan import places
-from attest.reproduce.table import published_difference
+from attest.reproduce.table import published_difference, table_claims, table_numbers
+from attest.run_folder import RunFolder, write_json
 from tests.reproduce.conftest import TABLE, parse
 
 SHIPPED = [read_experiment(experiment_file(name)) for name in experiment_names()]
@@ -55,6 +57,24 @@ def test_every_published_number_has_a_stated_tolerance_and_every_figure_a_functi
     }
     assert all(experiment.columns[column].tolerance > 0 for column in quoted)
     assert all(drawing.draw in DRAWINGS for drawing in experiment.drawings)
+
+
+@pytest.mark.parametrize("experiment", SHIPPED, ids=IDS)
+def test_a_table_is_made_of_runs_that_were_kept_without_their_evidence(experiment, tmp_path):
+    summary = {column.key: 0.5 for column in experiment.columns.values() if column.key}
+    folders = {place: {0: tmp_path / str(k)} for k, place in enumerate(places(experiment))}
+    for runs in folders.values():
+        write_json(RunFolder(runs[0]).summary, summary)
+    numbers, claims = table_numbers(experiment, folders), table_claims(experiment, folders)
+    assert set(numbers["absent"]) <= {"", UNDEFINED}
+    assert numbers.loc[numbers["at"].isna() & numbers["column"].isin(_kept(experiment)), "ours"].eq(0.5).all()
+    if len(claims):
+        assert REPLICATED not in set(claims.loc[claims["expect"] != "equal", "verdict"])
+    table_figures(experiment, numbers, folders)
+
+
+def _kept(experiment):
+    return [column.name for column in experiment.columns.values() if column.key and not column.along]
 
 
 def test_three_values_of_a_sweep_are_its_ends_and_its_middle(invented):
