@@ -43,7 +43,7 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
 
 
 def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> Figure:
-    """Quantities against the values of a sweep, one panel a corpus and row; bars are standard deviations over seeds.
+    """Quantities against the values of a sweep, one panel a corpus and row, on one scale; bars: std over seeds.
 
     Args:
         numbers: of sweeps.
@@ -52,7 +52,8 @@ def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> 
     """
     panels = list(numbers.dropna(subset="at").groupby(["data", "row"], sort=False))
     figure = Figure(figsize=(max(5.0, 4.2 * len(panels)), 3.2), layout="constrained")
-    for axes, ((data, row), mine) in zip(np.ravel(figure.subplots(1, len(panels), squeeze=False)), panels, strict=True):
+    row_of_axes = np.ravel(figure.subplots(1, len(panels), squeeze=False, sharey=True))
+    for axes, ((data, row), mine) in zip(row_of_axes, panels, strict=True):
         values = sorted(mine["at"].unique())
         for colour, column in zip(CLASS_COLOURS, columns, strict=False):
             line = mine[mine["column"] == column].set_index("at").reindex(values)
@@ -62,7 +63,7 @@ def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> 
         axes.set_xticks(range(len(values)), [f"{value:g}" for value in values], fontsize=8)
         axes.set_xlabel(label)
         axes.set_title(f"{data}, {row}", fontsize=10)
-        axes.legend(frameon=False, fontsize=7)
+    figure.legend(*row_of_axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     return figure
 
 
