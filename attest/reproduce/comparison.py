@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import stats
 
 from attest.experiments import Column, Quoted
+from attest.measures import mcnemar
 
 REPLICATED, SAME_DIRECTION, NOT_REPLICATED = "replicated", "same direction", "not replicated"
 NOT_RUN, UNDEFINED = "not run", "undefined"
@@ -113,14 +114,7 @@ def paired_p(pairs: pd.DataFrame) -> float:
     """
     if len(pairs) < 2:
         return np.nan
-    differences = (pairs["left"] - pairs["right"]).to_numpy()
-    if not differences.any():
-        return 1.0
     if pairs.isin((0.0, 1.0)).all(axis=None):
-        return mcnemar_p(int((differences > 0).sum()), int((differences < 0).sum()))
-    return float(stats.wilcoxon(differences).pvalue)
-
-
-def mcnemar_p(only_left: int, only_right: int) -> float:
-    """McNemar's exact test: two-sided p of the discordant pairs being as likely one way as the other (McNemar 1947)."""
-    return float(stats.binomtest(only_left, only_left + only_right).pvalue) if only_left + only_right else 1.0
+        return mcnemar(pairs["left"].to_numpy(bool), pairs["right"].to_numpy(bool)).p_value
+    differences = (pairs["left"] - pairs["right"]).to_numpy()
+    return float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
