@@ -88,6 +88,11 @@ class Request:
         """What tells the results of some corpora from those of all."""
         return "".join(f"-{corpus}" for corpus in self.corpora)
 
+    @property
+    def settings(self) -> list[str]:
+        """The options that make runs other than those a table's file states."""
+        return [option for option in self.options if not option.startswith(("LOGGER=", "--run."))]
+
 
 def main(arguments: list[str]) -> int:
     """Run the command; returns the exit code, 1 where runs have failed.
@@ -245,6 +250,7 @@ def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
         "suffix": request.suffix,
         "gpus_a_run": int(bool(request.gpus)),
         "command": request.command,
+        "settings": request.settings,
         "files": {file.stem: str(file) for file in request.tables},
     }
 

@@ -102,6 +102,7 @@ def test_what_is_typed_becomes_a_request(tmp_path):
     assert (request.corpora, request.suffix) == (("sst", "imdb"), "-sst-imdb")
     assert (request.seeds, request.jobs, request.run, request.dry) == (1, 4, True, False)
     assert request.options == ("LOGGER=csv", "--trainer.devices=1", "CUT=smoke", "--run.root=runs/smoke")
+    assert request.settings == ["--trainer.devices=1", "CUT=smoke"]
     assert request.results == Path("results/smoke")
     assert parse_request(["TABLE=jw-2", "SMOKE=1", "SEEDS=2"]).seeds == 2
     chosen = parse_request(["TABLE=me-2", "MODEL=bilstm", "PROJECTION=softmax,sparsemax", "LOGGER=csv"])

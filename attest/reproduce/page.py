@@ -41,6 +41,7 @@ def table_page(
         f"# {experiment.name}: {experiment.title}",
         f"{experiment.paper}. Ours: mean ± standard deviation over seeds, on the test split.",
         *experiment.notes,
+        *([f"Every run with `{' '.join(origin['settings'])}`."] if origin["settings"] else []),
         f"**{tally(numbers, claims)}**",
         *(f"## {data}\n\n{_corpus(numbers, claims, data)}" for data in numbers["data"].unique()),
         *(f"![{name}]({name}.png)" for name in figures),

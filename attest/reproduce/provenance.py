@@ -1,5 +1,6 @@
 """Where the numbers of a table come from: command, commits, versions, hours."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from attest.reproduce.estimate import run_seconds
@@ -7,15 +8,16 @@ from attest.reproduce.table import Folders
 from attest.run_folder import RunFolder, read_json
 
 
-def provenance(folders: Folders, command: str) -> dict[str, Any]:
+def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> dict[str, Any]:
     """What the runs of a table say of themselves.
 
     Args:
         folders: of finished runs.
         command: that made the table.
+        settings: of all its runs, beside those that its file states.
     Returns:
-        ``command``; ``runs``, how many; ``hours`` of the runs that were never stopped, and ``untimed``, how many were; and
-        from the runs ``commits`` and ``versions``, each with all values there are.
+        ``command``; ``settings``; ``runs``, how many; ``hours`` of the runs that were never stopped, and ``untimed``, how
+        many were; and from the runs ``commits`` and ``versions``, each with all values there are.
     """
     runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
     seconds = [run_seconds(folder) for folder in runs]
@@ -27,6 +29,7 @@ def provenance(folders: Folders, command: str) -> dict[str, Any]:
     versions = {name: sorted({environment[name] for environment in environments if name in environment}) for name in names}
     return {
         "command": command,
+        "settings": list(settings),
         "runs": len(runs),
         "hours": sum(known) / 3600,
         "untimed": len(seconds) - len(known),

@@ -24,14 +24,14 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     """Write one table from those of its runs that are finished; returns its folder.
 
     Args:
-        configuration: of the workflow: ``tables``, ``files``, ``results``, ``suffix``, ``command``.
+        configuration: of the workflow: ``tables``, ``files``, ``results``, ``suffix``, ``command``, ``settings``.
         name: of the table.
     """
     experiment = read_experiment(Path(configuration["files"][name]))
     folders = finished(configuration["tables"][name])
     out = Path(configuration["results"]) / f"{name}{configuration['suffix']}"
     numbers, claims = table_numbers(experiment, folders), table_claims(experiment, folders)
-    origin = provenance(folders, configuration["command"])
+    origin = provenance(folders, configuration["command"], configuration["settings"])
     drawings = table_figures(experiment, numbers, folders)
     for key, figure in drawings.items():
         write_text(out / f"{key}.svg", to_svg(figure))

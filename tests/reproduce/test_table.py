@@ -162,7 +162,8 @@ def test_results_are_written_as_text_table_and_figure(folders, tmp_path):
     places = [[*place, {str(seed): str(folder) for seed, folder in of.items()}] for place, of in folders.items()]
     places[0][3]["7"] = str(tmp_path / "unfinished")
     configuration = {"tables": {"invented": places}, "files": {"invented": str(file)}, "results": str(tmp_path / "out")}
-    out = write_results(configuration | {"suffix": "-sst", "command": "attest reproduce"}, "invented")
+    configuration |= {"suffix": "-sst", "command": "attest reproduce", "settings": ["CUT=smoke"]}
+    out = write_results(configuration, "invented")
     assert out.name == "invented-sst"
     assert {path.name for path in out.iterdir()} == {
         "table.md", "table.csv", "table.json", "ours-and-published.png", "ours-and-published.svg",
@@ -171,3 +172,4 @@ def test_results_are_written_as_text_table_and_figure(folders, tmp_path):
     rows = pd.read_csv(out / "table.csv")
     assert len(written["numbers"]) == len(rows)
     assert written["provenance"]["runs"] == 7
+    assert "Every run with `CUT=smoke`." in (out / "table.md").read_text().split("## ")[0]
