@@ -14,7 +14,7 @@ import pandas as pd
 import yaml
 
 from attest.report.related_runs import DISTANCES, SCORES, distances_of, scores_of
-from attest.run_folder import RunFolder, read_json
+from attest.runs.folder import RunFolder, read_json
 
 FOUND = "from memory of the paper, not confirmed"
 PUBLISHED: dict[tuple[str, str], dict[str, str]] = {

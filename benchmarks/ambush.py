@@ -16,10 +16,11 @@ from typing import Any
 import pandas as pd
 import torch
 
-from attest import cli, run_command
-from attest.run_command import AttestCLI
-from callbacks.evidence import Evidence
-from lightning_modules import Classifier
+from attest.callbacks.evidence import Evidence
+from attest.cli import main as cli
+from attest.lightning_modules import Classifier
+from attest.runs import training as run_command
+from attest.runs.training import AttestCLI
 
 Trap = Callable[[], None]
 

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import torch
 
-from attest.run_folder import TEMPORARY, RunFolder, read_json
+from attest.runs.folder import TEMPORARY, RunFolder, read_json
 from benchmarks.ambush import PHASES
 
 ANY_TIME = "any time"
@@ -90,7 +90,7 @@ class Laboratory:
         root = self.root / str(number)
         code = self._stopped(root, moment)
         identity = _wandb_id(root)
-        command = [sys.executable, "-m", "attest.cli", "fit", *RUN, f"--run.root={root}"]
+        command = [sys.executable, "-m", "attest", "fit", *RUN, f"--run.root={root}"]
         completed = subprocess.run(command, env=_environment(), stdout=subprocess.DEVNULL).returncode == 0
         if not completed:
             return Outcome(code != 0, *[False] * (len(fields(Outcome)) - 1))

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from attest.evidence import Observation, attention_permutation, observe
-from attest.evidence.adversarial_search import Objective, largest_jsd, search_adversaries
-from attest.evidence.exact_adversary import exact_adversary
-from attest.evidence.gradients import gradient_times_input
-from attest.evidence.leave_one_out import leave_one_out_inputs
+from attest.compute.randomness import random_permutations
+from attest.experiments import Observation, attention_permutation, observe
+from attest.experiments.adversarial_search import Objective, largest_jsd, search_adversaries
+from attest.experiments.exact_adversary import exact_adversary
+from attest.experiments.gradients import gradient_times_input
+from attest.experiments.leave_one_out import leave_one_out_inputs
 from attest.measures import kendall_tau_b
 from attest.networks import PoolingClassifier
-from attest.randomness import random_permutations
-from attest.versions import environment
+from attest.runs.versions import environment
 from benchmarks.measuring import Cost
 from benchmarks.published import PublishedClassifier, PublishedEvidence
 from benchmarks.texts import batches

@@ -16,7 +16,10 @@ from pathlib import Path
 import torch
 
 from attest.attention import Softmax, Sparsemax
-from attest.evidence import (
+from attest.cli.data import MODULES
+from attest.compute.memory import longest_over_pairs, memory_budget, set_memory_budget
+from attest.datamodules.batching import batches_by_length
+from attest.experiments import (
     Observation,
     activation_swap,
     adversarial_attention,
@@ -27,10 +30,7 @@ from attest.evidence import (
     observe,
     single_erasure,
 )
-from attest.memory import longest_over_pairs, memory_budget, set_memory_budget
 from attest.networks import BiLSTM, PoolingClassifier
-from datamodules.batching import batches_by_length
-from datamodules.check import MODULES
 
 SEARCH = {"restarts": 5, "steps": 5, "seed": 0}
 """Steps take time, not memory."""

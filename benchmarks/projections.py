@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from attest.attention import thresholds
-from attest.memory import keep_freed_memory
+from attest.compute.memory import keep_freed_memory
 from benchmarks.measuring import Cost
 
 PAIRS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[..., Tensor]]] = {

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from datamodules import ImdbDataModule, SstDataModule
+from attest.datamodules import ImdbDataModule, SstDataModule
 
 BATCH = 32
 

@@ -31,10 +31,10 @@ from pytorch_lightning import Trainer
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attest.memory import keep_freed_memory
+from attest.compute.memory import keep_freed_memory
+from attest.datamodules.batching import shuffled_batches
+from attest.lightning_modules import Classifier
 from attest.networks import PoolingClassifier
-from datamodules.batching import shuffled_batches
-from lightning_modules import Classifier
 
 Batch = dict[str, Tensor]
 RECIPE: dict[str, Any] = {"lr": 1e-3, "amsgrad": True}

@@ -5,17 +5,17 @@ class an experiment says what is particular to it. ``checkpoints.py`` and ``curv
 how training went. Start at ``evidence.py``.
 """
 
-from callbacks.activation_swap import ActivationSwap
-from callbacks.adversarial_attention import AdversarialAttention
-from callbacks.erasure_until_flip import ErasureUntilFlip
-from callbacks.evidence import Evidence
-from callbacks.feature_importance import FeatureImportance
-from callbacks.identifiability import Identifiability
-from callbacks.importance_entropy import ImportanceEntropy
-from callbacks.instances import Instances
-from callbacks.permutation import AttentionPermutation
-from callbacks.single_erasure import SingleErasure
-from callbacks.tagged import TaggedInstances
+from attest.callbacks.activation_swap import ActivationSwap
+from attest.callbacks.adversarial_attention import AdversarialAttention
+from attest.callbacks.erasure_until_flip import ErasureUntilFlip
+from attest.callbacks.evidence import Evidence
+from attest.callbacks.feature_importance import FeatureImportance
+from attest.callbacks.identifiability import Identifiability
+from attest.callbacks.importance_entropy import ImportanceEntropy
+from attest.callbacks.instances import Instances
+from attest.callbacks.permutation import AttentionPermutation
+from attest.callbacks.single_erasure import SingleErasure
+from attest.callbacks.tagged import TaggedInstances
 
 __all__ = [
     "ActivationSwap",

@@ -6,12 +6,12 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.attention import Projection
-from attest.evidence import Observation, activation_swap
-from callbacks.evidence import Evidence
+from attest.callbacks.evidence import Evidence
+from attest.experiments import Observation, activation_swap
 
 
 class ActivationSwap(Evidence):
-    """E8: the trained model under other projections; columns as in ``attest.evidence.activation_swap``.
+    """E8: the trained model under other projections; columns as in ``attest.experiments.activation_swap``.
 
     Args:
         projections: to evaluate under, by name.

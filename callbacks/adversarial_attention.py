@@ -5,17 +5,17 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence import Observation, adversarial_attention
-from callbacks.evidence import Evidence, data_of
+from attest.callbacks.evidence import Evidence, data_of
+from attest.experiments import Observation, adversarial_attention
 
 
 class AdversarialAttention(Evidence):
-    """E3: the most different attention with the same prediction; columns as in ``attest.evidence.adversarial_attention``.
+    """E3: the most different attention with the same prediction; columns as in ``attest.experiments.adversarial_attention``.
 
     The search waits for the test split; at validation end the exact answer, which is nearly free, speaks alone.
 
     Args:
-        epsilon, filter_epsilon: as in ``attest.evidence.adversarial_attention``.
+        epsilon, filter_epsilon: as in ``attest.experiments.adversarial_attention``.
         restarts, steps: of the published search; 0 restarts leave it out.
         every_n_epochs, validation_instances: as in ``Evidence``.
     """

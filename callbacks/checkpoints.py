@@ -9,9 +9,9 @@ from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
 from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint
 
+from attest.callbacks.ranks import of_all_ranks, share_of_rank
 from attest.errors import AttestError
-from attest.run_folder import RunFolder, write_atomically
-from callbacks.ranks import of_all_ranks, share_of_rank
+from attest.runs.folder import RunFolder, write_atomically
 
 
 class BestCheckpoint(ModelCheckpoint):

@@ -6,7 +6,7 @@ import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
-from callbacks.ranks import of_all_ranks, share_of_rank
+from attest.callbacks.ranks import of_all_ranks, share_of_rank
 
 
 class Curves(Callback):

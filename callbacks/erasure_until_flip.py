@@ -5,12 +5,12 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence import Observation, erasure_until_flip
-from callbacks.evidence import Evidence, data_of
+from attest.callbacks.evidence import Evidence, data_of
+from attest.experiments import Observation, erasure_until_flip
 
 
 class ErasureUntilFlip(Evidence):
-    """E12: weights erased until the decision flips; columns as in ``attest.evidence.erasure_until_flip``.
+    """E12: weights erased until the decision flips; columns as in ``attest.experiments.erasure_until_flip``.
 
     Args:
         draws: random orders, averaged.

@@ -11,13 +11,13 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.loggers import WandbLogger
 from torch import Tensor
 
+from attest.callbacks.progress import show_running
+from attest.callbacks.ranks import of_all_ranks
+from attest.compute.memory import give_back_freed_memory, longest_over_pairs
+from attest.datamodules import TextDataModule
+from attest.datamodules.notice import say
 from attest.measures import summarise
-from attest.memory import give_back_freed_memory, longest_over_pairs
-from attest.run_folder import INSTANCES, RunFolder, write_table
-from callbacks.progress import show_running
-from callbacks.ranks import of_all_ranks
-from datamodules import TextDataModule
-from datamodules.notice import say
+from attest.runs.folder import INSTANCES, RunFolder, write_table
 
 Batch = dict[str, Any]
 

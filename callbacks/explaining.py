@@ -4,10 +4,10 @@ from typing import Any, Literal, cast
 
 from pytorch_lightning import LightningModule
 
-from attest.evidence import Observation
-from attest.evidence.layers import attention_rollout
-from callbacks.evidence import Batch, Evidence
-from callbacks.layers.base import observed_layers
+from attest.callbacks.evidence import Batch, Evidence
+from attest.callbacks.layers.base import observed_layers
+from attest.experiments import Observation
+from attest.experiments.layers import attention_rollout
 
 
 class Explaining(Evidence):

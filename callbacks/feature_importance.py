@@ -5,12 +5,12 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence import Observation, feature_importance
-from callbacks.explaining import Explaining
+from attest.callbacks.explaining import Explaining
+from attest.experiments import Observation, feature_importance
 
 
 class FeatureImportance(Explaining):
-    """E1: rank correlation of attention with importance; columns as in ``attest.evidence.feature_importance``.
+    """E1: rank correlation of attention with importance; columns as in ``attest.experiments.feature_importance``.
 
     Leave-one-out, which reads a text once a token, waits for the test split; at validation end gradients speak alone.
     """

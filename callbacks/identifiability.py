@@ -5,12 +5,12 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence import Observation, identifiability
-from callbacks.evidence import Evidence
+from attest.callbacks.evidence import Evidence
+from attest.experiments import Observation, identifiability
 
 
 class Identifiability(Evidence):
-    """E13: whether the outcome determines the attention; columns as in ``attest.evidence.identifiability``.
+    """E13: whether the outcome determines the attention; columns as in ``attest.experiments.identifiability``.
 
     Args:
         every_n_epochs, validation_instances: as in ``Evidence``.

@@ -6,12 +6,12 @@ import torch
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence import Observation, importance_entropy, sample_of_ids
-from callbacks.evidence import Evidence, data_of
+from attest.callbacks.evidence import Evidence, data_of
+from attest.experiments import Observation, importance_entropy, sample_of_ids
 
 
 class ImportanceEntropy(Evidence):
-    """E10: entropy of importance; columns as in ``attest.evidence.importance_entropy``.
+    """E10: entropy of importance; columns as in ``attest.experiments.importance_entropy``.
 
     Leave-one-out and the sample of Table 1 wait for the test split; at validation end the gradients speak alone.
 

@@ -6,10 +6,10 @@ import pandas as pd
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence import Observation
-from attest.run_folder import INSTANCES
-from callbacks.evidence import data_of
-from callbacks.explaining import Explaining
+from attest.callbacks.evidence import data_of
+from attest.callbacks.explaining import Explaining
+from attest.experiments import Observation
+from attest.runs.folder import INSTANCES
 
 
 class Instances(Explaining):

@@ -5,12 +5,12 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence import Observation, attention_permutation
-from callbacks.evidence import Evidence, data_of
+from attest.callbacks.evidence import Evidence, data_of
+from attest.experiments import Observation, attention_permutation
 
 
 class AttentionPermutation(Evidence):
-    """E2: random permutations of attention; columns as in ``attest.evidence.attention_permutation``.
+    """E2: random permutations of attention; columns as in ``attest.experiments.attention_permutation``.
 
     Args:
         permutations: per instance, 100 in the paper.

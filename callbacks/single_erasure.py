@@ -5,12 +5,12 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence import Observation, single_erasure
-from callbacks.evidence import Evidence, data_of
+from attest.callbacks.evidence import Evidence, data_of
+from attest.experiments import Observation, single_erasure
 
 
 class SingleErasure(Evidence):
-    """E11: the most attended token erased, or another; columns as in ``attest.evidence.single_erasure``."""
+    """E11: the most attended token erased, or another; columns as in ``attest.experiments.single_erasure``."""
 
     id = "E11"
 

@@ -7,10 +7,10 @@ import torch
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence.layers import LayerObservation
-from attest.run_comparison import TAGGED
-from callbacks.evidence import data_of
-from callbacks.layers.base import LayerEvidence
+from attest.callbacks.evidence import data_of
+from attest.callbacks.layers.base import LayerEvidence
+from attest.experiments.layers import LayerObservation
+from attest.runs.comparison import TAGGED
 
 
 class TaggedInstances(LayerEvidence):

@@ -13,13 +13,13 @@ masks, labels or tags, identities and, where the deciding tokens are known, thei
 * ``rows``        reads the user's own files; ``columns`` finds texts and labels in them, ``instances`` tells good from bad
 """
 
-from datamodules.base import TextDataModule
-from datamodules.conll2000 import Conll2000DataModule
-from datamodules.files import FilesDataModule
-from datamodules.imdb import ImdbDataModule
-from datamodules.newsgroups import NewsgroupsDataModule
-from datamodules.planted import PlantedDataModule
-from datamodules.sst import SstDataModule
+from attest.datamodules.base import TextDataModule
+from attest.datamodules.conll2000 import Conll2000DataModule
+from attest.datamodules.files import FilesDataModule
+from attest.datamodules.imdb import ImdbDataModule
+from attest.datamodules.newsgroups import NewsgroupsDataModule
+from attest.datamodules.planted import PlantedDataModule
+from attest.datamodules.sst import SstDataModule
 
 __all__ = [
     "Conll2000DataModule",

@@ -9,14 +9,14 @@ import pyarrow as pa
 from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
 
+from attest.datamodules.batching import BatchLoader, batch_sizes, batches_by_length, deal, shuffled_batches
+from attest.datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
+from attest.datamodules.embeddings import read_vectors
+from attest.datamodules.encoded import EncodedDocuments, EncodedSentences
+from attest.datamodules.notice import say
+from attest.datamodules.sentences import sentence_lengths
+from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
-from datamodules.batching import BatchLoader, batch_sizes, batches_by_length, deal, shuffled_batches
-from datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
-from datamodules.embeddings import read_vectors
-from datamodules.encoded import EncodedDocuments, EncodedSentences
-from datamodules.notice import say
-from datamodules.sentences import sentence_lengths
-from datamodules.vocabulary import Vocabulary
 
 
 class TextDataModule(LightningDataModule):

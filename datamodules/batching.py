@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from torch.utils.data import DataLoader
 
-from datamodules.encoded import Batch, EncodedDocuments
+from attest.datamodules.encoded import Batch, EncodedDocuments
 
 MOST_PADDING = 0.05
 """Largest share of padding among the tokens of all batches over sorted texts."""

@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 from filelock import FileLock
 
-from datamodules.corpus import SPLITS, Corpus, Documents
-from datamodules.notice import say
-from datamodules.vocabulary import Vocabulary
+from attest.datamodules.corpus import SPLITS, Corpus, Documents
+from attest.datamodules.notice import say
+from attest.datamodules.vocabulary import Vocabulary
 
 CACHE_VARIABLE = "ATTEST_CACHE"
 DEFAULT_CACHE = Path("~/.cache/attest")

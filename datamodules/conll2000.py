@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.fingerprint import Fingerprint
+from attest.datamodules.hub import PARQUET, load_hub_split
+from attest.datamodules.sources import load_split
+from attest.datamodules.stored import StoredDataModule, Tables, split_at_random
 from attest.errors import AttestError
-from datamodules.corpus import Corpus, Documents
-from datamodules.fingerprint import Fingerprint
-from datamodules.hub import PARQUET, load_hub_split
-from datamodules.sources import load_split
-from datamodules.stored import StoredDataModule, Tables, split_at_random
 
 CHUNKS = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")
 TAGS = ("O", *(f"{place}-{chunk}" for chunk in CHUNKS for place in "BI"))

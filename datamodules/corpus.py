@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
-from datamodules.vocabulary import Vocabulary
 
 SPLITS = ("train", "validation", "test")
 TOKENS = pa.list_(pa.string())

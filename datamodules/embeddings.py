@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from attest.datamodules.vocabulary import SPECIALS, Vocabulary
 from attest.errors import AttestError
-from datamodules.vocabulary import SPECIALS, Vocabulary
 
 NOT_TEXT = "expected text, a word and its numbers on each line, as fastText (.vec), GloVe (.txt) or word2vec (text) write it"
 

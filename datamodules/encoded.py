@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from datamodules.corpus import Documents
-from datamodules.vocabulary import PADDING, Vocabulary
+from attest.datamodules.corpus import Documents
+from attest.datamodules.vocabulary import PADDING, Vocabulary
 
 Batch = dict[str, Tensor]
 NO_TAG = -100

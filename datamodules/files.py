@@ -6,16 +6,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.base import TextDataModule
+from attest.datamodules.columns import choose_columns
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.instances import Instance, complaint, instance
+from attest.datamodules.notice import say
+from attest.datamodules.rows import read_rows
+from attest.datamodules.sentences import sentence_lengths
+from attest.datamodules.stored import StoredDataModule, Tables, split_at_random
+from attest.datamodules.tokenisers import spacy_tokens
 from attest.errors import AttestError
-from datamodules.base import TextDataModule
-from datamodules.columns import choose_columns
-from datamodules.corpus import Corpus, Documents
-from datamodules.instances import Instance, complaint, instance
-from datamodules.notice import say
-from datamodules.rows import read_rows
-from datamodules.sentences import sentence_lengths
-from datamodules.stored import StoredDataModule, Tables, split_at_random
-from datamodules.tokenisers import spacy_tokens
 
 COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init_args.test=<file>"'
 

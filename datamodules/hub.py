@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from attest.datamodules.sources import out_of_reach
 from attest.errors import AttestError
-from datamodules.sources import out_of_reach
 
 if TYPE_CHECKING:
     import datasets

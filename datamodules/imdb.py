@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datamodules.corpus import Corpus, Documents
-from datamodules.fingerprint import Fingerprint
-from datamodules.hub import load_hub_split
-from datamodules.sources import load_split
-from datamodules.stored import StoredDataModule, Tables, between, split_at_random
-from datamodules.tokenisers import Tokeniser, keep_tokens, review_tokens
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.fingerprint import Fingerprint
+from attest.datamodules.hub import load_hub_split
+from attest.datamodules.sources import load_split
+from attest.datamodules.stored import StoredDataModule, Tables, between, split_at_random
+from attest.datamodules.tokenisers import Tokeniser, keep_tokens, review_tokens
 
 JW_SEED = 1378
 JW_LONGEST = 400

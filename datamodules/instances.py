@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from datamodules.columns import Columns
-from datamodules.rows import Row
+from attest.datamodules.columns import Columns
+from attest.datamodules.rows import Row
 
 PLACES_SHOWN = 5
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")

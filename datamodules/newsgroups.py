@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datamodules.corpus import TOKENS, Corpus, Documents
-from datamodules.fingerprint import Fingerprint
-from datamodules.hub import reachable
-from datamodules.sources import load_split, out_of_reach
-from datamodules.stored import StoredDataModule, Tables, between, split_at_random
-from datamodules.tokenisers import newsgroup_tokens
+from attest.datamodules.corpus import TOKENS, Corpus, Documents
+from attest.datamodules.fingerprint import Fingerprint
+from attest.datamodules.hub import reachable
+from attest.datamodules.sources import load_split, out_of_reach
+from attest.datamodules.stored import StoredDataModule, Tables, between, split_at_random
+from attest.datamodules.tokenisers import newsgroup_tokens
 
 SPORTS = ("rec.sport.baseball", "rec.sport.hockey")
 JW_SEED = 13478

@@ -8,9 +8,9 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
-from datamodules.base import TextDataModule
-from datamodules.corpus import Corpus, Documents
-from datamodules.sentences import sentence_lengths
+from attest.datamodules.base import TextDataModule
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.sentences import sentence_lengths
 
 Rule = Literal["token", "negation", "order"]
 Clause = list[tuple[str, bool]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from datamodules.corpus import Corpus, Documents
+from attest.datamodules.corpus import Corpus, Documents
 
 JW, ME, YA = "Jain & Wallace 2019", "Meister et al. 2021", "Yang 2020"
 CODE = "Jain & Wallace's code"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from attest.datamodules.hub import load_hub_split
+from attest.datamodules.sources import read_parquet
 from attest.errors import AttestError
-from datamodules.hub import load_hub_split
-from datamodules.sources import read_parquet
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 UNDECODABLE = re.compile("[\udc80-\udcff]")

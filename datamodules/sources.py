@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from attest.datamodules.fingerprint import Fingerprint
+from attest.datamodules.notice import say
 from attest.errors import AttestError
-from datamodules.fingerprint import Fingerprint
-from datamodules.notice import say
 
 DATA_VARIABLE = "ATTEST_DATA"
 

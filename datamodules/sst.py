@@ -5,12 +5,12 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datamodules.corpus import SPLITS, Corpus, Documents
-from datamodules.fingerprint import Fingerprint
-from datamodules.hub import PARQUET, load_hub_split
-from datamodules.sources import load_split
-from datamodules.stored import StoredDataModule, Tables, between
-from datamodules.tokenisers import spacy_tokens, treebank_tokens
+from attest.datamodules.corpus import SPLITS, Corpus, Documents
+from attest.datamodules.fingerprint import Fingerprint
+from attest.datamodules.hub import PARQUET, load_hub_split
+from attest.datamodules.sources import load_split
+from attest.datamodules.stored import StoredDataModule, Tables, between
+from attest.datamodules.tokenisers import spacy_tokens, treebank_tokens
 
 NEUTRAL = 2
 

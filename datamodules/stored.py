@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from datamodules.base import TextDataModule
-from datamodules.cache import prepared
-from datamodules.corpus import Corpus, Documents
-from datamodules.fingerprint import Fingerprint
-from datamodules.sentences import tokenise_sentences
-from datamodules.sources import compare
-from datamodules.tokenisers import Tokeniser
+from attest.datamodules.base import TextDataModule
+from attest.datamodules.cache import prepared
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.fingerprint import Fingerprint
+from attest.datamodules.sentences import tokenise_sentences
+from attest.datamodules.sources import compare
+from attest.datamodules.tokenisers import Tokeniser
 
 Tables = dict[str, pa.Table]
 

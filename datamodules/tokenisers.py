@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datamodules.corpus import TOKENS
+from attest.datamodules.corpus import TOKENS
 
 if TYPE_CHECKING:
     from spacy.tokenizer import Tokenizer

@@ -6,11 +6,11 @@ logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``cla
 trained against or with the network of another run, which they look at through ``base_network.py``.
 """
 
-from lightning_modules.classifier import Classifier
-from lightning_modules.guided import GuidedClassifier, ProbedTagger
-from lightning_modules.key_adversary import KeyAdversary
-from lightning_modules.tagger import Tagger
-from lightning_modules.tagging_adversary import TaggingAdversary
-from lightning_modules.trained_adversary import TrainedAdversary
+from attest.lightning_modules.classifier import Classifier
+from attest.lightning_modules.guided import GuidedClassifier, ProbedTagger
+from attest.lightning_modules.key_adversary import KeyAdversary
+from attest.lightning_modules.tagger import Tagger
+from attest.lightning_modules.tagging_adversary import TaggingAdversary
+from attest.lightning_modules.trained_adversary import TrainedAdversary
 
 __all__ = ["Classifier", "GuidedClassifier", "KeyAdversary", "ProbedTagger", "Tagger", "TaggingAdversary", "TrainedAdversary"]

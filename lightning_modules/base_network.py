@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from attest.attention.interventions import attending, recorded
+from attest.compute.memory import memory_budget
+from attest.datamodules.batching import batches_by_length
+from attest.datamodules.encoded import EncodedDocuments
 from attest.errors import AttestError
-from attest.interventions import attending, recorded
-from attest.memory import memory_budget
-from datamodules.batching import batches_by_length
-from datamodules.encoded import EncodedDocuments
-from lightning_modules.classifier import attended
+from attest.lightning_modules.classifier import attended
 
 Batch = dict[str, Any]
 MakeNetwork = Callable[[int, int], nn.Module]

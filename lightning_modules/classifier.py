@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.errors import AttestError
-from attest.evidence import Network, Observation, observe
+from attest.experiments import Network, Observation, observe
+from attest.lightning_modules.metrics import classification_scores
+from attest.lightning_modules.optimisation import Optimisation
+from attest.lightning_modules.predictions import InstanceRows, Predicted, require_finite
+from attest.lightning_modules.vectors import load_vectors
 from attest.measures import probabilities
-from lightning_modules.metrics import classification_scores
-from lightning_modules.optimisation import Optimisation
-from lightning_modules.predictions import InstanceRows, Predicted, require_finite
-from lightning_modules.vectors import load_vectors
 
 Batch = dict[str, Any]
 

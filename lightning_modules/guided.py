@@ -6,10 +6,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from attest.interventions import Intervention, attending, intervene
-from lightning_modules.base_network import BaseNetwork, MakeNetwork, Seen
-from lightning_modules.classifier import Batch, Classifier
-from lightning_modules.tagger import Tagger
+from attest.attention.interventions import Intervention, attending, intervene
+from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, Seen
+from attest.lightning_modules.classifier import Batch, Classifier
+from attest.lightning_modules.tagger import Tagger
 
 
 class Given:

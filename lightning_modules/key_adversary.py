@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from attest.attention.interventions import attending, intervene
+from attest.compute.randomness import random_bits, random_uniforms
 from attest.errors import AttestError
-from attest.evidence.layers import LayerObservation, clean_keys, observe_layers, replacing_keys
-from attest.evidence.layers.keys import euclidean_distance, mean_squared_distance
-from attest.evidence.layers.observation import self_attending
-from attest.interventions import attending, intervene
+from attest.experiments.layers import LayerObservation, clean_keys, observe_layers, replacing_keys
+from attest.experiments.layers.keys import euclidean_distance, mean_squared_distance
+from attest.experiments.layers.observation import self_attending
+from attest.lightning_modules.classifier import Batch, Classifier
 from attest.measures import class_logits
 from attest.networks.key_perturbation import KeyPerturbation
-from attest.randomness import random_bits, random_uniforms
-from lightning_modules.classifier import Batch, Classifier
 
 Attack = Literal["adversarial", "random", "opposite"]
 Distance = Literal["log", "norm"]

@@ -14,8 +14,8 @@ from torchmetrics.classification import (
     MulticlassF1Score,
 )
 
-from lightning_modules.chunks import chunk_counts, f1_of_counts, token_counts
-from lightning_modules.predictions import Predicted
+from attest.lightning_modules.chunks import chunk_counts, f1_of_counts, token_counts
+from attest.lightning_modules.predictions import Predicted
 
 
 def classification_scores(predicted: Predicted) -> dict[str, Tensor]:

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.errors import AttestError
-from lightning_modules.metrics import tagging_columns, tagging_scores
-from lightning_modules.optimisation import Optimisation
-from lightning_modules.predictions import InstanceRows, require_finite
-from lightning_modules.vectors import load_vectors
+from attest.lightning_modules.metrics import tagging_columns, tagging_scores
+from attest.lightning_modules.optimisation import Optimisation
+from attest.lightning_modules.predictions import InstanceRows, require_finite
+from attest.lightning_modules.vectors import load_vectors
 
 Batch = dict[str, Tensor]
 NO_TAG = -100

@@ -4,11 +4,11 @@ from typing import Any
 
 import torch
 
-from attest.adversarial_loss import Convention, DivergenceName, Objective, tagging_objective
-from attest.interventions import recorded
-from lightning_modules.base_network import MakeNetwork, Seen
-from lightning_modules.tagger import Tagger
-from lightning_modules.trained_adversary import Adversarial, Batch, Variant
+from attest.attention.interventions import recorded
+from attest.experiments.adversarial_loss import Convention, DivergenceName, Objective, tagging_objective
+from attest.lightning_modules.base_network import MakeNetwork, Seen
+from attest.lightning_modules.tagger import Tagger
+from attest.lightning_modules.trained_adversary import Adversarial, Batch, Variant
 
 
 class TaggingAdversary(Adversarial, Tagger):

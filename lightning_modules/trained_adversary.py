@@ -5,11 +5,11 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 
-from attest.adversarial_loss import Convention, DivergenceName, Objective, classification_objective
+from attest.experiments.adversarial_loss import Convention, DivergenceName, Objective, classification_objective
+from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, Seen
+from attest.lightning_modules.classifier import Batch, Classifier, attended
+from attest.lightning_modules.predictions import InstanceRows
 from attest.measures import probabilities
-from lightning_modules.base_network import BaseNetwork, MakeNetwork, Seen
-from lightning_modules.classifier import Batch, Classifier, attended
-from lightning_modules.predictions import InstanceRows
 
 Variant = Literal["unfrozen", "frozen"]
 
@@ -101,7 +101,7 @@ class TrainedAdversary(Adversarial, Classifier):
 
     Args:
         base_network: makes the network of the base; the adversary's own has the same architecture.
-        lam: λ > 0, weight of the divergence; see ``attest.adversarial_loss`` for its scale.
+        lam: λ > 0, weight of the divergence; see ``attest.experiments.adversarial_loss`` for its scale.
         divergence: of attention, from the adversary to the base.
         variant: ``unfrozen``, a new network, initialised as the base was where seeds are equal; ``frozen``, the base's
             network, of which the attention alone is trained, from a new initialisation.

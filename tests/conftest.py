@@ -11,8 +11,8 @@ import hypothesis
 import pytest
 import torch
 
-from attest.cli import main
-from attest.run_folder import RunFolder
+from attest.cli.main import main
+from attest.runs.folder import RunFolder
 
 hypothesis.settings.register_profile("same every time", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("same every time")

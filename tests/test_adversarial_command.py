@@ -9,12 +9,12 @@ import pytest
 import torch
 import yaml
 
-from attest.adversarial_command import say_who_stayed
-from attest.adversaries import Choices, choose, named, require_adversary
-from attest.cli import STOPPED_BY_SIGINT, main
+from attest.cli.adversarial import say_who_stayed
+from attest.cli.main import STOPPED_BY_SIGINT, main
 from attest.errors import AttestError
-from attest.run_folder import RunFolder, read_json, write_json
-from lightning_modules import TrainedAdversary
+from attest.lightning_modules import TrainedAdversary
+from attest.runs.adversaries import Choices, choose, named, require_adversary
+from attest.runs.folder import RunFolder, read_json, write_json
 from tests.conftest import SMALL_RUN, only_folder
 
 ONE_EPOCH = ("--", "--trainer.max_epochs=1")
@@ -142,8 +142,8 @@ def test_a_name_says_which_adversary_it_is():
 def base(projection: str = "Softmax", network: str = "PoolingClassifier", **init_args) -> dict:
     chosen = {"class_path": f"attest.attention.{projection}", "init_args": init_args}
     network_settings = {"class_path": f"attest.networks.{network}", "init_args": {"projection": chosen}}
-    model = {"class_path": "lightning_modules.Classifier", "init_args": {"network": network_settings}}
-    return {"model": model, "analyses": {"instances": {"class_path": "callbacks.Instances"}}}
+    model = {"class_path": "attest.lightning_modules.Classifier", "init_args": {"network": network_settings}}
+    return {"model": model, "analyses": {"instances": {"class_path": "attest.callbacks.Instances"}}}
 
 
 @pytest.mark.parametrize(

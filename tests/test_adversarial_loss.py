@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.special import log_softmax, rel_entr
 
-from attest.adversarial_loss import classification_objective, tagging_objective
 from attest.attention import Softmax
+from attest.experiments.adversarial_loss import classification_objective, tagging_objective
 
 LENGTHS = (5, 3, 1)
 MASK = torch.arange(5) < torch.tensor(LENGTHS).unsqueeze(-1)

@@ -7,7 +7,7 @@ import pytest
 import torch
 import yaml
 
-from attest.cli import main
+from attest.cli.main import main
 from tests.conftest import SMALL_RUN
 
 TABLE = yaml.safe_load(Path(__file__).with_suffix("").with_name("bad_inputs.yaml").read_text(encoding="utf-8"))

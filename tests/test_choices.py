@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
-from attest.choices import ORDER, config_file, configs_folder, expand
 from attest.errors import AttestError
+from attest.runs.choices import ORDER, config_file, configs_folder, expand
 
 
 def stems(arguments):

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import torch
 
-from attest.cli import main
-from attest.run_folder import TEMPORARY, RunFolder, read_json
+from attest.cli.main import main
+from attest.runs.folder import TEMPORARY, RunFolder, read_json
 from tests.conftest import SMALL_RUN, only_folder
 
 
@@ -151,7 +151,7 @@ def test_sparse_attention_is_sparse_all_the_way(tmp_path):
         ("--analyses.E2.init_args.permutation=3", "option permutation is not known; expected every_n_epochs, permutations"),
         ("--data.init_args.rule=luck", "rule is luck; expected one of token, negation, order."),
         ("--config=nowhere.yaml", "nowhere.yaml does not exist; expected a configuration file."),
-        ("--data=datamodules.Foo", "there is no class datamodules.Foo; expected the import path"),
+        ("--data=attest.datamodules.Foo", "there is no class attest.datamodules.Foo; expected the import path"),
         ("PROJECTION=softmx", "PROJECTION=softmx is not known; .*PROJECTION=softmax"),
     ],
 )

@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attest.cli import main
-from attest.controls import choose, require_controls, train_guide
-from attest.dependent_run import Base
+from attest.cli.main import main
 from attest.errors import AttestError
-from attest.run_folder import RunFolder, read_json
+from attest.runs.controls import choose, require_controls, train_guide
+from attest.runs.dependent import Base
+from attest.runs.folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN
 
 LITTLE = ("--trainer.max_epochs=1", *(f"--analyses.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12")))
@@ -63,7 +63,7 @@ def test_seeds_are_a_number():
 def test_controls_have_no_controls():
     run = {"model": "bilstm", "projection": "uniform"}
     with pytest.raises(AttestError, match="is a control itself"):
-        require_controls({"model": {"class_path": "lightning_modules.Classifier"}, "run": run})
+        require_controls({"model": {"class_path": "attest.lightning_modules.Classifier"}, "run": run})
 
 
 def test_one_guide_may_be_asked_for_alone():

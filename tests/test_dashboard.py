@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from attest.cli import main
-from attest.dashboard import Panel, dashboard, workspace
+from attest.cli.main import main
 from attest.report import illustrations
-from attest.run_folder import read_json
+from attest.runs.folder import read_json
+from attest.tracking.dashboard import Panel, dashboard, workspace
 
 
 @pytest.fixture

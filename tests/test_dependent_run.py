@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attest.dependent_run import Dependent, split_arguments, train_base, train_dependent
 from attest.errors import AttestError
+from attest.lightning_modules import Classifier
 from attest.networks import PoolingClassifier
-from attest.run_folder import RunFolder, read_json, write_table
-from lightning_modules import Classifier
+from attest.runs.dependent import Dependent, split_arguments, train_base, train_dependent
+from attest.runs.folder import RunFolder, read_json, write_table
 from tests.conftest import SMALL_RUN, only_folder
 
 
@@ -36,7 +36,7 @@ def compare_lengths(base: RunFolder, run: RunFolder) -> None:
 
 OVERLAY = {
     "model": {"class_path": f"{__name__}.Successor"},
-    "analyses": {"instances": {"class_path": "callbacks.Instances"}},
+    "analyses": {"instances": {"class_path": "attest.callbacks.Instances"}},
     "trainer": {"max_epochs": 1},
 }
 

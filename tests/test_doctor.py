@@ -2,8 +2,8 @@
 
 import pytest
 
-from attest import doctor
-from attest.cli import main
+from attest.cli import doctor
+from attest.cli.main import main
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from attest.cli import main
+from attest.cli.main import main
 from attest.report.explained import coloured, print_explained, printable
 from attest.report.explanations import Explanation
 

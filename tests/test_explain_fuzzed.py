@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from attest.cli.evidence import configuration_of
+from attest.cli.explain import ExplainCLI
 from attest.errors import AttestError
-from attest.evidence_command import configuration_of
-from attest.explain_command import ExplainCLI
 from attest.report.explained import print_explained, write_explained
 
 CHARACTERS = st.characters(exclude_categories=[])

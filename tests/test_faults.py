@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from attest.cli import main
+from attest.cli.main import main
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 
 RUN = [*SMALL_RUN, "LOGGER=csv"]
 LIMITED = """
 import resource, sys
-from attest.cli import main
+from attest.cli.main import main
 resource.setrlimit(getattr(resource, sys.argv[1]), (int(sys.argv[2]), int(sys.argv[2])))
 sys.exit(main(sys.argv[3:]))
 """
@@ -23,7 +23,7 @@ sys.exit(main(sys.argv[3:]))
 
 def fit(root: Path, *limit: str) -> subprocess.CompletedProcess:
     """In a process of its own, under a limit of the system if one is given."""
-    program = ["-c", LIMITED, *limit] if limit else ["-m", "attest.cli"]
+    program = ["-c", LIMITED, *limit] if limit else ["-m", "attest"]
     command = [sys.executable, *program, "fit", *RUN, f"--run.root={root}"]
     return subprocess.run(command, env=fresh_shell(), capture_output=True, text=True, timeout=600)
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import torch
 
-from attest.cli import main
-from attest.run_folder import RunFolder, read_json
+from attest.cli.main import main
+from attest.runs.folder import RunFolder, read_json
 from tests.test_layers import SMALL_TRANSFORMER
 
 BASE = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--analyses"))

@@ -7,8 +7,8 @@ import sys
 import pandas as pd
 import pytest
 
-from attest.cli import main
-from attest.run_folder import RunFolder, read_json
+from attest.cli.main import main
+from attest.runs.folder import RunFolder, read_json
 from tests.conftest import fresh_shell
 
 SMALL_TRANSFORMER = (
@@ -67,7 +67,7 @@ def test_processes_gather_the_same_bytes(run, tmp_path, processes):
     shared = RunFolder(config.parent)
     shutil.rmtree(shared.path / "evidence")
     shared.summary.unlink()
-    command = [sys.executable, "-m", "attest.cli", "fit", *SMALL_TRANSFORMER, f"--run.root={tmp_path}"]
+    command = [sys.executable, "-m", "attest", "fit", *SMALL_TRANSFORMER, f"--run.root={tmp_path}"]
     parallel = [f"--trainer.devices={processes}", "--trainer.strategy=ddp", "--trainer.accelerator=cpu"]
     subprocess.run([*command, *parallel], check=True, env=fresh_shell(), timeout=600)
     for identity in TABLES:

@@ -6,11 +6,11 @@ import sys
 import pytest
 import torch
 
-from attest import memory
+from attest.compute import memory
 
 FAULTS = """
 import resource, torch
-from attest.memory import keep_freed_memory
+from attest.compute.memory import keep_freed_memory
 keep_freed_memory()
 def churn():
     return [torch.zeros(1 << 20) + number for number in range(4)]
@@ -31,7 +31,7 @@ def test_freed_memory_is_used_again_without_asking_the_system():
 
 PIECES = """
 import torch
-from attest.memory import _resident, give_back_freed_memory, keep_freed_memory, set_memory_budget
+from attest.compute.memory import _resident, give_back_freed_memory, keep_freed_memory, set_memory_budget
 keep_freed_memory()
 set_memory_budget(1 / 4)
 give_back_freed_memory()

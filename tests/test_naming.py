@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from attest.naming import differing_keys, run_path, without_machine_keys
+from attest.runs.naming import differing_keys, run_path, without_machine_keys
 
 
 def settings(**changes):

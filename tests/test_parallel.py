@@ -8,9 +8,9 @@ import sys
 import pytest
 import yaml
 
-from attest.choices import config_file
-from attest.cli import main
-from attest.run_folder import RunFolder
+from attest.cli.main import main
+from attest.runs.choices import config_file
+from attest.runs.folder import RunFolder
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 
 TAGS = {"the": "O", "cat": "B-NP", "black": "I-NP", "sees": "B-VP"}
@@ -23,7 +23,7 @@ def side_by_side(processes: int) -> list[str]:
 
 def fit(*arguments: str) -> None:
     """In processes of its own."""
-    subprocess.run([sys.executable, "-m", "attest.cli", "fit", *arguments], check=True, env=fresh_shell(), timeout=300)
+    subprocess.run([sys.executable, "-m", "attest", "fit", *arguments], check=True, env=fresh_shell(), timeout=300)
 
 
 def evaluated_again(run: RunFolder, root, *arguments: str) -> RunFolder:
@@ -59,7 +59,7 @@ def test_processes_share_the_evidence_and_change_nothing(small_run, tmp_path, pr
 def test_torchrun_starts_the_processes_as_well(small_run, tmp_path):
     root = tmp_path / "shared"
     copy = copy_without_evidence(small_run, root)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m", "attest.cli", "fit"]
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m", "attest", "fit"]
     arguments = [*SMALL_RUN, *side_by_side(2), f"--run.root={root}"]
     subprocess.run([*launcher, *arguments], check=True, env=fresh_shell(), timeout=300)
     for table in sorted(small_run.path.glob("evidence/*.parquet")):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from attest.cli import main
-from attest.run_folder import RunFolder
+from attest.cli.main import main
+from attest.runs.folder import RunFolder
 from tests.conftest import SMALL_RUN, fresh_shell
 from tests.test_layers import SMALL_TRANSFORMER
 from tests.test_parallel import side_by_side
@@ -22,7 +22,7 @@ KEYS = ("keys", *TRANSFORMER, "ANALYSES=none", "LOGGER=csv", "ATTACK=adversarial
 def attest(command: tuple[str, ...], root: Path, processes: int) -> None:
     """In processes of its own."""
     arguments = [*command, f"--run.root={root}", *side_by_side(processes), *EPOCH]
-    subprocess.run([sys.executable, "-m", "attest.cli", *arguments], check=True, env=fresh_shell(), timeout=600)
+    subprocess.run([sys.executable, "-m", "attest", *arguments], check=True, env=fresh_shell(), timeout=600)
 
 
 def dependents(root: Path) -> list[RunFolder]:

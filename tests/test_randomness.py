@@ -4,7 +4,7 @@ import pytest
 import torch
 from scipy import stats
 
-from attest.randomness import _mix_anywhere_, _mix_on_cpu_, random_bits, random_permutations
+from attest.compute.randomness import _mix_anywhere_, _mix_on_cpu_, random_bits, random_permutations
 
 
 def test_bits_are_uniform_and_counters_independent():

@@ -11,11 +11,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attest.cli import main
+from attest.cli.main import main
+from attest.cli.reproduce import _failure, _plan, parse_request, snakemake_command
 from attest.errors import AttestError
-from attest.reproduce.plan import Job
-from attest.reproduce_command import _failure, _plan, parse_request, snakemake_command
-from attest.run_folder import RunFolder, read_json
+from attest.runs.folder import RunFolder, read_json
+from attest.tables.plan import Job
 from tests.conftest import SMALL_RUN, fresh_shell
 
 TABLE = """
@@ -80,7 +80,7 @@ def test_stopped_and_taken_up_with_one_job_is_undisturbed_with_two(tmp_path, cap
 
 def _stop_after_the_first_run(folder: Path) -> tuple[RunFolder, int]:
     """The run that was finished by then, and when its checkpoint was written."""
-    started = subprocess.Popen([sys.executable, "-m", "attest.cli", *words(folder)], cwd=folder, env=_with_path())
+    started = subprocess.Popen([sys.executable, "-m", "attest", *words(folder)], cwd=folder, env=_with_path())
     while not (finished := list(folder.glob("runs/*/*/*/summary.json"))):
         assert started.poll() is None, "it ended without a finished run"
         time.sleep(0.2)

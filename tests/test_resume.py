@@ -11,8 +11,8 @@ import psutil
 import pytest
 import torch
 
-from attest.cli import STOPPED_BY_SIGTERM
-from attest.run_folder import RunFolder, read_json
+from attest.cli.main import STOPPED_BY_SIGTERM
+from attest.runs.folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 from tests.test_parallel import side_by_side
 
@@ -25,7 +25,7 @@ LONGER = ("--trainer.max_epochs=10", "--run.checkpoint_every_n_batches=3")
 
 def command(root, processes: int) -> list[str]:
     options = side_by_side(processes) if processes > 1 else []
-    return [sys.executable, "-m", "attest.cli", "fit", *SMALL_CNN, *LONGER, *options, f"--run.root={root}"]
+    return [sys.executable, "-m", "attest", "fit", *SMALL_CNN, *LONGER, *options, f"--run.root={root}"]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_a_stopped_run_ends_as_if_undisturbed(undisturbed, tmp_path, processes, 
 def is_rank(child: psutil.Process) -> bool:
     """Whether it runs our command; a first process also has children that live for a moment (git asked for the commit)."""
     try:
-        return "attest.cli" in child.cmdline()
+        return "attest" in child.cmdline()
     except psutil.NoSuchProcess:  # gone, or a zombie
         return False
 

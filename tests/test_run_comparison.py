@@ -7,8 +7,8 @@ from scipy.spatial.distance import jensenshannon
 from scipy.special import rel_entr
 
 from attest.errors import AttestError
-from attest.run_comparison import compare_runs
-from attest.run_folder import RunFolder, write_table
+from attest.runs.comparison import compare_runs
+from attest.runs.folder import RunFolder, write_table
 
 LENGTHS = (4, 1, 3)
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from attest.errors import AttestError
-from attest.run_folder import RunFolder, read_json, write_atomically, write_json, write_table
+from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_table
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -74,7 +74,7 @@ def test_dependencies_are_pinned_exactly_where_the_makefile_installs_from():
 
 @pytest.mark.slow
 def test_no_file_of_a_run_holds_a_secret_of_the_environment(tmp_path):
-    command = [sys.executable, "-m", "attest.cli", "fit", *SMALL_RUN, f"--run.root={tmp_path}"]
+    command = [sys.executable, "-m", "attest", "fit", *SMALL_RUN, f"--run.root={tmp_path}"]
     result = subprocess.run(command, env=fresh_shell() | SECRETS, capture_output=True, check=True, timeout=600)
     run = only_folder(tmp_path)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

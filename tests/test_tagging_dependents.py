@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attest.cli import main
-from attest.run_folder import RunFolder, read_json
+from attest.cli.main import main
+from attest.runs.folder import RunFolder, read_json
 
 TAGS = {"the": "B-NP", "a": "B-NP", "cat": "I-NP", "dog": "I-NP", "sees": "B-VP", "likes": "B-VP", ".": "O"}
 

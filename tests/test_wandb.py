@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from wandb.proto import wandb_internal_pb2
 
-from attest.run_folder import read_json
+from attest.runs.folder import read_json
 
 BLOCK, HEADER = 32768, 7
 

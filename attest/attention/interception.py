@@ -1,7 +1,7 @@
 """Places: where attention computes in the open, so that somebody can look or put another value there.
 
 A module that attends passes its keys, scores, projection and weights through ``at``, which as a rule hands back what it was
-given. ``attest.interventions`` is the one that changes the rule.
+given. ``attest.attention.interventions`` is the one that changes the rule.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ class Interceptable(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.replacements: tuple[tuple[Place, Replacement], ...] = ()
-        """In force now, outermost first; kept by ``attest.interventions``, empty otherwise."""
+        """In force now, outermost first; kept by ``attest.attention.interventions``, empty otherwise."""
 
     def at(self, place: Place, value: Any, mask: Tensor) -> Any:
         """What goes on from a place: what was computed there, unless an intervention replaces it."""

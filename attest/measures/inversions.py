@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attest.memory import CACHE, by_rows
+from attest.compute.memory import CACHE, by_rows
 
 PAIRWISE_UP_TO = 512
 """Longest rows whose pairs are all compared; on a CPU the bitwise count takes over in speed at about this length."""

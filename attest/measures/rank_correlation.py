@@ -9,9 +9,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attest.compute.memory import CACHE, by_rows
+from attest.compute.sorting import sort_rows
 from attest.measures.inversions import dense_ranks, dense_ranks_of_sorted, inversions
-from attest.memory import CACHE, by_rows
-from attest.sorting import sort_rows
 
 ALL_PAIRS_UP_TO = 48
 """Longest texts whose pairs are all compared; on a CPU Knight's method takes over in speed at about this length."""

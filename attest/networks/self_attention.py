@@ -1,7 +1,7 @@
 """Transformers whose attention is inside the layers alone: a classifier and a tagger.
 
 Here φ acts in every head, and there is no single distribution over the tokens of a text: what can be put on trial is reached
-by ``attest.interventions``, at the places of each layer.
+by ``attest.attention.interventions``, at the places of each layer.
 """
 
 from collections.abc import Iterable

@@ -11,7 +11,7 @@ from typing import Any
 from attest.errors import AttestError
 from attest.report.claims import EVIDENCE, SCORES
 from attest.report.controls import value_of
-from attest.run_folder import RunFolder, read_json
+from attest.runs.folder import RunFolder, read_json
 
 DEPENDENT = ("adversarial", "guides", "keys")
 """Folders inside a run that hold runs which depend on it; they are settings of their own when they are asked for."""

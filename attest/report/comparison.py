@@ -20,7 +20,7 @@ from attest.report.numbers import number
 from attest.report.tables import cell
 from attest.report.templating import render
 from attest.report.verdict import scale_of
-from attest.run_folder import INSTANCES, RunFolder, write_text
+from attest.runs.folder import INSTANCES, RunFolder, write_text
 
 MARKS = "os^Dv*PX"
 

@@ -12,7 +12,7 @@ def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[st
     """The figure of E7, where there is its table.
 
     Args:
-        rows: one an instance, columns as in ``attest.run_comparison``.
+        rows: one an instance, columns as in ``attest.runs.comparison``.
         class_names: in class order.
     """
     if rows is not None:

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
 
-import yaml
-
-from attest.naming import without_machine_keys
 from attest.report.numbers import number, spread
-from attest.run_folder import RunFolder, read_json
+from attest.runs.folder import RunFolder, read_json
+from attest.runs.naming import without_machine_keys
 
 Summary = dict[str, Any]
 
@@ -116,7 +114,7 @@ def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[
     if not (folder.path / "base.json").is_file():
         return folder, settings
     base = RunFolder(folder.path.parents[1])
-    return base, yaml.safe_load(base.config.read_text(encoding="utf-8"))
+    return base, base.settings()
 
 
 def _between_seeds(compared: dict[str, Any]) -> Summary:
@@ -133,7 +131,7 @@ def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> Summary | None
     mine = _but_for_projection(settings)
     for config in sorted(folder.path.parents[1].glob(f"*-uniform*/{folder.path.name}/config.yaml")):
         other = RunFolder(config.parent)
-        if other.summary.is_file() and _but_for_projection(yaml.safe_load(config.read_text(encoding="utf-8"))) == mine:
+        if other.summary.is_file() and _but_for_projection(other.settings()) == mine:
             return read_json(other.summary)
     return None
 

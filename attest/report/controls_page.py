@@ -9,8 +9,8 @@ from attest.measures import summarise
 from attest.report.comparison_figures import divergence_violins
 from attest.report.illustration import Illustration
 from attest.report.related_runs import DISTANCES, scores_of, write_related_runs
-from attest.run_comparison import compare_runs
-from attest.run_folder import RunFolder, write_json, write_table
+from attest.runs.comparison import compare_runs
+from attest.runs.folder import RunFolder, write_json, write_table
 
 Found = Sequence[tuple[str, str, RunFolder]]
 """Experiment, name and folder of each control."""
@@ -21,7 +21,7 @@ def write_controls(base: RunFolder, found: Found) -> None:
     """Write ``controls/`` into the base's folder and print the table.
 
     ``summary.json`` holds ``rows``, one a control, and the summary of every table; ``evidence/E4.parquet``, ``E5.parquet`` and
-    ``E6.parquet`` one row an instance: the columns of ``attest.run_comparison``, each with the name of the control behind a
+    ``E6.parquet`` one row an instance: the columns of ``attest.runs.comparison``, each with the name of the control behind a
     slash, and for E5 their means over seeds.
 
     Args:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from attest.report.explanations import Explanation, explanations
 from attest.report.templating import render
-from attest.run_folder import write_text
+from attest.runs.folder import write_text
 
 COLOURS = {"attention": (0, 114, 178), "importance": (230, 159, 0), "adversary": (213, 94, 0)}
 """Okabe and Ito's blue, orange and vermilion, as in the page."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attest.report.numbers import number
-from attest.run_folder import INSTANCES
+from attest.runs.folder import INSTANCES
 
 TOP = 3
 """Tokens that are named under each explanation."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attest.report.explanations import explanations, joined
-from attest.run_folder import INSTANCES
+from attest.runs.folder import INSTANCES
 
 ROWS = 5000
 """At most so many rows; of more texts an even part, by id."""

@@ -8,7 +8,7 @@ import pandas as pd
 
 from attest.report.illustration import Illustration
 from attest.report.layer_figures import accuracy_by_layer, attention_map_grid
-from attest.run_folder import MAPS, RunFolder
+from attest.runs.folder import MAPS, RunFolder
 
 NAMES = {
     "original": "as trained",

@@ -18,7 +18,7 @@ from attest.report.layer_illustrations import layer_illustrations
 from attest.report.saved_figures import embedded, save_figures
 from attest.report.templating import render
 from attest.report.verdict import verdict
-from attest.run_folder import INSTANCES, RunFolder, read_json, write_text
+from attest.runs.folder import INSTANCES, RunFolder, read_json, write_text
 
 TOKENS_SHOWN = 3000
 """Texts that stand open in the page hold about so many tokens together …"""
@@ -33,7 +33,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         folder: of the run.
         figures: what ``illustrations`` returns, if that was asked already.
     """
-    settings = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
+    settings = folder.settings()
     summary, timing = read_json(folder.summary), read_json(folder.timing)
     drawn = save_figures(folder, illustrations(folder) if figures is None else figures)
     controls = Controls(folder, settings, summary)

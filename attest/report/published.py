@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from attest.experiments import Row, Source, every_published_number
+from attest.tables.definition import Row, Source, every_published_number
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from attest.report.figures import to_svg
 from attest.report.illustration import Illustration
 from attest.report.saved_figures import embedded
 from attest.report.templating import render
-from attest.run_folder import RunFolder, read_json, write_text
+from attest.runs.folder import RunFolder, read_json, write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
 DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
@@ -36,7 +36,7 @@ def scores_of(run: RunFolder) -> dict[str, float]:
 
 
 def distances_of(run: RunFolder, identity: str) -> dict[str, float]:
-    """How far a run is from its base: means of the columns of ``attest.run_comparison`` under an experiment's id."""
+    """How far a run is from its base: means of the columns of ``attest.runs.comparison`` under an experiment's id."""
     summary = read_json(run.summary)
     return {name: summary[f"{identity}/{name}/mean"] for name in DISTANCES if f"{identity}/{name}/mean" in summary}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attest.report.figures import to_svg
 from attest.report.illustration import Illustration
-from attest.run_folder import RunFolder, write_atomically, write_text
+from attest.runs.folder import RunFolder, write_atomically, write_text
 
 DPI = 150
 IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)')

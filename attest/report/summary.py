@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from attest.measures import summarise
-from attest.run_folder import INSTANCES, RunFolder, read_json
+from attest.runs.folder import INSTANCES, RunFolder, read_json
 
 VERSION = 1
 

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from attest.measures.knee import knee
 from attest.report.comparison_figures import divergence_against_distance
 from attest.report.illustration import Illustration
 from attest.report.related_runs import distances_of, scores_of, write_related_runs
-from attest.run_folder import RunFolder, read_json, write_json
+from attest.runs.folder import RunFolder, read_json, write_json
 
 
 def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
@@ -58,7 +57,7 @@ def adversaries_of(runs: Sequence[RunFolder]) -> pd.DataFrame:
 
 
 def _row(run: RunFolder) -> dict[str, Any]:
-    lam = yaml.safe_load(run.config.read_text(encoding="utf-8"))["model"]["init_args"]["lam"]
+    lam = run.settings()["model"]["init_args"]["lam"]
     return {"run": run.path.name, "lambda": lam} | scores_of(run) | distances_of(run, "E7")
 
 

@@ -1,6 +1,6 @@
 """Figures of reproduced tables: functions of the tables' numbers alone.
 
-``numbers`` is what ``attest.reproduce.table.table_numbers`` gives, one row a number.
+``numbers`` is what ``attest.tables.table.table_numbers`` gives, one row a number.
 """
 
 from collections.abc import Sequence

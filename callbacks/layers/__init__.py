@@ -1,16 +1,16 @@
-"""Evidence inside the layers of Transformers: one small class an experiment, over ``attest.evidence.layers``.
+"""Evidence inside the layers of Transformers: one small class an experiment, over ``attest.experiments.layers``.
 
 ``base.py`` says what they observe, one for all: the attention of every layer.
 """
 
-from callbacks.layers.activation_swap import LayerActivationSwap
-from callbacks.layers.adversarial_attention import LayerAdversarialAttention
-from callbacks.layers.attention_maps import AttentionMaps, KeyAttackMaps
-from callbacks.layers.base import LayerEvidence, observed_layers
-from callbacks.layers.identifiability import LayerIdentifiability
-from callbacks.layers.key_attack import KeyAttack
-from callbacks.layers.key_shuffle import KeyShuffle
-from callbacks.layers.permutation import LayerPermutation
+from attest.callbacks.layers.activation_swap import LayerActivationSwap
+from attest.callbacks.layers.adversarial_attention import LayerAdversarialAttention
+from attest.callbacks.layers.attention_maps import AttentionMaps, KeyAttackMaps
+from attest.callbacks.layers.base import LayerEvidence, observed_layers
+from attest.callbacks.layers.identifiability import LayerIdentifiability
+from attest.callbacks.layers.key_attack import KeyAttack
+from attest.callbacks.layers.key_shuffle import KeyShuffle
+from attest.callbacks.layers.permutation import LayerPermutation
 
 __all__ = [
     "AttentionMaps",

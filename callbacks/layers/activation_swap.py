@@ -6,12 +6,12 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.attention import Projection
-from attest.evidence.layers import LayerObservation, layer_activation_swap
-from callbacks.layers.base import LayerEvidence, gold
+from attest.callbacks.layers.base import LayerEvidence, gold
+from attest.experiments.layers import LayerObservation, layer_activation_swap
 
 
 class LayerActivationSwap(LayerEvidence):
-    """E8: other projections in each layer; columns as in ``attest.evidence.layers.activation_swap``.
+    """E8: other projections in each layer; columns as in ``attest.experiments.layers.activation_swap``.
 
     Args:
         projections: to evaluate under, by name.

@@ -7,20 +7,20 @@ import numpy as np
 from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor
 
-from attest.evidence.layers import LayerObservation, layer_adversarial_attention
-from callbacks.evidence import data_of
-from callbacks.layers.base import LayerEvidence
+from attest.callbacks.evidence import data_of
+from attest.callbacks.layers.base import LayerEvidence
+from attest.experiments.layers import LayerObservation, layer_adversarial_attention
 
 
 class LayerAdversarialAttention(LayerEvidence):
-    """E3: other attention, same prediction; columns as in ``attest.evidence.layers.adversarial_search``.
+    """E3: other attention, same prediction; columns as in ``attest.experiments.layers.adversarial_search``.
 
     Each step of the search is a forward and a backward pass, so it is asked of a part of the test split: whole batches, evenly
     spread over the lengths. The table has the rows of these texts alone.
 
     Args:
         texts: about how many test texts.
-        epsilon, filter_epsilon, restarts, steps: as in ``attest.evidence.layers.adversarial_search``.
+        epsilon, filter_epsilon, restarts, steps: as in ``attest.experiments.layers.adversarial_search``.
     """
 
     id = "E3"

@@ -8,16 +8,16 @@ from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor
 
 from attest.attention import Projection
-from attest.evidence import sample_of_ids
-from attest.evidence.layers import LayerObservation, attention_maps, with_shuffled_keys
-from attest.interventions import Intervention
-from attest.run_folder import MAPS
-from callbacks.evidence import Batch, data_of
-from callbacks.layers.base import LayerEvidence
+from attest.attention.interventions import Intervention
+from attest.callbacks.evidence import Batch, data_of
+from attest.callbacks.layers.base import LayerEvidence
+from attest.experiments import sample_of_ids
+from attest.experiments.layers import LayerObservation, attention_maps, with_shuffled_keys
+from attest.runs.folder import MAPS
 
 
 class AttentionMaps(LayerEvidence):
-    """The table has rows of a few random test texts alone; columns as in ``attest.evidence.layers.maps``, and ``tokens``.
+    """The table has rows of a few random test texts alone; columns as in ``attest.experiments.layers.maps``, and ``tokens``.
 
     Conditions are ``original``, every projection by its name, in all layers, and ``shuffled``, the first shuffle of E9.
 

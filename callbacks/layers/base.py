@@ -6,8 +6,8 @@ import torch
 from pytorch_lightning import LightningModule
 from torch import Tensor
 
-from attest.evidence.layers import LayerObservation, observe_layers
-from callbacks.evidence import Batch, Evidence
+from attest.callbacks.evidence import Batch, Evidence
+from attest.experiments.layers import LayerObservation, observe_layers
 
 
 class LayerEvidence(Evidence):

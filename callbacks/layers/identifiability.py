@@ -5,12 +5,12 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence.layers import LayerObservation, layer_identifiability
-from callbacks.layers.base import LayerEvidence
+from attest.callbacks.layers.base import LayerEvidence
+from attest.experiments.layers import LayerObservation, layer_identifiability
 
 
 class LayerIdentifiability(LayerEvidence):
-    """E13: whether heads determine their attention; columns as in ``attest.evidence.layers.identifiability``.
+    """E13: whether heads determine their attention; columns as in ``attest.experiments.layers.identifiability``.
 
     Args:
         every_n_epochs, validation_instances: as in ``Evidence``.

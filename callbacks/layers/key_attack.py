@@ -5,9 +5,9 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence.layers import LayerObservation
-from callbacks.layers.base import LayerEvidence
-from lightning_modules.key_adversary import Attacked
+from attest.callbacks.layers.base import LayerEvidence
+from attest.experiments.layers import LayerObservation
+from attest.lightning_modules.key_adversary import Attacked
 
 
 class KeyAttack(LayerEvidence):

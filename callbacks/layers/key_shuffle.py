@@ -5,13 +5,13 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence.layers import LayerObservation, key_shuffle
-from callbacks.evidence import data_of
-from callbacks.layers.base import LayerEvidence, gold
+from attest.callbacks.evidence import data_of
+from attest.callbacks.layers.base import LayerEvidence, gold
+from attest.experiments.layers import LayerObservation, key_shuffle
 
 
 class KeyShuffle(LayerEvidence):
-    """E9: keys permuted over tokens; columns as in ``attest.evidence.layers.key_shuffle``.
+    """E9: keys permuted over tokens; columns as in ``attest.experiments.layers.key_shuffle``.
 
     Args:
         draws: shuffles per instance.

@@ -5,13 +5,13 @@ from typing import Any
 from pytorch_lightning import Trainer
 from torch import Tensor
 
-from attest.evidence.layers import LayerObservation, layer_permutation
-from callbacks.evidence import data_of
-from callbacks.layers.base import LayerEvidence, gold
+from attest.callbacks.evidence import data_of
+from attest.callbacks.layers.base import LayerEvidence, gold
+from attest.experiments.layers import LayerObservation, layer_permutation
 
 
 class LayerPermutation(LayerEvidence):
-    """E2: rows of attention permuted; columns as in ``attest.evidence.layers.permutation``.
+    """E2: rows of attention permuted; columns as in ``attest.experiments.layers.permutation``.
 
     Args:
         permutations: per instance; each costs a forward pass for every layer and one for all.

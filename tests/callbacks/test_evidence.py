@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from callbacks.evidence import Evidence, _rows
+from attest.callbacks.evidence import Evidence, _rows
 
 
 def part_of(ranks: int, batches: int, instances: int) -> list[int]:

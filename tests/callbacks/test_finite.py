@@ -5,11 +5,11 @@ import torch
 from pytorch_lightning import LightningDataModule, Trainer
 from torch.utils.data import DataLoader
 
+from attest.callbacks.finite import FiniteLoss
 from attest.errors import AttestError
+from attest.lightning_modules import Classifier, Tagger
+from attest.lightning_modules.predictions import require_finite
 from attest.networks import Average, PoolingClassifier, TransformerTagger
-from callbacks.finite import FiniteLoss
-from lightning_modules import Classifier, Tagger
-from lightning_modules.predictions import require_finite
 
 
 class Toy(LightningDataModule):

@@ -1,7 +1,7 @@
 """A checkpoint of an earlier version lacks what callbacks have learned to keep since; it is read all the same."""
 
-from callbacks.checkpoints import RandomState
-from callbacks.curves import Curves
+from attest.callbacks.checkpoints import RandomState
+from attest.callbacks.curves import Curves
 
 
 def test_curves_go_on_from_what_is_there():

@@ -8,7 +8,7 @@ from pytorch_lightning import LightningModule, Trainer
 from torch import zeros
 from torch.utils.data import DataLoader
 
-from callbacks.progress import EvidenceProgress, show_running
+from attest.callbacks.progress import EvidenceProgress, show_running
 
 
 class Nothing(LightningModule):

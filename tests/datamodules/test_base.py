@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from attest.datamodules import PlantedDataModule
 from attest.errors import AttestError
-from datamodules import PlantedDataModule
 
 SMALL = {"train_texts": 101, "validation_texts": 20, "test_texts": 33}
 

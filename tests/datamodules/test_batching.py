@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datamodules.batching import (
+from attest.datamodules.batching import (
     MOST_PADDING,
     BatchLoader,
     batch_sizes,
@@ -17,9 +17,9 @@ from datamodules.batching import (
     padding_share,
     shuffled_batches,
 )
-from datamodules.corpus import Documents
-from datamodules.encoded import NO_TAG, EncodedDocuments, EncodedSentences
-from datamodules.vocabulary import Vocabulary
+from attest.datamodules.corpus import Documents
+from attest.datamodules.encoded import NO_TAG, EncodedDocuments, EncodedSentences
+from attest.datamodules.vocabulary import Vocabulary
 
 LENGTHS = st.lists(st.integers(1, 3000), min_size=1, max_size=200).map(np.array)
 SIZES = st.integers(1, 40)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from datamodules.cache import prepared
-from datamodules.corpus import Corpus, Documents
-from datamodules.vocabulary import Vocabulary
+from attest.datamodules.cache import prepared
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.vocabulary import Vocabulary
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule
-from datamodules import imdb as imdb_recipe
-from datamodules import newsgroups as newsgroups_recipe
-from datamodules.check import checked, main
-from datamodules.corpus import SPLITS, Corpus, Documents
-from datamodules.published import UNEXPLAINED
-from datamodules.stored import StoredDataModule, split_at_random
-from datamodules.vocabulary import BOUNDARIES, SPECIALS
+from attest.cli.data import checked, main
+from attest.datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule
+from attest.datamodules import imdb as imdb_recipe
+from attest.datamodules import newsgroups as newsgroups_recipe
+from attest.datamodules.corpus import SPLITS, Corpus, Documents
+from attest.datamodules.published import UNEXPLAINED
+from attest.datamodules.stored import StoredDataModule, split_at_random
+from attest.datamodules.vocabulary import BOUNDARIES, SPECIALS
 
 pytestmark = pytest.mark.corpora
 MODULES = {"sst": SstDataModule, "imdb": ImdbDataModule, "20news": NewsgroupsDataModule, "conll2000": Conll2000DataModule}

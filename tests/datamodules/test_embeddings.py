@@ -7,10 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attest.datamodules import PlantedDataModule
+from attest.datamodules.embeddings import read_vectors
+from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
-from datamodules import PlantedDataModule
-from datamodules.embeddings import read_vectors
-from datamodules.vocabulary import Vocabulary
 
 VOCABULARY = Vocabulary(["cat", "dog", "été"])
 NUMBERS = st.sampled_from([b"1", b"-0.5", b"1e-1", b"nan", b"inf", b"1e999", b"x", b"", b"\xff"])

@@ -2,9 +2,9 @@
 
 import pytest
 
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
-from datamodules.corpus import Corpus, Documents
-from datamodules.vocabulary import Vocabulary
 
 
 def corpus(*texts):

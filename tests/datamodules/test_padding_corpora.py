@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule
-from datamodules.batching import batches_by_length, padding_share, shuffled_batches
+from attest.datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule
+from attest.datamodules.batching import batches_by_length, padding_share, shuffled_batches
 
 pytestmark = pytest.mark.corpora
 

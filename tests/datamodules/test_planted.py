@@ -7,7 +7,7 @@ from scipy.stats import binomtest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from datamodules.planted import BLAME, PRAISE, PlantedDataModule
+from attest.datamodules.planted import BLAME, PRAISE, PlantedDataModule
 
 
 @pytest.fixture(params=["token", "negation", "order"], scope="module")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from datamodules.vocabulary import UNKNOWN, Vocabulary
+from attest.datamodules.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = st.sampled_from(["a", "b", "c", "d", "É", "the", ""])
 TEXTS = st.lists(st.lists(WORDS, min_size=1, max_size=8), min_size=1, max_size=8)

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.evidence.feature_importance import GRADIENTS, LEAVE_ONE_OUT
+from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
 from attest.report.summary import VERSION
-from attest.run_folder import read_json
+from attest.runs.folder import read_json
 
 TEXT = (Path(__file__).parents[2] / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
 IDENTITY = {"id", "label", "predicted", "length"}

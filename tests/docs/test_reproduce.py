@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from attest.experiments import experiment_names, parse_experiment
+from attest.tables.definition import experiment_names, parse_experiment
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
 

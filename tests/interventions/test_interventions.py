@@ -7,7 +7,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from attest.attention import DotScoring, Softmax, Sparsemax, Uniform
-from attest.interventions import Intervention, attending, intervene, recorded
+from attest.attention.interventions import Intervention, attending, intervene, recorded
 from attest.networks import (
     BiLSTM,
     Hierarchical,

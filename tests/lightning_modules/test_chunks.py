@@ -8,7 +8,7 @@ from seqeval.metrics import f1_score
 from seqeval.scheme import IOB2
 from sklearn.metrics import f1_score as token_f1_score
 
-from lightning_modules.chunks import chunk_counts, f1_of_counts, token_counts
+from attest.lightning_modules.chunks import chunk_counts, f1_of_counts, token_counts
 
 TAGS = ("O", "B-NP", "I-NP", "B-VP", "I-VP")
 

@@ -9,10 +9,10 @@ import yaml
 from jsonargparse import ArgumentParser, Namespace
 from pytorch_lightning import LightningModule
 
-from attest.choices import choice_arguments, configs_folder
 from attest.errors import AttestError
-from attest.naming import RunSettings
-from attest.run_command import AttestCLI
+from attest.runs.choices import choice_arguments, configs_folder
+from attest.runs.naming import RunSettings
+from attest.runs.training import AttestCLI
 
 MODELS = sorted(path.stem for path in (configs_folder() / "model").glob("*.yaml"))
 PARAMETERS = {"entmax": ":1.3", "sparsegen": ":0.5"}

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch.nn import functional
 
+from attest.attention.interventions import intervene
 from attest.errors import AttestError
-from attest.evidence.layers import clean_keys, replacing_keys
-from attest.interventions import intervene
+from attest.experiments.layers import clean_keys, replacing_keys
+from attest.lightning_modules import KeyAdversary
 from attest.networks import TransformerClassifier
 from attest.networks.pooling import PoolingClassifier
-from lightning_modules import KeyAdversary
-from tests.evidence.networks import VOCABULARY, ragged_batch
+from tests.experiments.networks import VOCABULARY, ragged_batch
 
 LABELS = torch.tensor([1, 0, 1, 0])
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from pytorch_lightning.cli import ReduceLROnPlateau
 
+from attest.lightning_modules.optimisation import Optimisation
 from attest.networks import Average, PoolingClassifier
-from lightning_modules.optimisation import Optimisation
 
 ADAM = partial(torch.optim.Adam, lr=0.01, weight_decay=1e-5)
 

@@ -6,8 +6,8 @@ from pytorch_lightning import LightningDataModule, Trainer
 from torch.utils.data import DataLoader
 
 from attest.errors import AttestError
+from attest.lightning_modules import Classifier, Tagger
 from attest.networks import Average, PoolingClassifier, TransformerClassifier, TransformerTagger
-from lightning_modules import Classifier, Tagger
 
 TAGS = ("O", "B-NP", "I-NP", "B-VP")
 

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from attest.errors import AttestError
+from attest.lightning_modules import Classifier
+from attest.lightning_modules.vectors import load_vectors
 from attest.networks import PoolingClassifier
-from lightning_modules import Classifier
-from lightning_modules.vectors import load_vectors
 
 
 def test_vectors_become_the_embedding_and_can_be_trained():

@@ -3,7 +3,7 @@
 import torch
 from scipy import stats
 
-from attest.randomness import random_normals, random_order
+from attest.compute.randomness import random_normals, random_order
 
 
 def test_normals_are_normal():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from attest.run_folder import RunFolder, read_json, write_json, write_table
+from attest.runs.folder import RunFolder, read_json, write_json, write_table
 
 
 def variant(source: RunFolder, root, name: str, seed: int, accuracy: float, wrong=()) -> RunFolder:

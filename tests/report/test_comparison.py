@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attest.cli import main
+from attest.cli.main import main
 from attest.report.collection import find_runs, settings_of
 from attest.report.comparison import decisions, differences
 from tests.report.conftest import variant

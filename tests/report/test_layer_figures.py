@@ -7,7 +7,7 @@ import pytest
 from attest.report import layer_illustrations as illustrations
 from attest.report.figures import to_svg
 from attest.report.layer_figures import TICKS, accuracy_by_layer, attention_map_grid
-from attest.run_folder import RunFolder, write_table
+from attest.runs.folder import RunFolder, write_table
 
 
 def maps(size, layers=2):

@@ -12,7 +12,7 @@ import yaml
 
 from attest.report import illustrations, write_report
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
-from attest.run_folder import RunFolder, read_json, write_json, write_table
+from attest.runs.folder import RunFolder, read_json, write_json, write_table
 
 HOSTILE = '</span></script><script>alert(1)</script><img src=x onerror=alert(2)>"onmouseover="alert(3)"{{7*7}}\u2028'
 

@@ -7,11 +7,11 @@ import subprocess
 
 import pytest
 
-from attest.cli import main
+from attest.cli.main import main
 from attest.errors import AttestError
 from attest.report.collection import find_runs, settings_of, shared_keys
 from attest.report.tables import as_csv, as_latex, as_markdown
-from attest.run_folder import read_json
+from attest.runs.folder import read_json
 
 
 @pytest.fixture

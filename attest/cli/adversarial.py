@@ -1,0 +1,63 @@
+"""``attest adversarial``: trained adversaries of a base run (E7), one or a sweep over λ.
+
+    attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-3
+    attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-4,1e-3,1e-2 VARIANT=frozen DIVERGENCE=jsd -- --trainer.max_epochs=9
+
+LAMBDA      weight of the divergence, several with commas between them  (1e-3 for classifiers, 0.2 for taggers)
+VARIANT     unfrozen: a new network; frozen: the base's, whose attention alone is trained anew
+DIVERGENCE  kl | jsd | smoothed-kl, of attention, from the adversary to the base
+
+Everything else is as in attest fit and names the base, which is trained first if it is missing; what follows a lone --
+concerns the adversaries alone. Only points that are missing or unfinished run; FORCE=1 runs them again, the base stays. A
+table and a figure of several lie beside them.
+"""
+
+from collections.abc import Sequence
+
+from lightning_utilities.core.rank_zero import rank_zero_only
+
+from attest.report.related_runs import distances_of
+from attest.report.sweep import write_sweep
+from attest.runs.adversaries import adversary, choose, lambdas_of, require_adversary
+from attest.runs.dependent import split_arguments, train_base, train_dependent
+from attest.runs.folder import RunFolder
+
+STAYED = 1e-3
+"""Mean JSD in nats, below which an adversary attends as its base does."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest adversarial``.
+    Raises:
+        AttestError: such a base or adversary cannot be.
+    """
+    if {"-h", "--help"} & {*arguments}:
+        print(__doc__)
+        return 0
+    choices, rest = choose(arguments)
+    typed, own = split_arguments(rest)
+    base = train_base(typed, lambda settings: require_adversary(choices, settings))
+    lambdas = lambdas_of(choices, base.settings)
+    runs = []
+    for place, lam in enumerate(lambdas, start=1):
+        print(f"Adversary {place} of {len(lambdas)}: {choices.name(lam)}", flush=True)
+        runs.append(train_dependent(base, adversary(choices, lam, base.settings), own))
+    if len(runs) > 1:
+        rank_zero_only(write_sweep)(base.folder, choices.sweep, runs)
+    say_who_stayed(runs)
+    return 0
+
+
+@rank_zero_only
+def say_who_stayed(runs: Sequence[RunFolder]) -> None:
+    """Name the adversaries that never left their base, and what moves them."""
+    for run in runs:
+        if distances_of(run, "E7")["jsd"] < STAYED:
+            print(
+                f"{run.path.name} attends as its base does (JSD below {STAYED:g}). Where the two attend alike the divergence "
+                "has no gradient. Type a larger LAMBDA, or -- --model.init_args.attention_learning_rate_scale=10",
+                flush=True,
+            )

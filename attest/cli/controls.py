@@ -1,0 +1,61 @@
+"""``attest controls``: what a run must be compared with before its attention is read (E4, E5, E6), in one table.
+
+    attest controls DATA=sst MODEL=bilstm SEEDS=3
+    attest controls DATA=conll2000 MODEL=tagger LAMBDA=0.2,3
+
+E4  the same model trained with uniform attention: does the task need attention at all?
+E5  SEEDS other seeds of the same model, those that follow its own, 3 if not typed: how far apart is attention anyhow?
+E6  a model without context, or for taggers the tagger itself, whose attention is uniform, learned, the base's, or that of
+    adversaries with these LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers; trained as make adversarial does)
+
+GUIDE=base or GUIDE=unfrozen-kl-0.001 trains that one of E6 alone, and compares nothing else.
+Everything else is as in attest fit and names the base; what follows a lone -- concerns adversaries and guides alone. What is
+there is not trained again.
+"""
+
+from lightning_utilities.core.rank_zero import rank_zero_only
+
+from attest.report import write_report
+from attest.report.controls_page import Found, write_controls
+from attest.runs import adversaries
+from attest.runs.controls import choose, controls, require_controls, train_guide
+from attest.runs.dependent import split_arguments, train_base
+from attest.runs.folder import RunFolder
+
+GUIDING = {"attest.lightning_modules.Classifier": (1e-3,), "attest.lightning_modules.Tagger": (0.2, 3.0)}
+"""λ of the adversaries that guide, where none is typed."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest controls``.
+    Raises:
+        AttestError: such a base has no controls.
+    """
+    if {"-h", "--help"} & {*arguments}:
+        print(__doc__)
+        return 0
+    seeds, guided_by, rest = choose(arguments)
+    choices, rest = adversaries.choose(rest)
+    typed, own = split_arguments(rest)
+    base = train_base(typed, require_controls)
+    if guided_by is not None:
+        train_guide(base, own, guided_by)
+        return 0
+    lambdas = choices.lambdas or GUIDING[base.settings["model"]["class_path"]]
+    planned = list(controls(base, typed, own, seeds, choices, lambdas))
+    found: list[tuple[str, str, RunFolder]] = []
+    for place, control in enumerate(planned, start=1):
+        print(f"Control {place} of {len(planned)}: {control.experiment}, {control.name}", flush=True)
+        found.append((control.experiment, control.name, control.train()))
+    _report(base.folder, found)
+    return 0
+
+
+@rank_zero_only
+def _report(base: RunFolder, found: Found) -> None:
+    """The table, and the base's own report anew, which reads of them."""
+    write_controls(base, found)
+    write_report(base)

@@ -1,0 +1,93 @@
+"""``attest dashboard``: a W&B workspace for the project of a run, for a user who is logged in.
+
+    attest dashboard --run runs/sst/jw-bilstm-additive-softmax/seed0
+
+The run says which experiments there are; the workspace shows all runs of the project. ``--show`` prints what it would hold.
+"""
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+import wandb
+
+from attest.errors import AttestError
+from attest.report import illustrations
+from attest.runs.folder import RunFolder, read_json
+from attest.tracking.dashboard import Section, dashboard, workspace
+
+NAME = "Attest: attention on trial"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest dashboard``.
+    Raises:
+        AttestError: the run is not finished, was logged elsewhere, nobody is logged in, or W&B refuses.
+    """
+    typed = _parser().parse_args(arguments)
+    folder = RunFolder(typed.run)
+    if not folder.summary.is_file() or not folder.curves.is_file():
+        raise AttestError(f"{folder.summary} does not exist; expected the folder of a finished run. Finish it: make train")
+    sections = dashboard(read_json(folder.summary), _curves(folder), [figure.key for figure in illustrations(folder)])
+    if typed.show:
+        _show(sections)
+        return 0
+    project = typed.project or _project(folder)
+    _require_login()
+    try:
+        made = workspace(sections, typed.entity or wandb.Api().default_entity or "", project, NAME).save()
+    except (wandb.errors.Error, OSError) as error:
+        raise AttestError(
+            f"W&B did not take the dashboard ({str(error).splitlines()[0]}); expected a project {project!r} that has runs. "
+            "Bring them up first: wandb sync <run folder>/wandb/offline-run-*"
+        ) from error
+    print(f"Dashboard: {made.url}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="attest dashboard", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument("--run", type=Path, required=True, help="a finished run, which says what there is to see")
+    parser.add_argument("--project", help="the W&B project; that of the run's configuration if not given")
+    parser.add_argument("--entity", help="the W&B user or team; your own if not given")
+    parser.add_argument("--show", action="store_true", help="print the sections and panels and create nothing")
+    return parser
+
+
+def _curves(folder: RunFolder) -> set[str]:
+    return {name for epoch in read_json(folder.curves) for name in epoch}
+
+
+def _project(folder: RunFolder) -> str:
+    """The project that the run was logged to."""
+    trainer = folder.settings()["trainer"]
+    configured: Any = trainer.get("logger")
+    for logger in configured if isinstance(configured, list) else [configured]:
+        if isinstance(logger, dict) and logger["class_path"].endswith("WandbLogger"):
+            return logger["init_args"].get("project") or "lightning_logs"
+    raise AttestError(f"{folder.path} was not logged to W&B; expected LOGGER=wandb. Name a project with --project=<name>.")
+
+
+def _require_login() -> None:
+    offline = os.environ.get("WANDB_MODE", "online") != "online"
+    try:
+        logged_in = not offline and wandb.login(prompt=False)
+    except wandb.errors.Error:
+        logged_in = False
+    if not logged_in:
+        why = f"WANDB_MODE is {os.environ['WANDB_MODE']}" if offline else "nobody is logged in to W&B"
+        raise AttestError(f"{why}; expected a user who is online and logged in. Type: wandb login. "
+                          "What the dashboard would hold is printed by --show.")  # fmt: skip
+
+
+def _show(sections: list[Section]) -> None:
+    for section in sections:
+        print(section.name)
+        for panel in section.panels:
+            print(f"  {panel.kind:<9}{panel.title}: {', '.join(panel.metrics)}{f' over {panel.x}' if panel.x else ''}")

@@ -1,0 +1,60 @@
+"""``attest data --check``: the published counts of every corpus beside ours, equal or why not."""
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+
+from attest.datamodules.base import TextDataModule
+from attest.datamodules.conll2000 import Conll2000DataModule
+from attest.datamodules.corpus import Corpus
+from attest.datamodules.imdb import ImdbDataModule
+from attest.datamodules.newsgroups import NewsgroupsDataModule
+from attest.datamodules.published import CLAIMS, UNEXPLAINED, Claim
+from attest.datamodules.sst import SstDataModule
+from attest.errors import AttestError, unknown_choice
+
+MODULES: dict[str, Callable[..., TextDataModule]] = {
+    module.folder: module for module in (SstDataModule, ImdbDataModule, NewsgroupsDataModule, Conll2000DataModule)
+}
+HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")
+OUT_OF_REACH = "not checked"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check the corpora that are named, or all four; returns 1 where a count differs and we do not know why, else 0.
+
+    Args:
+        arguments: what follows ``attest data``.
+    """
+    parser = argparse.ArgumentParser(prog="attest data", description=__doc__)
+    parser.add_argument("--check", action="store_true", required=True, help="print the table of counts")
+    parser.add_argument("corpora", nargs="*", help=f"any of {', '.join(MODULES)}; all of them if none is named")
+    names = parser.parse_args(list(arguments)).corpora or list(MODULES)
+    for name in names:
+        if name not in MODULES:
+            raise unknown_choice("The corpus", name, MODULES, "attest data --check {}")
+    rows = [row for name in names for row in checked(name)]
+    print(aligned([HEADER, *rows]))
+    return int(any(row[-1] == UNEXPLAINED or row[-3] == OUT_OF_REACH for row in rows))
+
+
+def checked(name: str) -> list[tuple[str, ...]]:
+    """The rows of the table for one corpus; one row with the reason where it cannot be read."""
+    claims = [claim for claim in CLAIMS if claim.corpus == name]
+    try:
+        corpora = {protocol: MODULES[name](protocol=protocol).corpus for protocol in dict.fromkeys(c.protocol for c in claims)}
+    except AttestError as error:
+        return [(name, "", "", "", OUT_OF_REACH, "", str(error))]
+    return [_row(claim, corpora[claim.protocol]) for claim in claims]
+
+
+def _row(claim: Claim, corpus: Corpus) -> tuple[str, ...]:
+    counted = claim.count(corpus)
+    known = (claim.corpus, claim.protocol, claim.quantity, claim.published)
+    return (*known, counted, claim.source, claim.verdict(counted))
+
+
+def aligned(rows: Iterable[tuple[str, ...]]) -> str:
+    """Columns as wide as their longest cell, the last as it is."""
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

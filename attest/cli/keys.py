@@ -1,0 +1,61 @@
+"""``attest keys``: other keys for a trained Transformer (E9).
+
+    attest keys DATA=sst MODEL=transformer-dr PROJECTION=entmax15 ATTACK=adversarial
+    attest keys DATA=sst MODEL=transformer-dr ATTACK=random,opposite,shuffle -- --trainer.max_epochs=5
+    attest keys DATA=sst MODEL=transformer-dr ATTACK=adversarial -- --model.init_args.distance=norm
+
+Attacks that are trained lie in ``keys/<attack>/`` of the run that they attack, which is trained first if it is missing;
+options after a lone ``--`` are theirs alone. ``shuffle`` has nothing to train and is evidence on the run itself.
+"""
+
+from typing import Any, get_args
+
+from attest.cli.evidence import main as gather_evidence
+from attest.errors import AttestError, unknown_choice
+from attest.lightning_modules.key_adversary import Attack
+from attest.runs.dependent import Dependent, merged, overlay, split_arguments, train_base, train_dependent
+
+SHUFFLE = "shuffle"
+ATTACKS = (*get_args(Attack), SHUFFLE)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest keys``.
+    Raises:
+        AttestError: an attack that does not exist, or a network that has no keys to attack.
+    """
+    typed, own = split_arguments(arguments)
+    named = [argument for argument in typed if argument.startswith("ATTACK=")]
+    attacks = named[-1].removeprefix("ATTACK=").split(",") if named else [ATTACKS[0]]
+    for attack in attacks:
+        if attack not in ATTACKS:
+            raise unknown_choice("ATTACK", attack, ATTACKS, "make keys DATA=sst MODEL=transformer-dr ATTACK={}")
+    base = train_base([argument for argument in typed if argument not in named], _require_self_attention)
+    for attack in attacks:
+        if attack == SHUFFLE:
+            gather_evidence(["--run", str(base.folder.path), "E9", *own])
+        else:
+            train_dependent(base, key_adversary(attack), own)
+    return 0
+
+
+def key_adversary(attack: str) -> Dependent:
+    """The dependent run of a trained attack."""
+    settings = merged(overlay("keys"), {"model": {"init_args": {"attack": attack}}})
+    return Dependent("keys", attack, settings, own_network=False)
+
+
+def _require_self_attention(settings: dict[str, Any]) -> None:
+    """Say so before anything is trained, where the configuration shows that there is nothing to attack."""
+    model = settings["model"]
+    network = model["init_args"]["network"]
+    tagger = model["class_path"].endswith(".Tagger")
+    pooled = network["class_path"].endswith(".PoolingClassifier")
+    if tagger or (pooled and not network["init_args"]["encoder"]["class_path"].endswith(".TransformerEncoder")):
+        raise AttestError(
+            f"MODEL={settings['run']['model']} {'tags' if tagger else 'has no self-attention'}; expected a Transformer that "
+            "classifies, whose keys can be attacked. Type MODEL=transformer-dr"
+        )

@@ -1,0 +1,277 @@
+"""``attest reproduce``: every published table, from the runs it needs to the table, ours beside theirs.
+
+    attest reproduce TABLE=jw-2 DATA=sst SEEDS=3 JOBS=2
+    attest reproduce TABLE=all SMOKE=1
+    attest reproduce TABLE=me-6 DRY=1
+
+TABLE    a table, several with commas between them, all, or <file>.yaml for one of your own
+DATA     which corpora of it, likewise; all if not given
+MODEL    runs only the rows of this model, likewise; SCORING, PROJECTION, RECIPE and what dependent runs are told (VARIANT,
+         DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables show whatever else is there
+SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
+SMOKE=1  tiny cuts, two steps of training and three values of every sweep, to see that everything runs
+DRY=1    says what would run and how long it takes, and runs nothing
+RUN=0    writes the tables from the runs that are there, and runs nothing
+JOBS     how many runs at once; 1 if not given
+GPUS     how many GPUs to share out, one a run; 0 if not given
+PROFILE  slurm or kubernetes: the same workflow on a cluster
+
+Everything else (LOGGER=csv, --trainer.accelerator=gpu, --run.root=<folder>) goes to every run. What is there is not done
+again; the same command takes up what was stopped.
+"""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from rich.console import Console
+from rich.progress import Progress
+
+from attest.errors import AttestError, unknown_choice
+from attest.runs.choices import CHOICE, configs_folder
+from attest.runs.folder import write_json
+from attest.tables.definition import experiment_file, experiment_names, read_experiment, shorten_sweeps
+from attest.tables.estimate import forecast
+from attest.tables.gpus import on_one_gpu
+from attest.tables.locate import RunLocator
+from attest.tables.plan import Job, Plan, as_json, make_plan
+from attest.tables.process_group import run_as_group
+from attest.tables.write import write_results
+
+WORDS = {
+    "TABLE": "",
+    "DATA": "",
+    "SEEDS": "3",
+    "SMOKE": "0",
+    "DRY": "0",
+    "RUN": "1",
+    "JOBS": "1",
+    "GPUS": "0",
+    "PROFILE": "",
+}
+SELECTORS = ("MODEL", "SCORING", "PROJECTION", "RECIPE", "VARIANT", "DIVERGENCE", "LAMBDA", "GUIDE", "ATTACK")
+"""Choices that rows state themselves: typed here they choose rows, since they would make other runs of them."""
+ROOT, RESULTS = "--run.root=", "--results="
+ATTEST = (sys.executable, "-m", "attest")
+SMOKE_CHOICE = "CUT=smoke"
+SMOKE_WORDS = {"SEEDS": "1"}
+SNAKEFILE = Path(__file__).parents[1] / "tables" / "Snakefile"
+LOG_LINES = 3
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was typed."""
+
+    tables: tuple[Path, ...]
+    corpora: tuple[str, ...]
+    seeds: int
+    smoke: bool
+    dry: bool
+    run: bool
+    jobs: int
+    gpus: int
+    profile: str
+    root: Path
+    results: Path
+    selected: dict[str, tuple[str, ...]]
+    options: tuple[str, ...]
+    command: str
+
+    @property
+    def suffix(self) -> str:
+        """What tells the results of some corpora from those of all."""
+        return "".join(f"-{corpus}" for corpus in self.corpora)
+
+    @property
+    def settings(self) -> list[str]:
+        """The options that make runs other than those a table's file states."""
+        return [option for option in self.options if not option.startswith(("LOGGER=", "--run."))]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code, 1 where runs have failed.
+
+    Args:
+        arguments: what follows ``attest reproduce``.
+    Raises:
+        AttestError: there is no such table, corpus or profile, Snakemake is missing, or another reproduction runs here.
+    """
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0
+    request = parse_request(arguments)
+    plan = _plan(request)
+    if request.dry:
+        print(forecast([job for job in plan.jobs.values() if not job.done], request.root, request.jobs))
+        return 0
+    if request.run:
+        return _carry_out(request, plan)
+    _write_tables(request, plan)
+    _name_tables(request, plan)
+    return 0
+
+
+def _plan(request: Request) -> Plan:
+    """The runs of all tables; naming the folder of one setting takes a third of a second, and all tables have two hundred."""
+    experiments, locate = [read_experiment(file) for file in request.tables], RunLocator()
+    if request.smoke:
+        experiments = [shorten_sweeps(experiment, but=request.selected) for experiment in experiments]
+    console = Console(stderr=True)
+    columns = ("{task.description}", "{task.completed:.0f}")
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("Settings looked up:", total=None)
+
+        def locate_and_count(typed: Sequence[str]) -> Path:
+            progress.advance(task)
+            return locate(typed)
+
+        return make_plan(experiments, request.seeds, locate_and_count, request.corpora, request.options, request.selected)
+
+
+def parse_request(arguments: list[str]) -> Request:
+    """What the words and options say.
+
+    Raises:
+        AttestError: a word has a value that it cannot have.
+    """
+    matches = [(argument, CHOICE.fullmatch(argument)) for argument in arguments]
+    words = {match[1]: match[2] for _, match in matches if match and match[1] in WORDS and match[2]}
+    selected = {match[1]: tuple(match[2].split(",")) for _, match in matches if match and match[1] in SELECTORS and match[2]}
+    rest = [argument for argument, match in matches if not (match and (match[1] in WORDS or match[1] in SELECTORS))]
+    _refuse_seed(rest)
+    smoke = _flag("SMOKE", WORDS | words)
+    typed = WORDS | (SMOKE_WORDS if smoke else {}) | words
+    place = "smoke" if smoke else ""
+    results = Path(_option(rest, RESULTS) or Path("results", place))
+    root = Path(_option(rest, ROOT) or Path("runs", place))
+    options = [argument for argument in rest if not argument.startswith((RESULTS, ROOT))]
+    return Request(
+        tables=_tables(typed["TABLE"]),
+        corpora=tuple(filter(None, typed["DATA"].split(","))),
+        seeds=_count("SEEDS", typed, 1),
+        smoke=smoke,
+        dry=_flag("DRY", typed),
+        run=_flag("RUN", typed),
+        jobs=_count("JOBS", typed, 1),
+        gpus=_count("GPUS", typed, 0),
+        profile=typed["PROFILE"],
+        root=root,
+        results=results,
+        selected=selected,
+        options=(*options, *([SMOKE_CHOICE] if smoke else []), f"{ROOT}{root}"),
+        command=shlex.join(["attest", "reproduce", *arguments]),
+    )
+
+
+def _refuse_seed(rest: list[str]) -> None:
+    if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
+        raise AttestError(f"{seed} is one seed; expected how many, from 0. Type SEEDS=3")
+
+
+def _tables(typed: str) -> tuple[Path, ...]:
+    names = experiment_names()
+    wanted = names if typed == "all" else [name for name in typed.split(",") if name]
+    if not wanted:
+        raise AttestError(f"TABLE= was not given; expected one of: all, {', '.join(names)}. Type: make reproduce TABLE=jw-2")
+    return tuple(map(experiment_file, wanted))
+
+
+def _option(rest: list[str], prefix: str) -> str:
+    return next((argument.removeprefix(prefix) for argument in reversed(rest) if argument.startswith(prefix)), "")
+
+
+def _flag(name: str, typed: dict[str, str]) -> bool:
+    if typed[name] not in ("0", "1"):
+        raise AttestError(f"{name}={typed[name]} is neither yes nor no; expected {name}=1 or {name}=0.")
+    return typed[name] == "1"
+
+
+def _count(name: str, typed: dict[str, str], least: int) -> int:
+    if not typed[name].isdigit() or int(typed[name]) < least:
+        raise AttestError(f"{name}={typed[name]} is no number of {name.lower()}; expected a whole number from {least}.")
+    return int(typed[name])
+
+
+def _carry_out(request: Request, plan: Plan) -> int:
+    """Let Snakemake run what is missing; where something has failed, name it and write the tables without it."""
+    if find_spec("snakemake") is None:
+        raise AttestError("Snakemake is missing; expected it to carry out the runs. Type: pip install 'attest[reproduce]'")
+    try:
+        with FileLock(request.results / ".lock", timeout=0):
+            outcome = _snakemake(request, plan)
+    except Timeout as error:
+        raise AttestError(
+            f"another reproduction writes to {request.results}; expected one at a time. Wait for it, or add {RESULTS}<folder>"
+        ) from error
+    failed = [job for job in plan.jobs.values() if not job.done]
+    for job in failed:
+        print(_failure(job), file=sys.stderr)
+    if outcome:
+        _write_tables(request, plan)
+    _name_tables(request, plan)
+    return int(bool(outcome))
+
+
+def _snakemake(request: Request, plan: Plan) -> int:
+    write_json(_configuration(request), workflow_configuration(request, plan))
+    return run_as_group(snakemake_command(request))
+
+
+def snakemake_command(request: Request) -> list[str]:
+    """How the workflow is started; the lock is ours, since Snakemake's outlives a process that was killed."""
+    profile = [f"--workflow-profile={_profile(request.profile)}"] if request.profile else [f"--cores={request.jobs}"]
+    return [
+        *(sys.executable, "-m", "snakemake", f"--snakefile={SNAKEFILE}", f"--configfile={_configuration(request)}"),
+        *("--nolock", "--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "input"),
+        *("--quiet", "rules", "host", "progress", f"--resources=gpu={request.gpus}", *profile),
+    ]
+
+
+def _profile(name: str) -> Path:
+    folder = configs_folder() / "profiles" / name
+    if not folder.is_dir():
+        known = [path.name for path in folder.parent.iterdir()]
+        raise unknown_choice("PROFILE", name, known, "make reproduce TABLE=jw-2 PROFILE={}")
+    return folder
+
+
+def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
+    """All that the workflow and the writing of tables need to know."""
+    return as_json(plan) | {
+        "attest": [*(on_one_gpu(request.gpus) if request.gpus and not request.profile else []), *ATTEST],
+        "write": [sys.executable, "-m", "attest.tables.write", str(_configuration(request))],
+        "results": str(request.results),
+        "suffix": request.suffix,
+        "gpus_a_run": int(bool(request.gpus)),
+        "command": request.command,
+        "settings": request.settings,
+        "files": {file.stem: str(file) for file in request.tables},
+    }
+
+
+def _configuration(request: Request) -> Path:
+    return request.results / "workflow.json"
+
+
+def _write_tables(request: Request, plan: Plan) -> None:
+    configuration = workflow_configuration(request, plan)
+    for table in plan.tables:
+        write_results(configuration, table)
+
+
+def _name_tables(request: Request, plan: Plan) -> None:
+    for table in plan.tables:
+        print(f"{table:<10} {request.results / (table + request.suffix) / 'table.md'}")
+
+
+def _failure(job: Job) -> str:
+    """The run that failed, and the last words of its log."""
+    log = job.folder / "reproduce.log"
+    last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:] if log.is_file() else []
+    return "\n    ".join([f"not there: {job.folder}  (attest {shlex.join(job.command)})", *last])

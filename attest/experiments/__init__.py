@@ -1,0 +1,31 @@
+"""Evidence: one file an experiment. In: an observed forward pass. Out: columns with one row per instance.
+
+Every experiment is the same model with its attention tampered with, so each meets the network only through the seam
+(encode, score, project, decode). Start at ``observation.py``. Attention inside the layers of Transformers, which the seam
+does not show, is tampered with in ``layers``. Nothing here knows of Lightning, loggers or files.
+"""
+
+from attest.experiments.activation_swap import activation_swap
+from attest.experiments.adversarial_attention import adversarial_attention
+from attest.experiments.erasure_until_flip import erasure_until_flip
+from attest.experiments.feature_importance import feature_importance
+from attest.experiments.identifiability import identifiability
+from attest.experiments.importance_entropy import importance_entropy, sample_of_ids
+from attest.experiments.observation import Network, Observation, observe
+from attest.experiments.permutation import attention_permutation
+from attest.experiments.single_erasure import single_erasure
+
+__all__ = [
+    "Network",
+    "Observation",
+    "activation_swap",
+    "adversarial_attention",
+    "attention_permutation",
+    "erasure_until_flip",
+    "feature_importance",
+    "identifiability",
+    "importance_entropy",
+    "observe",
+    "sample_of_ids",
+    "single_erasure",
+]

@@ -1,0 +1,128 @@
+r"""The published search for adversarial attention (Jain & Wallace 2019, Algorithm 3), without autograd where it can be.
+
+k attentions start from random logits and ascend, by Adam, JSD to the attention on trial and to one another while TVD of the
+prediction above epsilon is punished. All gradients are written out: they need the logits of single tokens, never the hidden
+states, and the logarithms of the JSDs are shared. Only a decoder that is not linear is asked for its own gradient.
+
+Legend: B batch, R restarts (k), T tokens, K classes, P pairs of distributions that are kept apart.
+"""
+
+import torch
+from torch import Tensor
+
+from attest.compute.memory import by_rows
+from attest.compute.randomness import random_normals
+from attest.experiments.observation import Observation
+from attest.measures import jensen_shannon, probabilities, total_variation
+
+PENALTY = 500.0
+NOISE = 3.0
+LEARNING_RATE = 0.01
+TENSORS_A_WEIGHT = 16
+"""Numbers that are alive for each weight of each restart: attention, logits, gradients, Adam's moments, pairs."""
+
+
+def search_adversaries(observation: Observation, restarts: int, steps: int, epsilon: float, seed: int) -> Tensor:
+    """Search for attentions far from the one on trial whose prediction moves by at most epsilon.
+
+    Args:
+        observation: the batch.
+        restarts: R, k in the paper: 5.
+        steps: of Adam (amsgrad, learning rate 0.01): 500 in the paper.
+        epsilon: TVD above it is punished; 0.01 in the paper.
+        seed: with an instance's id it fixes that instance's starting points.
+    Returns:
+        Where the search ended, ``(B, R, T)``; rows sum to 1. Not all need satisfy the constraint.
+    """
+    rows = torch.arange(len(observation.ids), device=observation.ids.device)
+    per_text = restarts * observation.mask.shape[-1] * observation.attention.element_size() * TENSORS_A_WEIGHT
+    if observation.class_logits is None:
+        per_text += 4 * restarts * observation.hidden[0].nbytes
+
+    def search(rows: Tensor) -> Tensor:
+        return _ascend(Objective(observation, rows, restarts, epsilon), steps, seed)
+
+    return by_rows(search, per_text, rows)
+
+
+def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
+    """The epsilon-max JSD: of the candidates ``(B, R, T)`` within epsilon and the attention itself, ``(B,)`` in [0, ln 2]."""
+    moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
+    jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
+    return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
+
+
+def _ascend(objective: "Objective", steps: int, seed: int) -> Tensor:
+    logits = objective.starting_points(seed)
+    optimizer = torch.optim.Adam([logits], lr=LEARNING_RATE, amsgrad=True, fused=True)
+    for _ in range(steps):
+        logits.grad = objective.gradient(logits)
+        optimizer.step()
+    return logits.softmax(dim=-1)
+
+
+class Objective:
+    """What the search minimises, for some rows of a batch, and its gradient with respect to the logits ``(B, R, T)``."""
+
+    def __init__(self, observation: Observation, rows: Tensor, restarts: int, epsilon: float) -> None:
+        self.observation, self.rows, self.epsilon = observation, rows, epsilon
+        self.ids, self.mask = observation.ids[rows], observation.mask[rows]
+        self.attention, self.predicted = observation.attention[rows], observation.probabilities[rows]
+        self.class_logits = None if observation.class_logits is None else observation.class_logits[rows]
+        self.members, self.shares = _pairs(restarts, self.attention)
+
+    def starting_points(self, seed: int) -> Tensor:
+        """Uniform attention's logits plus noise; far below all others at padding, where attention stays exactly 0."""
+        restarts, size = len(self.shares), self.mask.shape[-1]
+        noise = random_normals(seed, self.ids, restarts, size, self.attention.dtype)
+        return (NOISE * noise).masked_fill(~self.mask.unsqueeze(1), -1e4)
+
+    def gradient(self, logits: Tensor) -> Tensor:
+        """Of - JSD - cross-JSD + penalty: ``(B, R, T)``."""
+        log_weights = logits.log_softmax(dim=-1)
+        weights = log_weights.exp()
+        slope = self._penalty_slope(weights) - self._jsd_slope(weights, log_weights)
+        return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
+
+    def _jsd_slope(self, weights: Tensor, log_weights: Tensor) -> Tensor:
+        r"""Of the sum of JSDs with respect to the weights: each pair adds :math:`\frac12 \log(p / (p + q))`, and a constant.
+
+        Constants drop out, because weights keep their sum.
+        """
+        everyone = torch.cat([weights, self.attention.unsqueeze(1)], dim=1)
+        log_sums = (self.members @ everyone).clamp_(min=torch.finfo(weights.dtype).tiny).log_()
+        return 0.5 * (self.shares.sum(dim=-1).unsqueeze(-1) * log_weights - self.shares @ log_sums)
+
+    def _penalty_slope(self, weights: Tensor) -> Tensor:
+        """Of 500 times the TVD beyond epsilon, with respect to the weights."""
+        if self.class_logits is None:
+            return self._penalty_slope_by_autograd(weights)
+        outcome = (weights @ self.class_logits).softmax(dim=-1)
+        apart = outcome - self.predicted.unsqueeze(1)
+        beyond = 0.5 * apart.abs().sum(dim=-1, keepdim=True) > self.epsilon
+        slope = 0.5 * PENALTY * apart.sign() * beyond
+        slope = outcome * (slope - (outcome * slope).sum(dim=-1, keepdim=True))
+        return slope @ self.class_logits.transpose(1, 2)
+
+    @torch.enable_grad()
+    def _penalty_slope_by_autograd(self, weights: Tensor) -> Tensor:
+        weights = weights.detach().requires_grad_()
+        hidden = self.observation.hidden.detach()[self.rows].repeat_interleave(weights.shape[1], dim=0)
+        outcome = probabilities(self.observation.network.decode(hidden, weights.flatten(0, 1)))
+        moved = total_variation(outcome, self.predicted.repeat_interleave(weights.shape[1], dim=0))
+        return torch.autograd.grad(PENALTY * (moved - self.epsilon).relu().sum(), weights)[0]
+
+
+def _pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Who is kept apart from whom, and how much it counts.
+
+    Returns:
+        ``members (P, R + 1)``, 1 for the two distributions of a pair, the attention on trial being the last; ``shares
+        (R, P)``, the pair's weight in the objective for each restart in it: 1 with the attention, 1 / (R (R - 1)) with one
+        another.
+    """
+    first, second = torch.triu_indices(restarts + 1, restarts + 1, offset=1, device=like.device)
+    everyone = torch.arange(restarts + 1, device=like.device)
+    members = (everyone == first.unsqueeze(-1)) | (everyone == second.unsqueeze(-1))
+    weight = torch.where(second == restarts, 1.0, 1 / max(1, restarts * (restarts - 1)))
+    return members.to(like), (members[:, :restarts] * weight.unsqueeze(-1)).t().to(like)

@@ -1,0 +1,107 @@
+r"""E12: how many weights must be zeroed until the decision flips? (Serrano & Smith 2019, section 5.)
+
+Weights are zeroed one after another in some order, the rest renormalised, while at least one is left. For a linear decoder
+and two classes the smallest flipping set is known too: what is kept decides by the sign of :math:`\sum_{kept} \alpha_i m_i`,
+so taking away the terms that speak most for the decision is best, one by one.
+
+Legend: B batch, O orders, T tokens, K classes.
+"""
+
+import torch
+from torch import Tensor
+
+from attest.compute.randomness import random_order
+from attest.experiments.observation import Observation, once
+from attest.measures import probabilities
+
+
+def erasure_until_flip(observation: Observation, seed: int, draws: int = 5) -> dict[str, Tensor]:
+    """Count the weights zeroed before the decision flips, in the order of four importances, and at least.
+
+    Args:
+        observation: the batch.
+        seed: with an instance's id it fixes that instance's random orders.
+        draws: random orders, averaged over those that flip; 5 in the paper.
+    Returns:
+        Per instance ``(B,)`` float64, for each order ``attention``, ``gradient`` (of the predicted class with respect to the
+        weights, signed), ``product`` of the two and ``random``, largest first: ``fraction_<order>``, weights zeroed over
+        tokens of the text, in (0, 1); ``fraction_support_…``, non-zero ones over the tokens that have attention (zero
+        weights are free). For two classes and a linear decoder also both of ``minimum``, the smallest set that flips, and
+        ``excess_<order>``, how many more non-zero weights an order needs. NaN where the decision never flips, as for a
+        text of one token.
+    """
+    importances = _importances(observation)
+    keys = torch.stack(list(importances.values()), dim=1)
+    shuffled = random_order(seed, observation.ids, draws, observation.mask).double()
+    order = torch.cat([keys, shuffled], dim=1).argsort(dim=-1, descending=True, stable=True)
+    zeroed, zeroed_support = _zeroed_until_flip(observation, order)
+    names = [*importances, "random"]
+    counts, counts_support = (dict(zip(names, _average_draws(each, draws), strict=True)) for each in (zeroed, zeroed_support))
+    support = (observation.attention > 0).sum(dim=-1)
+    columns = {f"fraction_{name}": count / observation.lengths for name, count in counts.items()}
+    columns |= {f"fraction_support_{name}": count / support for name, count in counts_support.items()}
+    if "minimum" in names:
+        least = counts_support.pop("minimum")
+        columns |= {f"excess_{name}": count - least for name, count in counts_support.items()}
+    return columns
+
+
+def _importances(observation: Observation) -> dict[str, Tensor]:
+    """What each order sorts by, float64 ``(B, T)``; minus infinity at padding, which so comes last."""
+    gradient = attention_gradient(observation)
+    importances = {"attention": observation.attention, "gradient": gradient, "product": gradient * observation.attention}
+    if observation.margins is not None:
+        decision = torch.where(observation.predicted == 1, 1, -1).unsqueeze(-1)
+        importances["minimum"] = decision * observation.attention.double() * observation.margins
+    return {name: each.double().masked_fill(~observation.mask, -torch.inf) for name, each in importances.items()}
+
+
+@once
+def attention_gradient(observation: Observation) -> Tensor:
+    """Derivative of the predicted class's probability with respect to each weight, signed, hidden states fixed, ``(B, T)``."""
+    with torch.enable_grad():
+        weights = observation.attention.clone().requires_grad_()
+        logits = observation.network.decode(observation.hidden.detach(), weights)
+        predicted = probabilities(logits).gather(-1, observation.predicted.unsqueeze(-1))
+        return torch.autograd.grad(predicted.sum(), weights)[0]
+
+
+def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor, Tensor]:
+    """How many weights, and how many non-zero ones, are zeroed when the decision first flips; ``(B, O)``, NaN if never."""
+    ordered = observation.attention.double().unsqueeze(1).expand(order.shape).gather(-1, order)
+    something_left = _left_after_each(ordered) > 0
+    flips = (_decisions_after_each(observation, order) != observation.predicted[:, None, None]) & something_left
+    first = flips.to(torch.uint8).argmax(dim=-1, keepdim=True)
+    nonzero = (ordered > 0).cumsum(dim=-1).gather(-1, first)
+    flipped = flips.any(dim=-1)
+    return (first.squeeze(-1) + 1).double().where(flipped, torch.nan), nonzero.squeeze(-1).double().where(flipped, torch.nan)
+
+
+def _left_after_each(ordered: Tensor) -> Tensor:
+    """Sums over what stands after each place of the last dimension."""
+    return ordered.flip(-1).cumsum(dim=-1).flip(-1) - ordered
+
+
+def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
+    """Decision when the first 1, 2, … T weights of each order are zeroed, int64 ``(B, O, T)``; arbitrary if none is left."""
+    if observation.class_logits is None:
+        return torch.stack([_decisions_the_long_way(observation, each) for each in order.unbind(dim=1)], dim=1)
+    votes = observation.attention.double().unsqueeze(-1) * observation.class_logits.double()  # (B, T, K)
+    ordered = votes.transpose(1, 2).unsqueeze(1).expand(-1, order.shape[1], -1, -1)
+    ordered = ordered.gather(-1, order.unsqueeze(2).expand_as(ordered))  # (B, O, K, T)
+    return _left_after_each(ordered).argmax(dim=2)
+
+
+def _decisions_the_long_way(observation: Observation, order: Tensor) -> Tensor:
+    """The same for one order ``(B, T)``, decoding anew after every erasure."""
+    place = order.argsort(dim=-1).unsqueeze(1)
+    after = torch.arange(order.shape[-1], device=order.device).unsqueeze(-1)
+    kept = observation.attention.unsqueeze(1) * (place > after)
+    left = kept.sum(dim=-1, keepdim=True)
+    return observation.probabilities_under(kept / torch.where(left > 0, left, 1.0)).argmax(dim=-1)
+
+
+def _average_draws(counts: Tensor, draws: int) -> list[Tensor]:
+    """One column an order; the last ``draws`` become one, averaged over those that flip."""
+    fixed = counts[:, : counts.shape[1] - draws]
+    return [*fixed.unbind(dim=1), counts[:, counts.shape[1] - draws :].nanmean(dim=-1)]

@@ -1,0 +1,108 @@
+r"""The most different attention that leaves the prediction alone, exactly, for one linear decoder and two classes.
+
+The prediction is :math:`\sigma(\alpha \cdot m)`, where :math:`m_i` is the margin that token i alone would decide by. So the
+attentions with TVD at most epsilon are those of the simplex with :math:`lo \le \alpha \cdot m \le hi`, a slab. JSD to the
+attention on trial is convex, so it is largest at an extreme point of that slab, and these have one or two tokens: a token
+inside the slab, or the point of an edge between two tokens where :math:`\alpha \cdot m` is lo or hi. O(T^2), closed form.
+
+Legend: B batch, T tokens; an ordered pair (i, j) is a cell of (T, T).
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from attest.compute.memory import by_rows
+
+LN2 = 0.6931471805599453
+TENSORS_A_PAIR = 12
+"""float64 numbers a pair that are alive at the peak."""
+
+
+class Adversary(NamedTuple):
+    """The maximiser: ``share`` of the attention on token ``first``, the rest on ``second``. All ``(B,)``."""
+
+    jsd: Tensor
+    """float64 in [0, ln 2]."""
+    first: Tensor
+    second: Tensor
+    share: Tensor
+    """float64 in [0, 1]; 1 where a single token has it all."""
+
+    def attention(self, size: int) -> Tensor:
+        """As a distribution over tokens, float64 ``(B, size)``."""
+        weights = self.share.new_zeros(len(self.share), size)
+        weights.scatter_add_(-1, self.first.unsqueeze(-1), self.share.unsqueeze(-1))
+        return weights.scatter_add(-1, self.second.unsqueeze(-1), 1 - self.share.unsqueeze(-1))
+
+
+def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask: Tensor, epsilon: float) -> Adversary:
+    """Maximise JSD to the attention subject to TVD of the prediction at most epsilon.
+
+    Args:
+        margins: float64 ``(B, T)``; in float32 a third of the optima would leave the slab by rounding.
+        attention: ``(B, T)``, the attention on trial.
+        predicted: ``(B,)``, probability of class 1 under it.
+        mask: bool ``(B, T)``, True at real tokens.
+        epsilon: how far the prediction may move, in (0, 1).
+    """
+    low, high = slab(predicted, epsilon)
+    per_text = TENSORS_A_PAIR * mask.shape[-1] ** 2 * margins.element_size()
+    solved = by_rows(_solve, per_text, margins.double(), attention.double(), low, high, mask)
+    jsd, first, second, share = solved.unbind(dim=-1)
+    return Adversary(jsd, first.long(), second.long(), share)
+
+
+def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
+    """The least and greatest logit, float64 ``(B,)``, whose probability is within epsilon; infinite beyond 0 and 1."""
+    predicted = predicted.double()
+    return torch.logit((predicted - epsilon).clamp(min=0)), torch.logit((predicted + epsilon).clamp(max=1))
+
+
+def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: Tensor) -> Tensor:
+    """The best corner or edge point of each text: float64 ``(B, 4)``, the fields of ``Adversary``.
+
+    A corner stands on the diagonal. Of the two cells of an edge, the one that goes down from i to j holds the point at
+    ``high``, the other that at ``low``.
+    """
+    size = mask.shape[-1]
+    share = _edge_points(margins, low, high)
+    inside = (margins >= low.unsqueeze(-1)) & (margins <= high.unsqueeze(-1))
+    share.diagonal(dim1=1, dim2=2).copy_(torch.where(inside, 1.0, torch.nan))
+    allowed = mask.unsqueeze(1) & mask.unsqueeze(2) & (share >= 0) & (share <= 1)
+    jsd = _jsd_of_two_tokens(share.nan_to_num(0).clamp(0, 1), attention).masked_fill(~allowed, -1)
+    best, cell = jsd.flatten(1).max(dim=-1)
+    share = share.flatten(1).gather(-1, cell.unsqueeze(-1)).squeeze(-1)
+    return torch.stack([best.clamp(min=0), (cell // size).double(), (cell % size).double(), share], dim=-1)
+
+
+def _edge_points(margins: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Share of i at which an edge (i, j) meets the slab's border, ``(B, T, T)``; outside [0, 1] or NaN if it does not."""
+    of_i, of_j = margins.unsqueeze(2), margins.unsqueeze(1)
+    border = torch.where(of_i > of_j, high[:, None, None], low[:, None, None])
+    return (border - of_j) / (of_i - of_j)
+
+
+def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:
+    """JSD to attention ``(B, T)`` of ``share`` on i and the rest on j, ``(B, T, T)``; on the diagonal, of all on i."""
+    of_i, of_j = attention.unsqueeze(2), attention.unsqueeze(1)
+    size = attention.shape[-1]
+    alone = torch.eye(size, dtype=torch.bool, device=attention.device)
+    of_j = of_j.masked_fill(alone, 0)
+    untouched = 0.5 * LN2 * (1 - of_i - of_j)
+    return untouched + _jsd_term(share, of_i) + _jsd_term(1 - share, of_j)
+
+
+def _jsd_term(p: Tensor, q: Tensor) -> Tensor:
+    """What one token contributes to the JSD of weights p and q; 0 where both are 0."""
+    return 0.5 * (_times_log(p) + _times_log(q) - (p + q) * _log(0.5 * (p + q)))
+
+
+def _times_log(p: Tensor) -> Tensor:
+    return p * _log(p)
+
+
+def _log(p: Tensor) -> Tensor:
+    """Finite at 0, where a factor of 0 stands before it; torch's xlogy is three times slower."""
+    return p.clamp(min=torch.finfo(p.dtype).tiny).log_()

@@ -1,0 +1,57 @@
+"""E13: does the outcome determine the attention? (Brunner et al. 2020; Drozdyuk et al., section 2.7.)"""
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from attest.compute.memory import by_rows
+from attest.experiments.observation import Observation
+from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
+
+COPIES = 6
+"""Matrices alive for each one: in float64, its bases with and without ones, and what the decomposition works in."""
+
+
+def identifiability(observation: Observation) -> dict[str, Tensor]:
+    """Rank of what attention is multiplied with, and how much of the attention that determines.
+
+    ``context``: T = H, what the context determines. ``prediction``: T = H wᵀ, what the logits determine, for a linear decoder.
+    ``…_strict``: [T, 1], for weights are known to sum to 1.
+
+    Args:
+        observation: the batch.
+    Returns:
+        Per instance ``(B,)`` float64 for each kind: ``rank_<kind>``; ``trivial_<kind>``, 1 where the null space is trivial, so
+        that one attention alone gives this outcome; and between raw and effective attention ``tau_<kind>``,
+        ``cosine_<kind>``, ``l1_<kind>`` and ``jsd_<kind>``, the last of clipped and renormalised weights.
+    """
+    columns = {}
+    for kind, matrix in _matrices(observation).items():
+        per_text = COPIES * 8 * matrix[0].numel()
+        measured = by_rows(_measured, per_text, matrix, observation.attention, observation.mask)
+        for name, column in zip(MEASURED, measured.unbind(dim=-1), strict=True):
+            columns[f"{name.format(kind)}"] = column
+    return columns
+
+
+MEASURED = [
+    f"{measure}_{{}}{strict}" for strict in ("", "_strict") for measure in ("rank", "trivial", "tau", "cosine", "l1", "jsd")
+]
+
+
+def _matrices(observation: Observation) -> dict[str, Tensor]:
+    hidden = observation.hidden.detach()
+    if observation.class_logits is None:
+        return {"context": hidden}
+    decide = cast(Any, observation.network).token_logits
+    return {"context": hidden, "prediction": (decide(hidden) - decide(torch.zeros_like(hidden))).detach()}
+
+
+def _measured(matrix: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
+    columns: list[Tensor] = []
+    for each in (matrix, with_ones(matrix)):
+        space = column_space(each, mask)
+        compared = agreement(attention.unsqueeze(1), effective_attention(attention.unsqueeze(1), space), mask)
+        columns += [space.rank, space.rank == mask.sum(dim=-1), *(values.squeeze(1) for values in compared)]
+    return torch.stack([column.double() for column in columns], dim=-1)

@@ -1,0 +1,31 @@
+"""Evidence inside the layers of a Transformer, where every token attends to every other in several heads.
+
+In: an observed forward pass with the attention of every layer. Out: columns with one row per instance, of all layers
+together and, with ``_layer<l>``, of each alone. ``attest.attention.interventions`` does the tampering, and the pass is run
+again from the tokens on, so that later layers feel it. Start at ``observation.py``.
+"""
+
+from attest.experiments.layers.activation_swap import layer_activation_swap
+from attest.experiments.layers.adversarial_search import layer_adversarial_attention
+from attest.experiments.layers.identifiability import layer_identifiability
+from attest.experiments.layers.key_shuffle import key_shuffle, with_shuffled_keys
+from attest.experiments.layers.keys import clean_keys, replacing_keys
+from attest.experiments.layers.maps import attention_maps
+from attest.experiments.layers.observation import LayerObservation, observe_layers
+from attest.experiments.layers.permutation import layer_permutation
+from attest.experiments.layers.rollout import attention_rollout
+
+__all__ = [
+    "LayerObservation",
+    "attention_maps",
+    "attention_rollout",
+    "clean_keys",
+    "key_shuffle",
+    "layer_activation_swap",
+    "layer_adversarial_attention",
+    "layer_identifiability",
+    "layer_permutation",
+    "observe_layers",
+    "replacing_keys",
+    "with_shuffled_keys",
+]

@@ -1,0 +1,50 @@
+"""E8 inside a Transformer: another projection in one layer alone, or in all (Drozdyuk et al., change of activation)."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from attest.attention import Entmax15, Projection, Softmax, Sparsemax, Uniform
+from attest.attention.interventions import Intervention, attending
+from attest.experiments.layers.observation import LayerObservation
+
+WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
+"""Projections of which two of a kind are the same."""
+
+
+@torch.no_grad()
+def layer_activation_swap(
+    observation: LayerObservation, projections: Mapping[str, Projection], labels: Tensor
+) -> dict[str, Tensor]:
+    """Evaluate under each projection, all parameters untouched.
+
+    Args:
+        observation: the batch, as the trained projection has it.
+        projections: by name; one equal to the trained projection moves nothing.
+        labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
+    Returns:
+        Per instance ``(B,)``: ``correct`` and ``support`` of the trained projection, and for each name ``correct_<name>``,
+        ``tvd_<name>`` of predictions in [0, 1], ``jsd_<name>`` of attention in nats and ``support_<name>``, with every layer
+        swapped. The same with ``_layer<l>``, the l-th layer alone swapped and its own attention measured. JSD and support,
+        the share of real tokens with weight, are means over rows: heads and real tokens that attend.
+    """
+    columns = {"correct": observation.correct(labels)}
+    for suffix, layers in observation.scopes.items():
+        columns[f"support{suffix}"] = observation.support(layers)
+        for name, projection in projections.items():
+            swapped = _under(observation, projection, layers)
+            columns[f"correct_{name}{suffix}"] = swapped.correct(labels)
+            columns[f"tvd_{name}{suffix}"] = swapped.moved_from(observation)
+            columns[f"jsd_{name}{suffix}"] = swapped.diverged_from(observation, layers)
+            columns[f"support_{name}{suffix}"] = swapped.support(layers)
+    return columns
+
+
+def _under(observation: LayerObservation, projection: Projection, layers: list[str]) -> LayerObservation:
+    """The batch with another projection in some layers; observed anew unless they are known to have it already."""
+    attend = attending(observation.network)
+    trained = {type(getattr(attend[layer], "projection", None)) for layer in layers}
+    if type(projection) in WITHOUT_SETTINGS and trained == {type(projection)}:
+        return observation
+    return observation.under(Intervention("projection", projection, layers))

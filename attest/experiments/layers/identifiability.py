@@ -1,0 +1,92 @@
+"""E13 inside a Transformer: does the output of a head determine its attention? (Brunner et al. 2020.)
+
+Legend: B batch, N heads, T tokens, D dimensions a head, H = N D.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from attest.attention import MultiHeadAttention
+from attest.attention.interventions import attending
+from attest.compute.memory import by_rows
+from attest.experiments.layers.observation import LayerObservation, mean_over_rows
+from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
+
+COPIES = 12
+"""Numbers in float64 alive for each weight of attention, most of them while ranks are correlated."""
+MEASURES = ("rank", "trivial", "tau", "cosine", "l1", "jsd")
+
+
+@torch.no_grad()
+def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
+    """Rank of T = E W^V W^O of every head, value bias included, and how much of the attention it determines.
+
+    Args:
+        observation: the batch.
+    Returns:
+        Per instance ``(B,)`` float64, means over layers and heads: ``rank``; ``trivial``, the share of heads whose left null
+        space is trivial, so that one attention alone gives their output; and between raw and effective attention, over rows
+        as well, ``tau``, ``cosine``, ``l1`` and ``jsd``, the last of clipped and renormalised weights. The same with
+        ``_strict``, of [T, 1], for weights are known to sum to 1. The same with ``_layer<l>``, of the l-th layer.
+    """
+    names = [f"{measure}{strict}" for strict in ("", "_strict") for measure in MEASURES]
+    values = _head_outputs(observation)
+    measured = {layer: _of_layer(observation, layer, values[layer]) for layer in values}
+    columns: dict[str, Tensor] = {}
+    for suffix, layers in observation.scopes.items():
+        together = torch.stack([measured[layer] for layer in layers]).nanmean(dim=0)
+        columns |= {f"{name}{suffix}": column for name, column in zip(names, together.unbind(dim=-1), strict=True)}
+    return columns
+
+
+def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
+    """T of every head and layer, ``(B, N, T, D)``: as seen from its D-dimensional row space.
+
+    W^O of a head is L Q with orthonormal rows Q, which turn nothing that a rank or a left null space could tell from T.
+    """
+    layers = {name: cast(MultiHeadAttention, attending(observation.network)[name]) for name in observation.attention}
+    with _outputs([layer.value for layer in layers.values()]) as values:
+        observation.network(observation.tokens, observation.mask)
+    return {name: _seen_by_output(layer, value) for (name, layer), value in zip(layers.items(), values, strict=True)}
+
+
+def _seen_by_output(layer: MultiHeadAttention, values_BTH: Tensor) -> Tensor:
+    heads = cast(int, layer.heads)
+    output_NHD = layer.output.weight.unflatten(1, (heads, -1)).transpose(0, 1)
+    triangle_NDD = torch.linalg.qr(output_NHD.double(), mode="r").R
+    values_BNTD = values_BTH.unflatten(-1, (heads, -1)).transpose(1, 2)
+    return (values_BNTD.double() @ triangle_NDD.mT).to(values_BTH.dtype)
+
+
+@contextmanager
+def _outputs(modules: Sequence[nn.Module]) -> Iterator[list[Tensor]]:
+    """Collect what modules return, in the order in which they are called."""
+    outputs: list[Tensor] = []
+    hooks = [module.register_forward_hook(lambda _module, _inputs, output: outputs.append(output)) for module in modules]
+    try:
+        yield outputs
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _of_layer(observation: LayerObservation, layer: str, matrix_BNTD: Tensor) -> Tensor:
+    weights_BNTT = observation.attention[layer]
+    return by_rows(_measured, COPIES * 8 * weights_BNTT[0].numel(), matrix_BNTD, weights_BNTT, observation.mask)
+
+
+def _measured(matrix_BNTD: Tensor, weights_BNTT: Tensor, mask: Tensor) -> Tensor:
+    """Every measure without and with ones, ``(B, 12)``."""
+    mask_BNT = mask.unsqueeze(1).expand(weights_BNTT.shape[:-1])
+    columns: list[Tensor] = []
+    for each in (matrix_BNTD, with_ones(matrix_BNTD)):
+        space = column_space(each, mask_BNT)
+        trivial = (space.rank == mask_BNT.sum(dim=-1)).double()
+        compared = agreement(weights_BNTT, effective_attention(weights_BNTT, space), mask_BNT)
+        columns += [space.rank.double().mean(dim=-1), trivial.mean(dim=-1)]
+        columns += [mean_over_rows(values, mask) for values in compared]
+    return torch.stack(columns, dim=-1)

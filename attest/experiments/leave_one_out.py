@@ -1,0 +1,157 @@
+"""Importance by leaving one token out: how far does the prediction move?
+
+Of inputs, the token is really removed and the shortened text read anew. Of hidden states, everything is read as it was and
+the attention alone must do without one of them.
+
+Legend: B batch, T tokens, V removed tokens (one variant of the text each), H hidden, K classes.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from attest.compute.memory import by_rows, rows_at_once
+from attest.experiments.observation import Network, Observation, by_texts, once, over_pairs
+from attest.measures import probabilities, total_variation
+
+ACTIVATIONS = 8
+"""Tensors as large as the hidden states, or as what is read off them, that may be alive at once."""
+WEIGHTS_A_PAIR = 12
+"""Numbers that are alive for each pair of tokens while attention is projected without one of them."""
+
+
+@once
+@over_pairs
+def leave_one_out_inputs(observation: Observation) -> Tensor:
+    """TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
+
+    NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
+    row get the very same number, since the text is the same whichever of them goes: rounding is not left to break the tie,
+    for rank correlations would see an order in it.
+    """
+    return _tied_in_runs(_movements(observation, predictions_without_each(observation)), observation.tokens)
+
+
+def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
+    """Give each run of equal tokens the number of its first; sentences ``(B, S, T)`` are left alone."""
+    if tokens.ndim > 2:
+        return importance
+    begins = torch.ones_like(tokens, dtype=torch.bool)
+    begins[:, 1:] = tokens[:, 1:] != tokens[:, :-1]
+    position = torch.arange(tokens.shape[-1], device=tokens.device)
+    return importance.gather(-1, torch.where(begins, position, 0).cummax(dim=-1).values)
+
+
+@over_pairs
+def leave_one_out_hidden(observation: Observation) -> Tensor:
+    """TVD of the prediction when attention is projected anew without a hidden state, ``(B, T)`` in [0, 1], NaN as above."""
+    return _movements_under(_reprojected_without_each, observation)
+
+
+@over_pairs
+def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
+    """The same where the remaining attention keeps its proportions: divided by 1 - alpha_i instead of projected anew.
+
+    For softmax the two are equal, for sparse projections not. NaN also for a token that has all the attention.
+    """
+    return _movements_under(_renormalised_without_each, observation)
+
+
+def predictions_without_each(observation: Observation) -> Tensor:
+    """Class probabilities of every text with each of its tokens removed, ``(B, T, K)``; arbitrary where there is no token."""
+    if observation.mask.shape[-1] == 1:
+        return observation.probabilities.unsqueeze(1)
+    read = getattr(observation.network, "read_without_each", None)
+    return _by_encoding(observation) if read is None else _by_reading(observation, read)
+
+
+def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> Tensor:
+    """The fast way, of networks that can read a text without each of its tokens at once."""
+
+    @torch.no_grad()
+    def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
+        scores, token_logits = read(tokens, mask)
+        kept = _others(mask)
+        weights = observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).view_as(scores)
+        return probabilities((weights.unsqueeze(2) @ token_logits).squeeze(2))
+
+    readings = observation.mask.shape[-1] ** 2 * (1 + observation.logits.shape[-1]) * observation.hidden.element_size()
+    per_text = ACTIVATIONS * (readings + observation.embedded[0].nbytes + observation.hidden[0].nbytes)
+    return by_rows(of_rows, per_text, observation.tokens, observation.mask)
+
+
+def _by_encoding(observation: Observation) -> Tensor:
+    """The generic way, for any network: every shortened text from its beginning."""
+    size, per_variant = observation.mask.shape[-1], _bytes_per_variant(observation)
+    positions = rows_at_once(per_variant)  # a row of a very long text may not fit whole
+
+    def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
+        starts = range(0, size, positions)
+        ranges = [range(start, min(start + positions, size)) for start in starts]
+        return torch.cat([_predictions_of_variants(observation.network, tokens, mask, each) for each in ranges], dim=1)
+
+    return by_rows(of_rows, per_variant * min(size, positions), observation.tokens, observation.mask)
+
+
+@torch.no_grad()
+def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
+    """Without each of V positions, ``(B, V, K)``; a text of one token keeps it."""
+    kept_positions = _indices_without_each(mask.shape[-1], removed, mask.device)
+    shortened, kept = (rows[:, kept_positions].transpose(0, 1).flatten(0, 1) for rows in (tokens, mask))
+    (empty,) = (~kept.any(dim=-1)).nonzero(as_tuple=True)
+    shortened[empty, 0], kept[empty, 0] = tokens[empty % len(tokens), 0], True
+    hidden = network.encode(shortened, kept)
+    weights = network.project(network.score(hidden, kept), kept)
+    return probabilities(network.decode(hidden, weights)).unflatten(0, (len(removed), -1)).transpose(0, 1)
+
+
+def _indices_without_each(size: int, removed: range, device: torch.device) -> Tensor:
+    """For each variant the positions that it keeps, int64 ``(V, T - 1)``."""
+    position = torch.arange(size - 1, device=device)
+    return position + (position >= torch.tensor(removed, device=device).unsqueeze(-1))
+
+
+def _bytes_per_variant(observation: Observation) -> int:
+    hidden, embedded = observation.hidden[0], observation.embedded[0]
+    attention_maps = 4 * hidden.shape[0] ** 2 * hidden.element_size()
+    return embedded.nbytes + ACTIVATIONS * hidden.nbytes + attention_maps
+
+
+def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:
+    """Movements under T attentions a text, ``(B, T, T)`` of them, a few texts at a time."""
+
+    def of_texts(part: Observation) -> Tensor:
+        return _movements(part, part.probabilities_under(counterfactual(part)))
+
+    per_text = WEIGHTS_A_PAIR * observation.mask.shape[-1] ** 2 * observation.scores.element_size()
+    return by_texts(of_texts, per_text, observation)
+
+
+def _others(mask: Tensor) -> Tensor:
+    """Real tokens of each text but one, bool ``(B, T, T)``; one stands in where none is left."""
+    kept = mask.unsqueeze(1) & ~torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
+    kept[..., 0] |= ~kept.any(dim=-1)
+    return kept
+
+
+@torch.no_grad()
+def _reprojected_without_each(observation: Observation) -> Tensor:
+    size = observation.mask.shape[-1]
+    kept = _others(observation.mask)
+    scores = observation.scores.unsqueeze(1).expand(kept.shape)
+    return observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).unflatten(0, (-1, size))
+
+
+def _renormalised_without_each(observation: Observation) -> Tensor:
+    size = observation.mask.shape[-1]
+    others = ~torch.eye(size, dtype=torch.bool, device=observation.mask.device)
+    rest = observation.attention.unsqueeze(1) * others
+    return rest.div_(rest.sum(dim=-1, keepdim=True))
+
+
+def _movements(observation: Observation, outcomes: Tensor) -> Tensor:
+    """TVD ``(B, T)`` between outcomes ``(B, T, K)`` and the prediction; NaN for texts of one token, 0 at padding."""
+    moved = total_variation(outcomes, observation.probabilities.unsqueeze(1))
+    moved = moved.masked_fill((observation.lengths == 1).unsqueeze(-1), torch.nan)
+    return moved.masked_fill(~observation.mask, 0)

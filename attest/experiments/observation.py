@@ -1,0 +1,284 @@
+"""One forward pass, observed: what every experiment on a batch starts from.
+
+Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
+from typing import Any, Protocol, TypeVar, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attest.compute.memory import by_rows, longest_over_pairs
+from attest.measures import class_logits, probabilities
+
+Result = TypeVar("Result")
+Columns = TypeVar("Columns", Tensor, dict[str, Tensor])
+
+
+class Network(Protocol):
+    """The seam: whatever offers these four steps can be put on trial.
+
+    A network may also offer, and is then asked for:
+
+    * ``token_logits(hidden) -> (B, T, C)``, if ``decode`` is linear in weights that sum to 1: counterfactual weights then
+      cost O(T C) instead of O(T H), and the exact answers of E3 and E12 become possible;
+    * ``read_without_each(tokens, mask) -> (B, T, T), (B, T, T, C)``, with such a decoder: ``[b, v, t]`` is the score, and are
+      the logits, of token t in text b read without its token v; arbitrary but finite at t = v and at padding. Else each
+      shortened text is encoded from its beginning.
+    """
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """``(B, T)``, ``(B, T)`` -> hidden states ``(B, T, H)``."""
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """``(B, T, H)``, ``(B, T)`` -> scores ``(B, T)``."""
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """``(B, T)``, ``(B, T)`` -> attention ``(B, T)``."""
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """``(B, T, H)``, ``(B, T)`` -> logits ``(B, C)``."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A batch as the network saw it, with the autograd graph from the embedded input onwards.
+
+    Built once a batch and shared by all experiments, which must not backpropagate without ``retain_graph``.
+    """
+
+    network: Network
+    ids: Tensor
+    """int64 ``(B,)``: identities of the instances."""
+    tokens: Tensor
+    """int64 ``(B, T)``."""
+    mask: Tensor
+    """bool ``(B, T)``: True at real tokens, which come first in each row."""
+    embedded: Tensor
+    """float ``(B, T, E)``: the embedded input, a leaf of the graph."""
+    hidden: Tensor
+    """float ``(B, T, H)``, in the graph."""
+    scores: Tensor
+    """float ``(B, T)``, in the graph."""
+    weights: Tensor
+    """float ``(B, T)``, in the graph: the attention on trial."""
+    logits: Tensor
+    """float ``(B, C)``, in the graph."""
+    read_instead: Tensor | None = None
+    """What ``explained_by`` has put in the attention's place."""
+    remembered: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+    """What ``once`` has measured already."""
+
+    @cached_property
+    def attention(self) -> Tensor:
+        """``weights`` without the graph, ``(B, T)``."""
+        return self.weights.detach()
+
+    @property
+    def explanation(self) -> Tensor:
+        """What is read as importance of the tokens, ``(B, T)``: the attention, or what ``explained_by`` put in its place."""
+        return self.attention if self.read_instead is None else self.read_instead
+
+    def explained_by(self, explanation: Tensor) -> "Observation":
+        """The same pass with another explanation on trial, ``(B, T)``, at least 0: attention rollout, for example."""
+        return replace(self, read_instead=explanation)
+
+    @cached_property
+    def probabilities(self) -> Tensor:
+        """Predicted class probabilities without the graph, ``(B, K)``."""
+        return probabilities(self.logits.detach())
+
+    @cached_property
+    def lengths(self) -> Tensor:
+        """Real tokens of each text, int64 ``(B,)``."""
+        return self.mask.sum(dim=-1)
+
+    @cached_property
+    def predicted(self) -> Tensor:
+        """Predicted classes, int64 ``(B,)``; a tie goes to the lower class."""
+        return self.probabilities.argmax(dim=-1)
+
+    def part(self, rows: Tensor) -> "Observation":
+        """Some of the texts, bool or int64 ``rows``, padded to the longest of them; cut off from the graph."""
+        size = int(self.lengths[rows].max())
+
+        def cut(values: Tensor) -> Tensor:
+            return values.detach()[rows, :size]
+
+        return Observation(
+            self.network,
+            self.ids[rows],
+            *(cut(self.tokens), cut(self.mask), cut(self.embedded), cut(self.hidden), cut(self.scores), cut(self.weights)),
+            self.logits.detach()[rows],
+            None if self.read_instead is None else cut(self.read_instead),
+        )
+
+    @torch.no_grad()
+    def probabilities_under(self, weights: Tensor) -> Tensor:
+        """Class probabilities had the attention been another one, hidden states unchanged.
+
+        Args:
+            weights: ``(B, T)`` or ``(B, D, T)``; rows sum to 1.
+        Returns:
+            ``(B, K)`` or ``(B, D, K)``.
+        """
+        if self.class_logits is not None:
+            return self._outcomes_of_pooling(weights)
+        if weights.ndim == 2:
+            return probabilities(self.network.decode(self.hidden, weights))
+        return by_rows(self._decode_draws, weights.shape[1] * self.hidden[0].nbytes, self.hidden.detach(), weights)
+
+    def _outcomes_of_pooling(self, weights: Tensor) -> Tensor:
+        assert self.class_logits is not None
+        draws = weights.to(self.class_logits) if weights.ndim == 3 else weights.to(self.class_logits).unsqueeze(1)
+        if self.class_logits.shape[-1] == 2:  # one sigmoid costs a tenth of a softmax over two
+            margin = draws @ (self.class_logits[..., 1:] - self.class_logits[..., :1])
+            outcomes = torch.cat([-margin, margin], dim=-1).sigmoid_()
+        else:
+            outcomes = (draws @ self.class_logits).softmax(dim=-1)
+        return outcomes if weights.ndim == 3 else outcomes.squeeze(1)
+
+    def _decode_draws(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        draws = weights.shape[1]
+        logits = self.network.decode(hidden.repeat_interleave(draws, dim=0), weights.flatten(0, 1))
+        return probabilities(logits).unflatten(0, (-1, draws))
+
+    @cached_property
+    def class_logits(self) -> Tensor | None:
+        """What each token alone would decide, ``(B, T, K)``, if the network's decoder is linear; without the graph.
+
+        ``weights @ class_logits`` are the logits of K classes under any weights that sum to 1.
+        """
+        token_logits = getattr(self.network, "token_logits", None)
+        return None if token_logits is None else class_logits(token_logits(self.hidden).detach())
+
+    @cached_property
+    def margins(self) -> Tensor | None:
+        """By how much each token alone favours class 1 of two, float64 ``(B, T)``; None unless two classes, linear decoder.
+
+        The prediction is ``sigmoid(weights @ margins)``.
+        """
+        if self.class_logits is None or self.class_logits.shape[-1] != 2:
+            return None
+        return self.class_logits[..., 1].double() - self.class_logits[..., 0].double()
+
+
+def once(measurement: Callable[[Observation], Result]) -> Callable[[Observation], Result]:
+    """Let a measurement be made once an observation and be shared by all experiments that ask for it."""
+
+    @wraps(measurement)
+    def remembering(observation: Observation) -> Result:
+        if measurement not in observation.remembered:
+            observation.remembered[measurement] = measurement(observation)
+        return observation.remembered[measurement]
+
+    return remembering
+
+
+def over_pairs(measurement: Callable[..., Columns]) -> Callable[..., Columns]:
+    """Spare texts too long for a measurement that compares every token with every other; they get NaN.
+
+    Args:
+        measurement: takes an observation, and what else there may be; returns ``(B,)`` or ``(B, T)``, 0 at padding, or a
+            dictionary of such. It needs no gradient.
+    """
+
+    @wraps(measurement)
+    def sparing(observation: Observation, *arguments: Any) -> Columns:
+        short = observation.lengths <= longest_over_pairs()
+        if short.all():
+            return measurement(observation, *arguments)
+        # a single token stands in for all where every text is too long, so that there are the same columns
+        measured = measurement(observation.part(short) if short.any() else _first_tokens(observation), *arguments)
+        if isinstance(measured, Tensor):
+            return _spread(measured, short, observation.mask)
+        return {name: _spread(column, short, observation.mask) for name, column in measured.items()}
+
+    return sparing
+
+
+def _first_tokens(observation: Observation) -> Observation:
+    first = torch.zeros_like(observation.mask)
+    first[:, 0] = True
+    return replace(observation, mask=first).part(torch.tensor([0], device=first.device))
+
+
+def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
+    """What was measured of the short texts, among NaN for the others."""
+    everyone = column.new_full(mask.shape[: column.ndim], torch.nan)
+    if column.ndim > 1:
+        everyone = everyone.masked_fill(~mask, 0)
+    rows = short.nonzero().flatten()
+    measured = column[: len(rows)]
+    if column.ndim > 1:
+        everyone[rows, : column.shape[1]] = measured
+    else:
+        everyone[rows] = measured
+    return everyone
+
+
+def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, observation: Observation) -> Tensor:
+    """Measure a few texts at a time, within the memory budget; the measurement needs no gradient."""
+    everyone = torch.arange(len(observation.ids), device=observation.ids.device)
+
+    def of_rows(rows: Tensor) -> Tensor:
+        measured = measurement(observation.part(rows))
+        return functional.pad(measured, (0, observation.mask.shape[-1] - measured.shape[-1]))
+
+    return by_rows(of_rows, bytes_per_text, everyone)
+
+
+def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Observation:
+    """Run a network once, keeping every named step and the graph from the embedded input onwards.
+
+    Args:
+        network: any ``nn.Module`` that offers the seam, in evaluation mode.
+        ids, tokens, mask: as in ``Observation``.
+    Raises:
+        ValueError: the network looks its tokens up in no ``nn.Embedding``, or in more than one.
+    """
+    # cuDNN refuses the backward pass of a recurrent network in evaluation mode; its native kernels do not. Evidence compares
+    # outputs that differ by less than half precision resolves, so a network trained in it is put on trial in its own.
+    with (
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.backends.cudnn.flags(enabled=False),
+        torch.autocast(tokens.device.type, enabled=False),
+    ):
+        with _embedded_inputs(network, tokens) as embedded:
+            hidden = network.encode(tokens, mask)
+        if len(embedded) != 1:
+            raise ValueError(
+                f"{type(network).__name__}.encode looked its tokens up in {len(embedded)} nn.Embedding layers, expected "
+                "exactly one: gradients with respect to the input need one embedded input."
+            )
+        scores = network.score(hidden, mask)
+        weights = network.project(scores, mask)
+        logits = network.decode(hidden, weights)
+    return Observation(network, ids, tokens, mask, embedded[0], hidden, scores, weights, logits)
+
+
+@contextmanager
+def _embedded_inputs(network: Network, tokens: Tensor) -> Iterator[list[Tensor]]:
+    """Make the output of every token lookup a leaf that requires grad, and collect these leaves."""
+    leaves: list[Tensor] = []
+
+    def cut(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Tensor | None:
+        if inputs[0].shape != tokens.shape:  # a lookup of something else: positions, say
+            return None
+        leaves.append(output.detach().requires_grad_())
+        return leaves[-1]
+
+    hooks = [
+        module.register_forward_hook(cut) for module in cast(nn.Module, network).modules() if isinstance(module, nn.Embedding)
+    ]
+    try:
+        yield leaves
+    finally:
+        for hook in hooks:
+            hook.remove()

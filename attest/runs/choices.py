@@ -1,0 +1,111 @@
+"""The words that everyone types (``DATA=sst MODEL=bilstm SEED=1``) and the configuration files they stand for.
+
+A choice named X with value y is the file ``configs/x/y.yaml``: adding a value, or a whole new kind of choice, needs a file
+and no code. A value may carry a parameter, ``PROJECTION=entmax:1.3``: the header of ``configs/projection/entmax.yaml`` names
+the option that it sets, with ``{}`` where the parameter goes.
+"""
+
+import re
+from pathlib import Path
+
+import yaml
+
+from attest.errors import AttestError, unknown_choice
+
+CHOICE = re.compile(r"([A-Z]+)=(.*)")
+DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
+ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "ANALYSES")
+"""Later files override earlier ones; a recipe may so change what a model or corpus set."""
+SETTINGS = {"SEED": "--seed_everything={}", "PROTOCOL": "--data.init_args.protocol={}", "FORCE": "--run.force={}"}
+"""Choices that stand for one option."""
+
+
+def configs_folder() -> Path:
+    """The shipped configuration files, inside the package; in a checkout that is a link to the folder at its top."""
+    return Path(__file__).parents[1] / "configs"
+
+
+def config_file(choice: str, value: str) -> Path:
+    """The file that a choice stands for.
+
+    Raises:
+        AttestError: there is no such file; the message lists those there are.
+    """
+    folder = configs_folder() / choice.lower()
+    if not folder.is_dir():
+        raise AttestError(
+            f"{choice}={value} is no choice; expected one of: {', '.join((*ORDER, *SETTINGS))}. "
+            "Type for example: make train DATA=sst"
+        )
+    file = folder / f"{value}.yaml"
+    if not file.is_file():
+        known = [path.stem for path in folder.glob("*.yaml")]
+        raise unknown_choice(choice, value, known, f"make train {choice}={{}}")
+    return file
+
+
+def expand(arguments: list[str]) -> list[str]:
+    """Turn choices into the options they stand for; everything else stays as typed and comes later, so it wins.
+
+    Without any ``--config`` the choices not typed take their defaults; ``RECIPE`` is then the one the model names.
+
+    Args:
+        arguments: what follows the subcommand.
+    """
+    matches = [(argument, CHOICE.fullmatch(argument)) for argument in arguments]
+    typed = {match[1]: match[2] for _, match in matches if match and match[2]}
+    rest = [argument for argument, match in matches if not match]
+    settings = [SETTINGS[name].format(_as_yaml(name, typed.pop(name))) for name in list(typed) if name in SETTINGS]
+    standalone = any(argument in ("-c", "--config") or argument.startswith("--config=") for argument in rest)
+    return [*([] if standalone and not typed else choice_arguments(typed)), *settings, *rest]
+
+
+def choice_arguments(typed: dict[str, str]) -> list[str]:
+    """The options that a full set of choices stands for: files in the order in which they are merged, then parameters.
+
+    Raises:
+        AttestError: a value that does not exist, lacks its parameter, or takes none.
+    """
+    chosen = _with_defaults(typed)
+    extra = sorted(set(chosen) - set(ORDER))
+    files, parameters = [], []
+    for choice in (*ORDER, *extra):
+        value, colon, parameter = chosen[choice].partition(":")
+        file = config_file(choice, value)
+        files.append(f"--config={file}")
+        parameters += _parameter_options(choice, value, file, parameter if colon else None)
+    return [*files, *parameters]
+
+
+def _parameter_options(choice: str, value: str, file: Path, parameter: str | None) -> list[str]:
+    declared = DECLARED_OPTION.search(file.read_text())
+    if (declared is None) == (parameter is None):
+        return [declared[1].format(parameter), f"--run.{choice.lower()}={value}:{parameter}"] if declared else []
+    found = value if parameter is None else f"{value}:{parameter}"
+    expected = f"{value}:<number>, for example {choice}={value}:0.5 or {value}:1.3" if declared else f"{choice}={value}"
+    raise AttestError(f"{choice}={found} is not complete; expected {expected}. The file {file.name} says what the number is."
+                      if declared else f"{choice}={found} takes no parameter; expected {expected}.")  # fmt: skip
+
+
+def default_choices(model: str | None = None) -> dict[str, str]:
+    """What is chosen where nothing is typed, for a model or for the default one; without ``RECIPE``."""
+    defaults = yaml.safe_load((configs_folder() / "defaults.yaml").read_text())
+    by_model = defaults.pop("FOR_MODEL", {})
+    return defaults | by_model.get(model or defaults["MODEL"], {})
+
+
+def _with_defaults(typed: dict[str, str]) -> dict[str, str]:
+    """Every choice: as typed, else as the model has it, else as everyone has it."""
+    chosen = default_choices(typed.get("MODEL")) | typed
+    if "RECIPE" not in chosen:
+        model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text())
+        chosen["RECIPE"] = model["run"]["recipe"]
+    return chosen
+
+
+def _as_yaml(name: str, value: str) -> str:
+    if name == "FORCE":
+        return "true" if value not in ("0", "false") else "false"
+    if name == "SEED" and not value.isdigit():
+        raise AttestError(f"SEED={value} is not a seed; expected a whole number from 0. Type for example: make train SEED=0")
+    return value

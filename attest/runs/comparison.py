@@ -1,0 +1,133 @@
+"""How far apart two runs are, text by text, from the tables that both have written: E4, E5, E6 and E7 are all this.
+
+Columns, one row an instance: ``id``, ``label`` and ``predicted`` (of the second run; neither for taggers), ``length``;
+``tvd`` of predictions in [0, 1]; ``same``, whether both decide alike; ``jsd`` in [0, ln 2] and ``kl``, from the second run to
+the base, of attention in nats, ``kl`` undefined where the base gives 0 to what the other attends to; ``max_attention`` of the
+base. Of taggers all are means over tokens (``same`` a share), of attention over heads too, and two more: ``nll`` is the second
+run's negative log-likelihood of the tags that the base predicts, and ``jsd_matched`` the JSD between each head and the one of
+the base that it stands for. Heads have no order: a tagger with two of them exchanged attends alike and differs head by head.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from attest.errors import AttestError
+from attest.measures import total_variation
+from attest.measures.divergences import jensen_shannon_terms
+from attest.measures.kullback_leibler import kullback_leibler_terms
+from attest.runs.folder import INSTANCES, RunFolder, write_table
+
+TAGGED = "tagged"
+"""The table of a tagger's sentences, as ``INSTANCES`` is that of a classifier's texts."""
+
+
+def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
+    """Compare two tested runs on the same texts.
+
+    Raises:
+        AttestError: a run has no table of its instances, or the two were tested on different texts.
+    """
+    theirs, ours = _instances(base), _instances(other)
+    if not theirs["id"].equals(ours["id"]) or not theirs["length"].equals(ours["length"]):
+        raise AttestError(f"{base.path} and {other.path} were tested on different texts; expected runs on the same corpus.")
+    compare = _tagged if "tags" in theirs else _labelled
+    return compare(theirs, ours)
+
+
+def require_comparable(settings: dict[str, Any]) -> None:
+    """Refuse a run that will leave no table to compare with, before it is trained.
+
+    Raises:
+        AttestError: its analyses are without that of the instances.
+    """
+    if not any(settings["analyses"].get(name) for name in (INSTANCES, TAGGED)):
+        raise AttestError(
+            f"the analyses of this run are without {INSTANCES} (of taggers: {TAGGED}), what it predicts and attends to text "
+            "by text; expected them, since other runs are compared with that. Leave ANALYSES out."
+        )
+
+
+def write_comparison(identity: str, base: RunFolder, other: RunFolder) -> None:
+    """Write the comparison into the other run's folder as the table of an experiment."""
+    write_table(other.evidence(identity), compare_runs(base, other))
+
+
+def _instances(folder: RunFolder) -> pd.DataFrame:
+    for name in (INSTANCES, TAGGED):
+        if folder.evidence(name).is_file():
+            return pd.read_parquet(folder.evidence(name))
+    raise AttestError(
+        f"{folder.evidence(INSTANCES)} does not exist; expected what the run predicts and attends to, text by text. "
+        "Leave ANALYSES out, so that it is written."
+    )
+
+
+def _labelled(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    probabilities = [torch.tensor(rows.filter(regex="^probability_").to_numpy(np.float64)) for rows in (theirs, ours)]
+    columns = {
+        "tvd": total_variation(*probabilities).numpy(),
+        "same": theirs["predicted"] == ours["predicted"],
+        **_attention(theirs["attention"], ours["attention"], np.ones(len(ours))),
+        "max_attention": theirs["max_attention"],
+    }
+    return ours[["id", "label", "predicted", "length"]].assign(**columns)
+
+
+def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
+    lengths = ours["length"].to_numpy()
+    sentences = _starts(lengths)
+    p, q = _per_token(ours), _per_token(theirs)
+    tags, base_tags = p.argmax(axis=1), q.argmax(axis=1)
+    per_token = {
+        "tvd": 0.5 * np.abs(p - q).sum(axis=1),
+        "same": (tags == base_tags).astype(np.float64),
+        "nll": -np.log(np.maximum(p[np.arange(len(p)), base_tags], np.finfo(np.float32).tiny)),
+    }
+    heads = len(theirs["attention"].iloc[0]) // lengths[0] ** 2
+    means = {name: np.add.reduceat(values, sentences) / lengths for name, values in per_token.items()}
+    attention = _attention(theirs["attention"], ours["attention"], heads * lengths)
+    matched = _matched(theirs["attention"], ours["attention"], lengths, heads)
+    columns = means | attention | {"jsd_matched": matched, "max_attention": theirs["max_attention"]}
+    return ours[["id", "length"]].assign(**columns)
+
+
+def _per_token(rows: pd.DataFrame) -> np.ndarray:
+    """Probabilities of the tags of all tokens, one sentence after the other, float64 ``(tokens, K)``."""
+    columns = rows.filter(regex="^probability_").items()
+    return np.stack([np.concatenate(column.to_numpy()).astype(np.float64) for _, column in columns], axis=1)
+
+
+def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """Mean divergences of the attention of each text, given as the weights of so many distributions in any order."""
+    p, q = _weights(ours), _weights(theirs)
+    terms = {"jsd": jensen_shannon_terms(p, q), "kl": kullback_leibler_terms(p, q)}
+    starts = _starts(ours.str.len().to_numpy())
+    sums = {name: np.add.reduceat(each.numpy(), starts) / rows for name, each in terms.items()}
+    return {name: np.where(np.isfinite(each), each.clip(min=0), np.nan) for name, each in sums.items()}
+
+
+def _matched(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: int) -> np.ndarray:
+    """Mean JSD of each sentence where heads stand for those of the base that they are nearest to over all sentences.
+
+    One matching for the corpus, that of the smallest mean (Hungarian algorithm). A loop over heads keeps memory that of one of
+    them against all of the base's.
+    """
+    p, q = (_weights(column).view(-1, heads) for column in (ours, theirs))
+    starts = _starts(lengths**2)
+    against = [np.add.reduceat(jensen_shannon_terms(p[:, [head]], q).numpy(), starts) for head in range(heads)]
+    pairs = np.stack(against, axis=1) / lengths[:, None, None]
+    own, base = linear_sum_assignment(pairs.mean(axis=0))
+    return pairs[:, own, base].mean(axis=1).clip(min=0)
+
+
+def _weights(attention: pd.Series) -> Tensor:
+    return torch.tensor(np.concatenate(attention.to_numpy()), dtype=torch.float64)
+
+
+def _starts(lengths: np.ndarray) -> np.ndarray:
+    return lengths.cumsum() - lengths

@@ -1,0 +1,142 @@
+"""What a base is compared with: its twin under uniform attention (E4), its seeds (E5), its guides (E6)."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import yaml
+
+from attest.errors import AttestError
+from attest.runs.adversaries import Choices, adversary, named
+from attest.runs.choices import config_file
+from attest.runs.comparison import require_comparable, write_comparison
+from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
+from attest.runs.folder import RunFolder
+
+ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|ANALYSES)=|--(model|analyses)\.")
+OVERLAYS = {"attest.lightning_modules.Classifier": "guide", "attest.lightning_modules.Tagger": "probe"}
+GUIDES = "guides"
+SEEDS = 3
+
+
+@dataclass(frozen=True)
+class Control:
+    """One run beside the base.
+
+    Args:
+        experiment: E4, E5 or E6.
+        name: in tables.
+        train: trains it, unless it is there, and says where it lies.
+    """
+
+    experiment: str
+    name: str
+    train: Callable[[], RunFolder]
+
+
+def choose(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
+    """Part SEEDS and GUIDE from all other arguments.
+
+    Raises:
+        AttestError: SEEDS is no number of seeds.
+    """
+    typed = dict(each.split("=", 1) for each in arguments if each.startswith(("SEEDS=", "GUIDE=")))
+    seeds = typed.get("SEEDS") or str(SEEDS)
+    if not seeds.isdigit() or int(seeds) == 0:
+        raise AttestError(f"SEEDS={seeds} is no number of seeds; expected a whole number from 1. Type SEEDS=3")
+    return (
+        int(seeds),
+        typed.get("GUIDE") or None,
+        [each for each in arguments if each.partition("=")[0] not in ("SEEDS", "GUIDE")],
+    )
+
+
+def require_controls(base: dict[str, Any]) -> None:
+    """Refuse a base that has no learned attention to control for.
+
+    Raises:
+        AttestError: it is no classifier or tagger of ours, or its attention is uniform itself.
+    """
+    kind, run = base["model"]["class_path"], base["run"]
+    if kind not in OVERLAYS:
+        raise AttestError(f"{kind} has no controls; expected one of {', '.join(OVERLAYS)}. Type MODEL=bilstm for example.")
+    if run["projection"] == "uniform" or run["model"] == "average":
+        raise AttestError(
+            f"MODEL={run['model']} PROJECTION={run['projection']} is a control itself; expected the model that is to be "
+            "controlled for. Type MODEL=bilstm PROJECTION=softmax"
+        )
+    require_comparable(base)
+
+
+def controls(
+    base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: Choices, lambdas: Sequence[float]
+) -> Iterator[Control]:
+    """All controls of a base, in the order of their experiments.
+
+    Args:
+        base: trained.
+        typed: the choices and options that named it.
+        own: options of the runs that depend on it alone.
+        seeds: how many other seeds; those that follow the base's.
+        choices, lambdas: of the adversaries whose attention guides; they are trained too.
+    """
+    twins = _with_corpus(base, typed)
+    yield Control("E4", "uniform attention", lambda: train_base([*typed, "PROJECTION=uniform"]).folder)
+    for seed in range(base.settings["seed_everything"] + 1, base.settings["seed_everything"] + 1 + seeds):
+        yield Control("E5", f"seed {seed}", partial(_train_seed, twins, seed))
+    if not _tags(base):
+        yield from _contextless(base, typed)
+    yield Control("E6", "guide: base's attention", partial(train_guide, base, own, "base"))
+    for lam in lambdas:
+        train = partial(train_guide, base, own, choices.name(lam))
+        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train)
+
+
+def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
+    """A generated corpus has another seed in every run, unless it is told to keep the base's."""
+    generated = "corpus_seed" in base.settings["data"]["init_args"]
+    return [*typed, f"--data.init_args.corpus_seed={base.settings['seed_everything']}"] if generated else list(typed)
+
+
+def _train_seed(typed: Sequence[str], seed: int) -> RunFolder:
+    return train_base([*typed, f"SEED={seed}"]).folder
+
+
+def _tags(base: Base) -> bool:
+    return base.settings["model"]["class_path"] == "attest.lightning_modules.Tagger"
+
+
+def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
+    """Guides of a classifier with uniform and with learned attention; of a tagger these are E4 and the base itself."""
+    recipe = base.settings["run"]["recipe"]
+    average = [*(each for each in typed if not ABOUT_THE_MODEL.match(each)), "MODEL=average", f"RECIPE={recipe}"]
+    yield Control("E6", "guide: uniform attention", lambda: train_base([*average, "PROJECTION=uniform"]).folder)
+    yield Control("E6", "guide: attention learned with it", lambda: train_base(average).folder)
+
+
+def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
+    """Train what is guided by the base's attention, or by that of an adversary, which is trained first if it is missing.
+
+    Args:
+        base, own: as in ``controls``.
+        name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run is called the same.
+    """
+    if name == "base":
+        return train_dependent(base, guide(name, base), own)
+    choices, lam = named(name)
+    return train_dependent(base, guide(name, base, train_dependent(base, adversary(choices, lam, base.settings), own)), own)
+
+
+def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
+    """The dependent run that learns with attention given by the base or by another run, an adversary of it."""
+    settings, comparison = overlay(OVERLAYS[base.settings["model"]["class_path"]]), {"E6": partial(write_comparison, "E6")}
+    return Dependent(GUIDES, name, settings, comparison, reads, None if _tags(base) else _contextless_network())
+
+
+def _contextless_network() -> dict[str, Any]:
+    """That of MODEL=average; its attention is given, so it learns none."""
+    model = yaml.safe_load(config_file("MODEL", "average").read_text(encoding="utf-8"))["model"]
+    network = model["init_args"]["network"]
+    return merged(network, {"init_args": {"projection": {"class_path": "attest.attention.Uniform"}}})

@@ -1,0 +1,186 @@
+"""Where one run keeps its files, how they are written, and whether it is complete.
+
+A file is written whole or not at all: into a temporary sibling first, then renamed over its name. So a file that exists is a
+good one, and completeness is judged file by file.
+"""
+
+import fcntl
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from attest.errors import AttestError, chain, unwritable
+from attest.runs.class_paths import current
+
+INSTANCES, MAPS = "instances", "maps"
+"""The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""
+TEMPORARY = ".unfinished"
+"""How the name of a file ends while it is written."""
+
+
+class RunFolder:
+    """The folder of one run: ``runs/<data>/<readable name>/seed<n>/``.
+
+    Files: ``config.yaml``, ``checkpoints/{best,last}.ckpt``, ``curves.json`` (written when training has ended),
+    ``evidence/<id>.parquet`` (one row per instance), ``summary.json`` (nothing that changes from run to run), ``timing.json``
+    (everything that does), ``report.html``, ``figures/``, ``wandb/``.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config = path / "config.yaml"
+        self.best = path / "checkpoints" / "best.ckpt"
+        self.last = path / "checkpoints" / "last.ckpt"
+        self.curves = path / "curves.json"
+        self.summary = path / "summary.json"
+        self.timing = path / "timing.json"
+        self.report = path / "report.html"
+        self.figures = path / "figures"
+
+    def settings(self) -> dict[str, Any]:
+        """What ``config.yaml`` says, with class paths as they are now."""
+        return yaml.safe_load(current(self.config.read_text(encoding="utf-8")))
+
+    def evidence(self, identity: str) -> Path:
+        """The table of one experiment."""
+        return self.path / "evidence" / f"{identity}.parquet"
+
+    @property
+    def trained(self) -> bool:
+        """Whether training has ended."""
+        return self.curves.is_file() and self.best.is_file()
+
+    def missing_evidence(self, identities: Iterable[str]) -> list[str]:
+        """The experiments whose tables are not there yet."""
+        return [identity for identity in identities if not self.evidence(identity).is_file()]
+
+    def complete(self, identities: Iterable[str]) -> bool:
+        """Whether nothing is left to do: trained, every table written, summed up and reported."""
+        files = (self.config, self.last, self.summary, self.report)
+        return self.trained and not self.missing_evidence(identities) and all(file.is_file() for file in files)
+
+    def remove(self) -> None:
+        """Delete the folder and all that is in it; stopped in the middle, it leaves nothing that looks like a run."""
+        if self.path.is_dir():
+            doomed = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=TEMPORARY))
+            self.path.replace(doomed)
+        for doomed in self.path.parent.glob(f".{self.path.name}.*{TEMPORARY}"):
+            shutil.rmtree(doomed, ignore_errors=True)
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep other processes out for as long as this lasts; a process that dies, however it dies, lets go of its folder.
+
+        Raises:
+            AttestError: another process is at work in it, or it cannot be made.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+        try:
+            with suppress(OSError):  # a file system without locks
+                _lock(descriptor, self.path)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def sweep(self) -> None:
+        """Delete what a killed process was writing."""
+        for folder in (self.path, self.best.parent, self.path / "evidence", self.figures):
+            for unfinished in folder.glob(f".*{TEMPORARY}"):
+                unfinished.unlink(missing_ok=True)
+
+    def note(self, **facts: Any) -> None:
+        """Add facts to ``timing.json``; dictionaries are merged one level deep."""
+        known = read_json(self.timing) if self.timing.is_file() else {}
+        for name, fact in facts.items():
+            known[name] = known.get(name, {}) | fact if isinstance(fact, dict) else fact
+        write_json(self.timing, known)
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise AttestError(
+            f"another process is at work in {path}; expected one at a time. Wait for it, or give this run another place: "
+            "--run.root=<folder>"
+        ) from None
+
+
+def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let ``write`` fill a temporary sibling of ``path``, then rename it; on failure nothing is left behind.
+
+    File and name are on the disk when this returns, so that files are there in the order in which they were written, also
+    after a power cut.
+
+    Raises:
+        AttestError: the folder cannot be written, or the disk is full.
+    """
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
+        os.close(handle)
+        temporary = Path(name)
+        write(temporary)
+        _sync(temporary)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+        _sync(path.parent)
+    except (OSError, RuntimeError) as error:  # torch wraps what the system says
+        refusal = next((each for each in chain(error) if isinstance(each, OSError)), None)
+        if refusal is None:
+            raise
+        raise unwritable(path, refusal) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Have the system put a file, or the names in a folder, on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole or not at all."""
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON whole or not at all; NaN and infinities, which JSON does not know, become null."""
+    write_text(path, json.dumps(_json_numbers(content), indent=2, sort_keys=True, allow_nan=False) + "\n")
+
+
+def _json_numbers(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _json_numbers(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_json_numbers(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON that ``write_json`` wrote."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_table(path: Path, rows: pd.DataFrame) -> None:
+    """Write a parquet table whole or not at all."""
+    write_atomically(path, lambda temporary: rows.to_parquet(temporary, index=False))

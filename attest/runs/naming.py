@@ -1,0 +1,131 @@
+"""What a run is called: a readable name, and a hash where the name does not say it all."""
+
+import hashlib
+import json
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from attest.errors import AttestError
+from attest.runs.class_paths import former
+
+
+@dataclass
+class RunSettings:
+    """What a run is and where it goes.
+
+    Args:
+        root: folder of all runs.
+        data, recipe, model, scoring, projection: readable names of the configs it is made of.
+        monitor: logged validation score that chooses the best epoch.
+        mode: ``max`` or ``min`` of it.
+        force: begin afresh, deleting what is there.
+        threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
+        checkpoint_every_n_batches: what a killed run loses at most.
+        evidence_while_training: whether evidence is also gathered at validation end; without it, training gives the same
+            model sooner, and there are no curves of evidence.
+        memory_gib: working memory that evidence may take above the loaded model and batch, in GiB.
+        max_evidence_tokens: longer texts are left out of evidence that compares every token with every other, as are those
+            whose pairs do not fit ``memory_gib``; their columns are NaN, and counted.
+    """
+
+    root: str = "runs"
+    data: str = "unnamed"
+    recipe: str = "unnamed"
+    model: str = "unnamed"
+    scoring: str = "unnamed"
+    projection: str = "unnamed"
+    monitor: str = "validation/loss"
+    mode: Literal["max", "min"] = "min"
+    force: bool = False
+    threads: int = 1
+    checkpoint_every_n_batches: int = 100
+    evidence_while_training: bool = True
+    memory_gib: float = 1.0
+    max_evidence_tokens: int = 3000
+
+
+POSITIVE = ("threads", "checkpoint_every_n_batches")
+
+
+def require_positive(run: RunSettings) -> None:
+    """Refuse settings that count something and are below 1.
+
+    Raises:
+        AttestError: one is.
+    """
+    for name in POSITIVE:
+        if getattr(run, name) < 1:
+            raise AttestError(
+                f"run.{name} is {getattr(run, name)}; expected a whole number from 1. Type --run.{name}=<number>"
+            )
+
+
+MACHINE_KEYS = (
+    "run.root",
+    "run.force",
+    "run.threads",
+    "run.checkpoint_every_n_batches",
+    "run.evidence_while_training",
+    "run.memory_gib",
+    "run.max_evidence_tokens",
+    "trainer.accelerator",
+    "trainer.devices",
+    "trainer.num_nodes",
+    "trainer.strategy",
+    "trainer.logger",
+    "trainer.log_every_n_steps",
+    "trainer.enable_progress_bar",
+    "trainer.enable_model_summary",
+    "trainer.default_root_dir",
+    "trainer.profiler",
+    "data.init_args.num_workers",
+    "seed_everything",
+    "config",
+    "ckpt_path",
+    "weights_only",
+    "verbose",
+)
+"""Settings that say where and how a run is computed, not what; the seed has a folder of its own."""
+
+
+def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that make a run what it is, with class paths as folders of old are named by."""
+    settings = former(deepcopy(settings))
+    for key in MACHINE_KEYS:
+        *path, last = key.split(".")
+        section: Any = settings
+        for name in path:
+            section = section.get(name) or {}
+        section.pop(last, None)
+    return settings
+
+
+def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "") -> list[str]:
+    """Dotted names of the settings in which two configurations differ."""
+    keys = []
+    for name in sorted({*ours, *theirs}):
+        mine, other = ours.get(name), theirs.get(name)
+        if isinstance(mine, dict) and isinstance(other, dict):
+            keys += differing_keys(mine, other, f"{prefix}{name}.")
+        elif mine != other:
+            keys.append(f"{prefix}{name}")
+    return keys
+
+
+def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path:
+    """``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<hash>]/seed<n>``.
+
+    Args:
+        settings: the resolved configuration.
+        reference: what the configs of the readable name resolve to by themselves, or None if some are not ours. Where
+            anything else differs, 8 hex digits of the resolved configuration tell the run apart.
+    """
+    run = settings["run"]
+    name = "-".join(run[part] for part in ("recipe", "model", "scoring", "projection"))
+    identity = without_machine_keys(settings)
+    if reference is None or identity != without_machine_keys(reference):
+        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+        name = f"{name}-{digest[:8]}"
+    return Path(run["root"]) / run["data"] / name / f"seed{settings['seed_everything']}"

@@ -1,0 +1,42 @@
+"""What a run was computed with: versions, commit, memory."""
+
+import platform
+import resource
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+from attest import __version__
+
+PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy")
+
+
+def environment() -> dict[str, str]:
+    """Versions of Python and of the packages that results may depend on, and the commit where there is one."""
+    versions = {"attest": __version__, "python": platform.python_version(), "machine": platform.machine()}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return versions | ({"commit": commit} if (commit := _commit()) else {})
+
+
+def peak_memory() -> dict[str, float]:
+    """The most memory this process has held, in MiB: resident, and on the GPU where there is one."""
+    kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+    peak = {"resident_mib": round(kibibytes / 1024, 1)}
+    if torch.cuda.is_available():
+        peak["gpu_mib"] = round(torch.cuda.max_memory_allocated() / 2**20, 1)
+    return peak
+
+
+def _commit() -> str | None:
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,78 @@
+"""Which figures a table has: ours beside the published, and those that its file asks for."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from attest.report import illustrations
+from attest.report.evidence_figures import adversary_violins
+from attest.report.table_figures import against_sweep, one_against_another, ours_and_published
+from attest.runs.folder import RunFolder
+from attest.tables.definition import Experiment
+from attest.tables.measured import SEEDS, evidence_rows
+from attest.tables.table import Folders
+
+Figures = Iterator[tuple[str, Figure]]
+"""By file name."""
+
+
+def table_figures(experiment: Experiment, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
+    """All figures of a table, by file name.
+
+    Args:
+        experiment: the table.
+        numbers: all its numbers.
+        folders: of finished runs.
+    """
+    measured = numbers[numbers["seeds"] > 0]
+    published = measured[measured["published"] != ""]
+    figures = {"ours-and-published": ours_and_published(published, experiment.title)} if len(published) else {}
+    for drawing in experiment.drawings if len(measured) else ():
+        figures |= dict(DRAWINGS[drawing.draw](experiment, measured, folders, drawing.options))
+    return figures
+
+
+def _of_one_run(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """An illustration of the report, of the first seed of every row."""
+    for (row, data, _), runs in folders.items():
+        for folder in [runs[min(runs)]] if runs else []:
+            drawn = {each.key: each.drawing for each in illustrations(RunFolder(folder))}
+            if options["illustration"] in drawn:
+                yield f"{data}-{slug(row)}", drawn[options["illustration"]]
+
+
+def _against_sweep(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    label = next(row.sweep.label for row in experiment.rows.values() if row.sweep is not None)
+    yield "against-sweep", against_sweep(numbers, options["columns"], label)
+
+
+def _one_against_another(
+    experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]
+) -> Figures:
+    both = numbers[numbers["column"].isin([options["x"], options["y"]])]
+    yield "one-against-another", one_against_another(both, options["x"], options["y"], options.get("gained"))
+
+
+def _between_seeds(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """Of every row, its second seed against its first, as the report draws adversaries."""
+    for (row, data, _), runs in folders.items():
+        if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:
+            classes = [str(k) for k in range(rows["predicted"].max() + 1)]
+            yield f"{data}-{slug(row)}", adversary_violins(rows, "jsd", classes)
+
+
+DRAWINGS: dict[str, Callable[[Experiment, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
+    "of_one_run": _of_one_run,
+    "against_sweep": _against_sweep,
+    "one_against_another": _one_against_another,
+    "between_seeds": _between_seeds,
+}
+"""What ``draw`` names in the file of a table."""
+
+
+def slug(name: str) -> str:
+    """A name as part of a file name."""
+    return re.sub(r"\W+", "-", name.lower()).strip("-")

@@ -1,0 +1,171 @@
+"""From tables to the runs they need: which, where, by which command, and after which others."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from attest.errors import AttestError
+from attest.runs.folder import RunFolder
+from attest.tables.definition import Experiment, Row
+from attest.tables.dependents import dependent_run, what_comes_before
+from attest.tables.table import Place
+
+Locate = Callable[[Sequence[str]], Path]
+"""From what follows ``attest fit`` to the run's folder."""
+
+Selection = Mapping[str, Sequence[str]]
+"""By choice (``MODEL``), the values that are wanted."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run.
+
+    Args:
+        folder: where its ``summary.json`` will be; the run is there when that is there.
+        command: what follows ``attest``.
+        after: folders of the runs that it depends on.
+        like: patterns of folders, relative to the root of all runs, of runs that take about as long; the nearest first.
+    """
+
+    folder: Path
+    command: tuple[str, ...]
+    after: tuple[Path, ...] = ()
+    like: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> bool:
+        """Whether the run is finished."""
+        return RunFolder(self.folder).summary.is_file()
+
+
+@dataclass
+class Plan:
+    """Runs by folder, each after those it depends on, and the runs of every table."""
+
+    jobs: dict[Path, Job] = field(default_factory=dict)
+    tables: dict[str, dict[Place, dict[int, Path]]] = field(default_factory=dict)
+
+
+def make_plan(
+    experiments: Sequence[Experiment],
+    seeds: int,
+    locate: Locate,
+    corpora: Sequence[str] = (),
+    options: Sequence[str] = (),
+    selected: Selection | None = None,
+) -> Plan:
+    """All runs that some tables need, each once.
+
+    Args:
+        experiments: the tables.
+        seeds: how many, from 0.
+        locate: finds a base run's folder; asked once for all seeds.
+        corpora: which of a table's corpora; empty for all.
+        options: added to every run: choices and options.
+        selected: only rows of these choices are run, and what these depend on; tables show every row whose run is there.
+    Raises:
+        AttestError: none of the tables has any of these corpora, or any row of these choices.
+    """
+    plan, located = Plan(), cache(locate)
+    for experiment in experiments:
+        runs: dict[Place, dict[int, Path]] = {}
+        for row, data, at in places(experiment, corpora):
+            jobs = [_jobs_of(experiment.rows[row], data, at, seed, located, options) for seed in range(seeds)]
+            if _is_selected(experiment.rows[row], at, selected or {}):
+                plan.jobs |= {job.folder: job for chain in jobs for job in chain}
+            runs[row, data, at] = {seed: chain[-1].folder for seed, chain in enumerate(jobs)}
+        if runs:
+            plan.tables[experiment.name] = runs
+    if not plan.tables:
+        known = sorted({data for experiment in experiments for row in experiment.rows.values() for data in row.data})
+        named = ", ".join(experiment.name for experiment in experiments)
+        raise AttestError(f"no row of {named} is on {', '.join(corpora)}; expected DATA= one of: {', '.join(known)}.")
+    if not plan.jobs:
+        raise _nothing_selected(experiments, corpora, selected or {})
+    return plan
+
+
+def places(experiment: Experiment, corpora: Sequence[str] = ()) -> Iterator[Place]:
+    """Every row on every corpus at every value of its sweep, corpus by corpus."""
+    everywhere = dict.fromkeys(data for row in experiment.rows.values() for data in row.data)
+    for data in everywhere:
+        for row in experiment.rows.values():
+            if data in row.data and (not corpora or data in corpora):
+                values = (None,) if row.sweep is None else row.sweep.values
+                yield from ((row.name, data, at) for at in values)
+
+
+def _is_selected(row: Row, at: float | None, selected: Selection) -> bool:
+    stated = _stated(row, at)
+    return all(name in stated and stated[name] in map(_plain, wanted) for name, wanted in selected.items())
+
+
+def _stated(row: Row, at: float | None) -> dict[str, str]:
+    """All choices of a row, those of its dependent run and of its sweep included."""
+    choices = {**row.run, **row.then} | _swept(row, at)
+    return {name: _plain(value) for name, value in choices.items()}
+
+
+def _swept(row: Row, at: float | None) -> dict[str, str]:
+    return {} if row.sweep is None or at is None else row.sweep.typed(at)
+
+
+def _plain(value: str) -> str:
+    """Numbers in one way of writing them; everything else as it is."""
+    with suppress(ValueError):
+        return f"{float(value):g}"
+    return value
+
+
+def _nothing_selected(experiments: Sequence[Experiment], corpora: Sequence[str], selected: Selection) -> AttestError:
+    rows = [_stated(experiment.rows[row], at) for experiment in experiments for row, _, at in places(experiment, corpora)]
+    typed = " ".join(f"{name}={','.join(values)}" for name, values in selected.items())
+    there = [f"{name}={', '.join(sorted({row[name] for row in rows if name in row}))}" for name in selected]
+    named = ", ".join(experiment.name for experiment in experiments)
+    return AttestError(f"no row of {named} has {typed}; expected some of: {'; '.join(there)}.")
+
+
+def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
+    """The base run of a row and those that depend on it, the row's own last."""
+    swept = _swept(row, at)
+    choices = {"DATA": data, **row.run} | ({} if row.then else swept)
+    typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
+    folder = locate(tuple(typed)).with_name(f"seed{seed}")
+    typed = [*typed, f"SEED={seed}"]
+    base = Job(folder, ("fit", *typed), like=_like(data, folder.parent.name, row.run["MODEL"]))
+    if not row.then:
+        return [base]
+    then = {**row.then, **swept}
+    chain = [base]
+    for each in (*what_comes_before(then), then):
+        chain.append(_dependent(chain, typed, each, data))
+    return chain
+
+
+def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str], data: str) -> Job:
+    """The run that a row's ``then`` asks for, after all of the chain, which begins with its base."""
+    base = chain[0].folder
+    folder, command = dependent_run(base, typed, then)
+    name, kind = base.parent.name, folder.relative_to(base).parent
+    like = f"{data}/{name}/seed*/{kind}/{folder.name}", f"{data}/{name}/seed*/{kind}/*", f"{data}/*/seed*/{kind}/*"
+    return Job(folder, command, tuple(job.folder for job in chain), like)
+
+
+def _like(data: str, name: str, model: str) -> tuple[str, str]:
+    return f"{data}/{name}/seed*", f"{data}/*-{model}-*/seed*"
+
+
+def as_json(plan: Plan) -> dict[str, Any]:
+    """What the workflow needs to know: the jobs by folder, and the places of every table."""
+    jobs = {
+        str(job.folder): {"command": job.command, "after": [str(folder) for folder in job.after]} for job in plan.jobs.values()
+    }
+    tables = {
+        name: [[*place, {str(seed): str(folder) for seed, folder in runs.items()}] for place, runs in places.items()]
+        for name, places in plan.tables.items()
+    }
+    return {"jobs": jobs, "tables": tables}

@@ -1,0 +1,102 @@
+"""The search inside layers against a plain one, text by text, and what it may claim."""
+
+import math
+
+import pytest
+import torch
+
+from attest.attention import Softmax, Sparsemax, Uniform
+from attest.attention.interventions import Intervention
+from attest.compute import memory
+from attest.experiments.layers import layer_adversarial_attention
+from attest.experiments.layers.adversarial_search import _starting_points, _tampered
+from attest.measures import jensen_shannon
+from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed, tagger
+
+
+def plain_search(text, layers, restarts, steps, epsilon, starts):
+    """Adam and autograd over one text without padding; each JSD and each pair counted one by one."""
+    logits = [start.clone().requires_grad_() for start in starts]
+    adam = torch.optim.Adam(logits, lr=0.01, amsgrad=True)
+    for step in range(steps + 1):
+        tampered = []
+        for restart in range(restarts):
+            weights = {layer: each[restart : restart + 1].softmax(-1) for layer, each in zip(layers, logits, strict=True)}
+            swapped = text.under(*(Intervention("weights", value, [layer]) for layer, value in weights.items()))
+            tampered.append((weights, 0.5 * (swapped.probabilities - text.probabilities).abs().sum()))
+        if step == steps:
+            break
+        loss = sum(500 * (moved - epsilon).relu() for _, moved in tampered)
+        for layer in layers:
+            maps = [weights[layer] for weights, _ in tampered]
+            loss -= sum(jensen_shannon(each, text.attention[layer]).sum() for each in maps)
+            pairs = [(i, j) for i in range(restarts) for j in range(i)]
+            loss -= sum(jensen_shannon(maps[i], maps[j]).sum() for i, j in pairs) / (restarts * (restarts - 1))
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    jsds = [
+        torch.stack([jensen_shannon(weights[layer], text.attention[layer]).mean() for layer in layers]).mean()
+        for weights, moved in tampered
+        if moved <= epsilon
+    ]
+    return max(jsds, default=torch.zeros(()))
+
+
+@pytest.mark.parametrize(("suffix", "places"), [("", [0, 1]), ("_layer1", [0]), ("_layer2", [1])])
+def test_it_finds_what_a_plain_search_finds(suffix, places):
+    observation, epsilon = observed(classifier()), 0.2
+    columns = layer_adversarial_attention(observation, epsilon, 0.4, restarts=3, steps=6, seed=1)
+    layers = [observation.scopes[""][place] for place in places]
+    for row in range(4):
+        text = alone(observation, row)
+        starts = [start.detach() for start in _starting_points(text.rows(torch.zeros(3, dtype=torch.long)), layers, 3, 1)]
+        expected = plain_search(text, layers, 3, 6, epsilon, starts)
+        torch.testing.assert_close(columns[f"jsd_search{suffix}"][row], expected.double().detach(), atol=1e-7, rtol=0)
+    assert columns["jsd_search_layer1"].max() > 0
+
+
+def test_what_counts_keeps_the_prediction_and_parameters_get_no_gradient(monkeypatch):
+    observation = observed(classifier())
+    columns = layer_adversarial_attention(observation, restarts=2, steps=40, seed=0)
+    for suffix in observation.scopes:
+        assert (columns[f"jsd_search{suffix}"] <= columns[f"jsd_search_filter{suffix}"]).all()
+        assert columns[f"jsd_search_filter{suffix}"].max() <= math.log(2)
+        assert columns[f"jsd_search{suffix}"][1] == 0, "one token has one attention"
+    assert all(parameter.grad is None for parameter in observation.network.parameters())
+    monkeypatch.setattr(memory, "_budget", 1)
+    torch.testing.assert_close(layer_adversarial_attention(observation, restarts=2, steps=40, seed=0), columns)
+
+
+def test_a_layer_whose_attention_does_not_matter_can_have_any():
+    """With values of zero nothing passes the layer, so that the search is free to go as far as it gets."""
+    observation = observed(classifier(layers=1))
+    (layer,) = observation.attention
+    attention = observation.network.get_submodule(layer)
+    with torch.no_grad():
+        attention.value.weight.zero_()
+    free = observed(observation.network)
+    columns = layer_adversarial_attention(free, restarts=1, steps=60, seed=0)
+    starts = _starting_points(free, [layer], 1, 0)
+    start = _tampered(free, [layer], starts).diverged_from(free, [layer])
+    assert (columns["jsd_search"][[0, 2, 3]] > start[[0, 2, 3]]).all()
+
+
+def test_sparse_attention_is_searched_with_finite_gradients():
+    observation = observed(classifier(projection=Sparsemax()))
+    few, many = (layer_adversarial_attention(observation, 1, 1, restarts=2, steps=steps) for steps in (0, 40))
+    assert all((weights[3] == 0).any() for weights in observation.attention.values()), "the longest text has no padding"
+    assert (many["jsd_search"][[0, 2, 3]] > few["jsd_search"][[0, 2, 3]]).all(), "nothing is forbidden, so it only climbs"
+
+
+def test_taggers_are_searched_too():
+    columns = layer_adversarial_attention(observed(tagger()), restarts=2, steps=3)
+    assert set(columns) == {"jsd_search", "jsd_search_filter", "max_attention"}
+    assert len(columns["jsd_search"]) == len(LENGTHS)
+
+
+def test_the_largest_weight_is_a_mean_over_rows():
+    uniform = layer_adversarial_attention(observed(classifier(projection=Uniform())), restarts=1, steps=1)
+    torch.testing.assert_close(uniform["max_attention"], 1 / torch.tensor(LENGTHS).double())
+    softmax = layer_adversarial_attention(observed(classifier(projection=Softmax())), restarts=1, steps=1)
+    assert (softmax["max_attention"][[0, 2, 3]] > uniform["max_attention"][[0, 2, 3]]).all()

@@ -1,0 +1,103 @@
+"""Erasure until the decision flips against a plain loop, and the minimum against every subset."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from attest.attention import Softmax, Sparsemax
+from attest.experiments import erasure_until_flip
+from attest.experiments.erasure_until_flip import attention_gradient
+from tests.experiments.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
+
+LENGTHS = [6, 1, 2, 9, 3, 10, 4] * 4
+ORDERS = ("attention", "gradient", "product")
+
+
+def decides(observation, row, kept):
+    """The class decided when only these tokens keep their weight."""
+    weights = torch.zeros_like(observation.attention[row])
+    weights[kept] = observation.attention[row, kept]
+    logits = observation.network.decode(observation.hidden[row : row + 1].detach(), (weights / weights.sum())[None])[0]
+    return int(logits > 0) if len(logits) == 1 else int(logits.argmax())
+
+
+def plain_count(observation, row, order):
+    """Erase one after another until the decision flips: how many in all, how many that were not 0."""
+    attention, erased = observation.attention[row], []
+    for index in order[:-1]:
+        erased.append(index)
+        kept = [i for i in order if i not in erased]
+        if attention[kept].sum() == 0:
+            break
+        if decides(observation, row, kept) != observation.predicted[row]:
+            return len(erased), int((attention[erased] > 0).sum())
+    return np.nan, np.nan
+
+
+@pytest.mark.parametrize("wrap", [lambda n: n, FourSteps, DeepDecoder])
+@pytest.mark.parametrize("projection", [Softmax(), Sparsemax()])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_orders_equal_a_plain_loop(wrap, projection, outputs):
+    observation = observation_of(wrap(pooling_classifier(outputs, projection)), LENGTHS)
+    columns = erasure_until_flip(observation, seed=0)
+    gradient = attention_gradient(observation)
+    keys = dict(zip(ORDERS, (observation.attention, gradient, gradient * observation.attention), strict=True))
+    for (name, key), row in itertools.product(keys.items(), range(len(LENGTHS))):
+        n, support = LENGTHS[row], int((observation.attention[row] > 0).sum())
+        order = key[row, :n].argsort(descending=True, stable=True).tolist()
+        total, nonzero = plain_count(observation, row, order)
+        np.testing.assert_allclose(columns[f"fraction_{name}"][row], total / n)
+        np.testing.assert_allclose(columns[f"fraction_support_{name}"][row], nonzero / support)
+
+
+def test_gradient_equals_finite_differences():
+    network = pooling_classifier(outputs=3)
+    observation = observation_of(network, [5, 3])
+    ours, step = attention_gradient(observation), 1e-6
+    for row, token in itertools.product(range(2), range(3)):
+        shift = torch.zeros_like(observation.attention)
+        shift[row, token] = step
+        with torch.no_grad():
+            up, down = (network.decode(observation.hidden, observation.attention + s).softmax(-1) for s in (shift, -shift))
+        expected = (up - down)[row, observation.predicted[row]] / (2 * step)
+        np.testing.assert_allclose(ours[row, token], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("projection", [Softmax(), Sparsemax()])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_the_minimum_is_the_smallest_of_all_flipping_subsets(projection, outputs):
+    observation = observation_of(pooling_classifier(outputs, projection), LENGTHS)
+    columns = erasure_until_flip(observation, seed=0)
+    for row, n in enumerate(LENGTHS):
+        support = (observation.attention[row] > 0).nonzero().flatten().tolist()
+        least = next(
+            (
+                size
+                for size in range(1, len(support))
+                for erased in itertools.combinations(support, size)
+                if decides(observation, row, [i for i in support if i not in erased]) != observation.predicted[row]
+            ),
+            np.nan,
+        )
+        np.testing.assert_allclose(columns["fraction_support_minimum"][row], least / len(support))
+        np.testing.assert_allclose(columns["fraction_minimum"][row], least / n)
+
+
+def test_no_order_beats_the_minimum_and_excess_counts_by_how_much():
+    observation = observation_of(pooling_classifier(), LENGTHS)
+    columns = erasure_until_flip(observation, seed=0)
+    least = columns["fraction_support_minimum"] * observation.lengths
+    for name in (*ORDERS, "random"):
+        excess = columns[f"excess_{name}"]
+        assert (excess[~excess.isnan()] >= -1e-9).all()
+        np.testing.assert_allclose(excess, columns[f"fraction_support_{name}"] * observation.lengths - least, atol=1e-9)
+    assert (columns["excess_random"] > 0).any()
+
+
+def test_without_a_linear_decoder_of_two_classes_there_is_no_minimum():
+    for network in (pooling_classifier(outputs=3), DeepDecoder(pooling_classifier())):
+        assert not any(
+            "minimum" in name or "excess" in name for name in erasure_until_flip(observation_of(network, [5, 4]), 0)
+        )

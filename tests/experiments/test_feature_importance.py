@@ -1,0 +1,150 @@
+"""Gradients against finite differences in float64, correlations against scipy, text by text."""
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from attest.attention import Softmax, Sparsemax
+from attest.experiments import feature_importance, importance_entropy, observe
+from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
+from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
+from attest.measures import kendall_tau_b
+from tests.experiments.networks import DeepDecoder, FourSteps, Sentences, observation_of, pooling_classifier
+
+LENGTHS = [7, 4, 1, 12]
+
+
+def finite_difference(function, point, step=1e-6):
+    """Gradient of a scalar function by central differences."""
+    gradient = torch.zeros_like(point)
+    for index in np.ndindex(*point.shape):
+        shift = torch.zeros_like(point)
+        shift[index] = step
+        gradient[index] = (function(point + shift) - function(point - shift)) / (2 * step)
+    return gradient
+
+
+def from_embedded(network, observation, row):
+    """Probability of the predicted class as a function of one text's embedded input."""
+    n, k = int(observation.lengths[row]), int(observation.predicted[row])
+    lookup = network.encoder.embedding
+
+    def probability(embedded, attention=None):
+        network.encoder.embedding = lambda tokens: embedded[None]
+        try:
+            tokens, mask = observation.tokens[row : row + 1, :n], torch.ones(1, n, dtype=torch.bool)
+            hidden = network.encode(tokens, mask)
+            weights = network.project(network.score(hidden, mask), mask) if attention is None else attention
+            positive = torch.sigmoid(network.decode(hidden, weights))[0, 0]
+        finally:
+            network.encoder.embedding = lookup
+        return positive if k == 1 else 1 - positive
+
+    return probability
+
+
+def test_gradients_equal_finite_differences():
+    network = pooling_classifier()
+    observation = observation_of(network, LENGTHS)
+    del network.encoder._modules["embedding"]  # so that the attribute can stand for it
+    network.encoder.embedding = None
+    times_input, norms = gradient_times_input(observation), gradient_norm_inputs(observation)
+    for row, n in enumerate(LENGTHS):
+        probability = from_embedded(network, observation, row)
+        embedded, attention = observation.embedded[row, :n].detach(), observation.attention[row : row + 1, :n]
+        with torch.no_grad():
+            constant = finite_difference(lambda e, p=probability, a=attention: p(e, a), embedded)
+            through = finite_difference(probability, embedded).norm(dim=-1)
+        np.testing.assert_allclose(times_input[row, :n], (constant * embedded).sum(dim=-1).abs(), atol=1e-8)
+        np.testing.assert_allclose(norms[row, :n], through / through.sum(), atol=1e-7)
+
+
+def test_hidden_gradient_equals_finite_differences():
+    network = pooling_classifier(outputs=3)
+    observation = observation_of(network, LENGTHS)
+    norms = gradient_norm_hidden(observation)
+    for row, n in enumerate(LENGTHS):
+        mask = torch.ones(1, n, dtype=torch.bool)
+
+        def probability(hidden, row=row, mask=mask):
+            weights = network.project(network.score(hidden[None], mask), mask)
+            return network.decode(hidden[None], weights).softmax(dim=-1)[0, observation.predicted[row]]
+
+        with torch.no_grad():
+            expected = finite_difference(probability, observation.hidden[row, :n].detach()).norm(dim=-1)
+        np.testing.assert_allclose(norms[row, :n], expected / expected.sum(), atol=1e-7)
+
+
+def test_with_attention_constant_the_hidden_gradient_is_the_attention():
+    """tau = 1 by construction, which is why that gradient is no evidence."""
+    observation = observation_of(pooling_classifier(), [9, 6, 15])
+    logits = observation.network.decode(observation.hidden, observation.attention)
+    (gradient,) = torch.autograd.grad(torch.sigmoid(logits).sum(), observation.hidden, retain_graph=True)
+    tau = kendall_tau_b(observation.attention, gradient.norm(dim=-1), observation.mask).tau
+    np.testing.assert_allclose(tau, 1)
+
+
+@pytest.mark.parametrize("projection", [Softmax(), Sparsemax()])
+def test_correlations_equal_scipy(projection):
+    observation = observation_of(pooling_classifier(projection=projection), LENGTHS)
+    columns = feature_importance(observation)
+    for name in GRADIENTS | LEAVE_ONE_OUT:
+        for row, n in enumerate(LENGTHS):
+            attention, importance = observation.attention[row, :n], columns[name][row, :n]
+            if n == 1 or importance.isnan().any():
+                assert columns[f"tau_{name}"][row].isnan()
+                continue
+            theirs = stats.kendalltau(attention, importance, method="asymptotic")
+            np.testing.assert_allclose(columns[f"tau_{name}"][row], theirs.statistic, atol=1e-12)
+            assert columns[f"significant_{name}"][row] == (theirs.pvalue < 0.05) or np.isnan(theirs.pvalue)
+            on = attention > 0
+            if on.sum() > 1:
+                expected = stats.kendalltau(attention[on], importance[on]).statistic
+                np.testing.assert_allclose(columns[f"tau_support_{name}"][row], expected, atol=1e-12)
+    between = stats.kendalltau(columns["gradient_inputs"][3], columns["leave_one_out_inputs"][3]).statistic
+    np.testing.assert_allclose(columns["tau_gradient_and_leave_one_out"][3], between, atol=1e-12)
+
+
+def test_importances_are_what_they_promise():
+    columns = feature_importance(observation_of(pooling_classifier(), LENGTHS))
+    for name in ("gradient_norm_inputs", "gradient_norm_hidden"):
+        np.testing.assert_allclose(columns[name].sum(dim=-1), 1)
+    for name in LEAVE_ONE_OUT:
+        assert columns[name].nan_to_num().min() >= 0
+        assert columns[name].nan_to_num().max() <= 1
+
+
+@pytest.mark.parametrize("wrap", [FourSteps, DeepDecoder])
+def test_four_steps_are_enough(wrap):
+    columns = feature_importance(observation_of(wrap(pooling_classifier(outputs=3)), LENGTHS))
+    assert columns["tau_leave_one_out_inputs"].isnan().tolist() == [False, False, True, False]
+
+
+def test_gradients_alone_cost_no_forward_pass():
+    columns = feature_importance(observation_of(pooling_classifier(), LENGTHS), leave_one_out=False)
+    assert not any("leave_one_out" in name for name in columns)
+
+
+def test_whoever_asks_without_gradients_gets_the_same():
+    columns = feature_importance(observation_of(pooling_classifier(), LENGTHS))
+    with torch.no_grad():
+        again = feature_importance(observation_of(pooling_classifier(), LENGTHS))
+    torch.testing.assert_close(again, columns, equal_nan=True)
+
+
+def test_where_sentences_stand_for_tokens_their_words_count_together():
+    """A sentence is as important as all its words, and leaving it out leaves out all of them."""
+    network, mask = Sentences().eval(), torch.tensor([[True, True, True], [True, True, False]])
+    sentences = torch.randint(2, 50, (2, 3, 4), generator=torch.Generator().manual_seed(0)) * mask.unsqueeze(-1)
+    observation = observe(network, torch.arange(2), sentences, mask)
+    columns = feature_importance(observation)
+    gradient = torch.autograd.grad(torch.sigmoid(observation.logits).sum(), observation.embedded, retain_graph=True)[0]
+    norms = gradient.square().sum(dim=(2, 3)).sqrt() * mask
+    torch.testing.assert_close(columns["gradient_norm_inputs"], norms / norms.sum(dim=-1, keepdim=True))
+    without_first = network.decode(
+        observation.hidden[:1, 1:], observation.attention[:1, 1:] / observation.attention[0, 1:].sum()
+    )
+    moved = (torch.sigmoid(without_first)[0, 0] - observation.probabilities[0, 1]).abs()
+    torch.testing.assert_close(columns["leave_one_out_inputs"][0, 0], moved.detach())
+    assert not importance_entropy(observation, sampled=torch.tensor([True, True]))["entropy_hidden"].isnan().any()

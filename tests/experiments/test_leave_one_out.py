@@ -1,0 +1,162 @@
+"""Leave-one-out against a plain loop that deletes a token and reads the text again."""
+
+import numpy as np
+import pytest
+import torch
+from entmax import sparsemax
+
+from attest.attention import AdditiveScoring, DotScoring, Softmax, Sparsemax
+from attest.attention.interventions import Intervention, intervene
+from attest.compute import memory
+from attest.experiments import observe
+from attest.experiments.leave_one_out import (
+    leave_one_out_hidden,
+    leave_one_out_hidden_renormalised,
+    leave_one_out_inputs,
+    predictions_without_each,
+)
+from attest.networks import (
+    Average,
+    BiGRU,
+    BiLSTM,
+    Cnn,
+    Embedded,
+    Hierarchical,
+    PoolingClassifier,
+    recurrent_without_each,
+)
+from tests.experiments.networks import VOCABULARY, DeepDecoder, FourSteps, observation_of, pooling_classifier, ragged_batch
+
+LENGTHS = [9, 1, 5, 2, 9]
+
+
+def probability(network, tokens):
+    """Of the positive class, for one text without padding."""
+    return torch.sigmoid(network(tokens[None], torch.ones(1, len(tokens), dtype=torch.bool)))[0, 0]
+
+
+@pytest.mark.parametrize("wrap", [lambda n: n, FourSteps])
+@pytest.mark.parametrize("projection", [Softmax(), Sparsemax()])
+def test_inputs_equal_deleting_and_reading_again(wrap, projection):
+    network = pooling_classifier(projection=projection)
+    observation = observation_of(wrap(network), LENGTHS)
+    ours = leave_one_out_inputs(observation)
+    for row, n in enumerate(LENGTHS):
+        text = observation.tokens[row, :n]
+        for t in range(n if n > 1 else 0):
+            moved = probability(network, torch.cat([text[:t], text[t + 1 :]])) - probability(network, text)
+            np.testing.assert_allclose(ours[row, t], moved.abs().item(), atol=1e-12)
+    assert ours[1, 0].isnan()
+    assert ours.nan_to_num()[~observation.mask].abs().max() == 0
+
+
+ENCODERS = {
+    "bilstm": lambda size: BiLSTM(size, 12, 8),
+    "bigru": lambda size: BiGRU(size, 12, 8),
+    "cnn": lambda size: Cnn(size, 12, (1, 3, 7), 5),
+    "cnn without boundaries": lambda size: Cnn(size, 12, (5, 3), 5, wrapped=False),
+    "cnn of single words": lambda size: Cnn(size, 12, (1,), 5),
+    "average": lambda size: Average(size, 12, 8),
+    "embedded": lambda size: Embedded(size, 12),
+    "sentences": lambda size: Hierarchical(size, 12, 8),
+}
+
+
+def scattered(network, dtype):
+    """Parameters large enough that every token matters."""
+    torch.manual_seed(1)
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return network.to(dtype).eval()
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 2e-6), (torch.float64, 1e-12)])
+@pytest.mark.parametrize("scoring", [AdditiveScoring, DotScoring])
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
+def test_the_fast_way_equals_encoding_every_shortened_text(encoder, outputs, scoring, dtype, tolerance):
+    network = scattered(PoolingClassifier(VOCABULARY, outputs, encoder, scoring), dtype)
+    _, tokens, mask = ragged_batch([9, 1, 5, 2, 14])
+    if isinstance(network.encoder, Hierarchical):
+        tokens = torch.stack([tokens, tokens.roll(1, dims=0)], dim=-1) * mask.unsqueeze(-1)
+    fast, slow = (observe(each, torch.arange(5), tokens, mask) for each in (network, FourSteps(network)))
+    assert hasattr(network, "read_without_each")
+    something_left = mask & (slow.lengths > 1).unsqueeze(-1)
+    theirs = predictions_without_each(slow)[something_left]
+    torch.testing.assert_close(predictions_without_each(fast)[something_left], theirs, atol=tolerance, rtol=0)
+    assert theirs.std() > 0.01
+
+
+def test_readers_that_do_not_fit_side_by_side_are_read_in_blocks(monkeypatch):
+    observation = observation_of(pooling_classifier(), LENGTHS)
+    whole = predictions_without_each(observation)
+    monkeypatch.setattr(recurrent_without_each, "ROWS", 2 * len(LENGTHS))
+    torch.testing.assert_close(predictions_without_each(observation), whole, atol=1e-14, rtol=0)
+
+
+@pytest.mark.parametrize("place", ["keys", "scores"])
+def test_whoever_tampers_with_whole_texts_sees_whole_texts(place):
+    network = pooling_classifier()
+    _, tokens, mask = ragged_batch(LENGTHS)
+    with intervene(network, Intervention(place, lambda value, mask: value.flip(1))):
+        fast, slow = (observe(each, torch.arange(5), tokens, mask) for each in (network, FourSteps(network)))
+        tampered = predictions_without_each(fast)
+        torch.testing.assert_close(tampered, predictions_without_each(slow))
+    assert not torch.allclose(tampered[mask], predictions_without_each(fast)[mask])
+
+
+@pytest.mark.parametrize("wrap", [lambda n: n, FourSteps, DeepDecoder])
+def test_a_small_memory_budget_changes_nothing(wrap, monkeypatch):
+    network = wrap(pooling_classifier())
+    ample = [f(observation_of(network, LENGTHS)) for f in (leave_one_out_inputs, leave_one_out_hidden)]
+    monkeypatch.setattr(memory, "_budget", memory._BYTES_PER_PAIR * max(LENGTHS) ** 2)
+    scant = [f(observation_of(network, LENGTHS)) for f in (leave_one_out_inputs, leave_one_out_hidden)]
+    torch.testing.assert_close(ample, scant, equal_nan=True, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("wrap", [lambda n: n, DeepDecoder])
+def test_hidden_equals_the_definition(wrap):
+    network = wrap(pooling_classifier(projection=Sparsemax()))
+    observation = observation_of(network, LENGTHS)
+    reprojected, renormalised = leave_one_out_hidden(observation), leave_one_out_hidden_renormalised(observation)
+    prediction = observation.probabilities[:, 1]
+    for row, n in enumerate(LENGTHS):
+        for t in range(n if n > 1 else 0):
+            others = [i for i in range(n) if i != t]
+            anew = sparsemax(observation.scores[row, others].detach(), dim=-1)
+            kept = observation.attention[row, others]
+            for ours, weights in ((reprojected, anew), (renormalised, kept / (1 - observation.attention[row, t]))):
+                logit = network.decode(observation.hidden[row : row + 1, others], weights[None])
+                moved = (torch.sigmoid(logit)[0, 0] - prediction[row]).abs().item()
+                np.testing.assert_allclose(ours[row, t], moved, atol=1e-12)
+
+
+def test_for_softmax_projecting_anew_is_renormalising():
+    observation = observation_of(pooling_classifier(), LENGTHS)
+    torch.testing.assert_close(
+        leave_one_out_hidden(observation), leave_one_out_hidden_renormalised(observation), equal_nan=True, atol=1e-12, rtol=0
+    )
+
+
+def test_without_the_only_token_that_has_attention_renormalising_is_undefined():
+    network = pooling_classifier(projection=Sparsemax())
+    observation = observation_of(network, [6] * 40)
+    alone = observation.attention == 1
+    assert alone.any()
+    assert leave_one_out_hidden_renormalised(observation)[alone].isnan().all()
+    assert not leave_one_out_hidden(observation).isnan().any()
+
+
+def test_texts_of_one_token_alone_are_undefined():
+    assert leave_one_out_inputs(observation_of(pooling_classifier(), [1, 1])).isnan().all()
+
+
+def test_equal_tokens_in_a_row_tie_exactly():
+    observation = observation_of(pooling_classifier(), [6])
+    tokens = observation.tokens.clone()
+    tokens[0] = torch.tensor([3, 5, 5, 5, 4, 4])
+    again = observe(observation.network, observation.ids, tokens, observation.mask)
+    importance = leave_one_out_inputs(again)[0]
+    assert importance[1] == importance[2] == importance[3]
+    assert importance[4] == importance[5]
+    assert len({importance[0].item(), importance[1].item(), importance[4].item()}) == 3

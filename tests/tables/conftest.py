@@ -1,0 +1,68 @@
+"""A small table of invented numbers, and run folders that hold invented results."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from attest.runs.folder import RunFolder, write_json, write_table
+from attest.tables.definition import Experiment, parse_experiment
+
+TABLE = """
+title: Invented
+paper: Nobody 2019, Table 1
+data: [sst, imdb]
+sources:
+  paper: {cite: Nobody 2019}
+  recalled: {cite: Somebody 2018, why: other embeddings there, memory: true}
+columns:
+  accuracy: {key: test/accuracy, tolerance: 0.03, neutral: 0.5}
+  τ: {key: E1/tau/mean, tolerance: 0.1, neutral: 0}
+  above: {table: E1, value: tau > 0.25, where: predicted == 1}
+  trend: {key: test/accuracy, along: kendall, tolerance: 0.5, neutral: 0}
+rows:
+  - name: dense
+    run: {MODEL: bilstm, SCORING: additive, PROJECTION: softmax, RECIPE: jw}
+    paper: {sst: {accuracy: 0.800, τ: 0.35 ± 0.21}}
+    recalled: {sst: {accuracy: 0.70}}
+  - name: sparse
+    run: {MODEL: bilstm, SCORING: additive, PROJECTION: sparsemax, RECIPE: jw}
+    paper: {sst: {accuracy: 0.790}}
+  - name: swept
+    data: [sst]
+    run: {MODEL: bilstm, SCORING: additive, RECIPE: jw}
+    sweep: {choice: PROJECTION, form: "sparsegen:{}", values: [-10, 0, 0.5]}
+claims:
+  - {that: dense beats sparse, column: accuracy, rows: [dense, sparse], expect: greater}
+  - {that: they agree alike, column: τ, rows: [dense, sparse], expect: equal}
+"""
+
+
+def parse(text: str) -> Experiment:
+    """A table as its file would give it."""
+    return parse_experiment("invented", yaml.load(text, yaml.BaseLoader), Path("invented.yaml"))
+
+
+@pytest.fixture
+def invented() -> Experiment:
+    return parse(TABLE)
+
+
+def finished_run(folder: Path, accuracy: float = 0.8, right: Any = (), tau: Any = (), seconds: float = 60.0) -> Path:
+    """A run folder that says it has been finished."""
+    run = RunFolder(folder)
+    write_json(run.summary, {"test/accuracy": accuracy, "E1/tau/mean": float(np.mean(tau)) if len(tau) else None})
+    write_json(run.timing, {"seconds": {"train": seconds}, "environment": {"torch": "9.9", "commit": "abc"}})
+    if len(right):
+        write_table(run.evidence("instances"), instances(label=1, predicted=np.asarray(right).astype(int)))
+    if len(tau):
+        write_table(run.evidence("E1"), instances(label=1, predicted=1, tau=tau))
+    return folder
+
+
+def instances(**columns: Any) -> pd.DataFrame:
+    size = max(len(values) for values in columns.values() if hasattr(values, "__len__"))
+    return pd.DataFrame({"id": range(size), **columns})

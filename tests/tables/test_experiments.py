@@ -1,0 +1,120 @@
+"""The tables that ship, and what a mistyped one is told."""
+
+import math
+
+import pytest
+
+from attest.errors import AttestError
+from attest.runs.choices import choice_arguments
+from attest.runs.folder import RunFolder, write_json
+from attest.tables.comparison import REPLICATED, UNDEFINED
+from attest.tables.definition import (
+    Quoted,
+    Sweep,
+    every_published_number,
+    experiment_file,
+    experiment_names,
+    read_experiment,
+    shorten_sweeps,
+)
+from attest.tables.drawing import DRAWINGS, table_figures
+from attest.tables.plan import places
+from attest.tables.table import published_difference, table_claims, table_numbers
+from tests.tables.conftest import TABLE, parse
+
+SHIPPED = [read_experiment(experiment_file(name)) for name in experiment_names()]
+IDS = [experiment.name for experiment in SHIPPED]
+
+
+def test_every_table_of_the_issue_ships():
+    papers = {"jw": "2 fig2 fig3 fig5", "wp": "2 3 fig3 fig5", "ss": "fig4 flips orders", "me": "1 2 3 5 6 fig1 fig2 fig3"}
+    papers |= {"dr": "1", "ya": "1 2 fig1"}
+    assert set(IDS) == {f"{paper}-{table}" for paper, tables in papers.items() for table in tables.split()}
+
+
+@pytest.mark.parametrize("experiment", SHIPPED, ids=IDS)
+def test_every_run_of_a_table_is_made_of_choices_that_exist(experiment):
+    for row, data, at in places(experiment):
+        of = experiment.rows[row]
+        swept = of.sweep.typed(at) if of.sweep and not of.then else {}
+        assert choice_arguments({"DATA": data, **of.run, **swept})
+
+
+@pytest.mark.parametrize("experiment", SHIPPED, ids=IDS)
+def test_what_a_paper_claims_is_what_its_numbers_say(experiment):
+    for claim in experiment.claims:
+        for data in claim.data:
+            difference = published_difference(experiment, claim, data)
+            if claim.expect == "equal" or math.isnan(difference):
+                continue
+            assert (difference > 0) == (claim.expect == "greater"), f"{claim.that}, {data}: {difference}"
+
+
+@pytest.mark.parametrize("experiment", SHIPPED, ids=IDS)
+def test_every_published_number_has_a_stated_tolerance_and_every_figure_a_function(experiment):
+    quoted = {
+        column for row in experiment.rows.values() for by in row.published.values() for of in by.values() for column in of
+    }
+    assert all(experiment.columns[column].tolerance > 0 for column in quoted)
+    assert all(drawing.draw in DRAWINGS for drawing in experiment.drawings)
+
+
+@pytest.mark.parametrize("experiment", SHIPPED, ids=IDS)
+def test_a_table_is_made_of_runs_that_were_kept_without_their_evidence(experiment, tmp_path):
+    summary = {column.key: 0.5 for column in experiment.columns.values() if column.key}
+    folders = {place: {0: tmp_path / str(k)} for k, place in enumerate(places(experiment))}
+    for runs in folders.values():
+        write_json(RunFolder(runs[0]).summary, summary)
+    numbers, claims = table_numbers(experiment, folders), table_claims(experiment, folders)
+    assert set(numbers["absent"]) <= {"", UNDEFINED}
+    assert numbers.loc[numbers["at"].isna() & numbers["column"].isin(_kept(experiment)), "ours"].eq(0.5).all()
+    if len(claims):
+        assert REPLICATED not in set(claims.loc[claims["expect"] != "equal", "verdict"])
+    table_figures(experiment, numbers, folders)
+
+
+def _kept(experiment):
+    return [column.name for column in experiment.columns.values() if column.key and not column.along]
+
+
+def test_three_values_of_a_sweep_are_its_ends_and_its_middle(invented):
+    assert shorten_sweeps(invented).rows["swept"].sweep.values == (-10, 0, 0.5)
+    long, short = read_experiment(experiment_file("me-2")), shorten_sweeps(read_experiment(experiment_file("me-2")))
+    assert {row.sweep.values for row in short.rows.values()} == {(-100, 0, 0.9)}
+    assert short.columns == long.columns
+    assert shorten_sweeps(long, but=("PROJECTION",)) == long
+    assert Sweep("LAMBDA", (0.1,)).shortened().values == (0.1,)
+
+
+def test_numbers_keep_their_published_digits():
+    assert Quoted.parse("0.90 ± 0.050") == Quoted(0.9, 0.05, "0.90 ± 0.050")
+    assert Quoted.parse("-0.935").value == -0.935
+    with pytest.raises(AttestError, match="'about 1' is no number"):
+        Quoted.parse("about 1")
+
+
+def test_the_numbers_that_are_known_from_memory_say_so():
+    recalled = {source.citation for *_, source, _ in every_published_number() if source.memory}
+    assert recalled
+    assert all(citation.endswith("[from memory]") for citation in recalled)
+
+
+@pytest.mark.parametrize(
+    ("found", "mistyped", "sentence"),
+    [
+        ("τ: 0.35", "tau: 0.35", "column 'tau' is not declared"),
+        ("rows: [dense, sparse], expect: greater", "rows: [dense, thin], expect: greater", "row 'thin' is not declared"),
+        ("expect: equal", "expect: same", "expect: same, expected one of less, greater, equal"),
+        ("tolerance: 0.03", "tolerence: 0.03", "tolerence"),
+        ("recalled: {sst", "remembered: {sst", "unknown key 'remembered'"),
+        ("title: Invented", "heading: Invented", "title"),
+    ],
+)
+def test_a_mistyped_table_says_what_is_wrong(found, mistyped, sentence):
+    with pytest.raises(AttestError, match=f"invented.yaml is not well formed: .*{sentence}"):
+        parse(TABLE.replace(found, mistyped, 1))
+
+
+def test_an_unknown_table_names_the_nearest():
+    with pytest.raises(AttestError, match=r"TABLE=me-66 is not known.* TABLE=me-6$"):
+        experiment_file("me-66")

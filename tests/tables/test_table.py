@@ -1,0 +1,175 @@
+"""From run folders to the numbers, claims and files of a table."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from attest.runs.folder import RunFolder, write_json
+from attest.tables.definition import Column
+from attest.tables.measured import instance_values, measured
+from attest.tables.page import table_page, with_spread
+from attest.tables.provenance import provenance
+from attest.tables.table import table_claims, table_numbers
+from attest.tables.write import write_results
+from tests.tables.conftest import TABLE, finished_run, parse
+
+RIGHT = np.arange(100) < 80
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Two seeds of dense and sparse on SST, one seed of each value swept, nothing on IMDb."""
+    runs = {("imdb", row): {} for row in ("dense", "sparse")}
+    for row, right, tau in (("dense", RIGHT, [0.2, 0.4]), ("sparse", RIGHT & (np.arange(100) % 8 > 0), [0.3, 0.3])):
+        at = [tmp_path / row / f"seed{seed}" for seed in range(2)]
+        runs["sst", row] = {
+            seed: finished_run(folder, right.mean() + 0.02 * seed, right, tau) for seed, folder in enumerate(at)
+        }
+    found = {(row, data, None): of for (data, row), of in runs.items()}
+    for value, accuracy in ((-10.0, 0.9), (0.0, 0.8), (0.5, 0.85)):
+        found["swept", "sst", value] = {0: finished_run(tmp_path / f"swept{value}", accuracy)}
+    return found
+
+
+def number(numbers, row, column, source="", at=np.nan):
+    chosen = numbers[(numbers["row"] == row) & (numbers["column"] == column) & numbers["source"].str.startswith(source)]
+    return chosen[chosen["at"].isna() if np.isnan(at) else chosen["at"] == at].iloc[0]
+
+
+def test_numbers_are_means_over_seeds_beside_each_source(invented, folders):
+    numbers = table_numbers(invented, {place: of for place, of in folders.items() if place[1] == "sst"})
+    paper = number(numbers, "dense", "accuracy", "Nobody")
+    assert (paper["ours"], paper["std"], paper["seeds"]) == (
+        pytest.approx(0.81),
+        pytest.approx(np.std([0.8, 0.82], ddof=1)),
+        2,
+    )
+    assert paper["published"] == "0.800"
+    assert (paper["difference"], paper["verdict"]) == (pytest.approx(0.01), "replicated")
+    recalled = number(numbers, "dense", "accuracy", "Somebody")
+    assert not recalled["comparable"]
+    assert recalled["source"] == "Somebody 2018 [from memory]"
+    assert recalled["verdict"] == "same direction"
+    assert number(numbers, "dense", "above")["ours"] == pytest.approx(0.5), "0.4 is above 0.25 and 0.2 is not"
+    assert number(numbers, "swept", "accuracy", at=0.5)["ours"] == 0.85
+    trend = number(numbers, "swept", "trend")
+    assert trend["ours"] == pytest.approx(stats.kendalltau([-10, 0, 0.5], [0.9, 0.8, 0.85]).statistic)
+
+
+def test_what_has_not_run_says_so(invented, folders):
+    numbers = table_numbers(invented, folders)
+    imdb = numbers[numbers["data"] == "imdb"]
+    assert set(imdb["seeds"]) == {0}
+    assert imdb["ours"].isna().all()
+    claims = table_claims(invented, folders)
+    assert claims.loc[claims["data"] == "imdb", "verdict"].tolist() == ["not run", "not run"]
+
+
+def test_what_has_run_but_is_undefined_says_that(invented, folders):
+    for place, runs in folders.items():
+        for seed in runs:
+            summary = runs[seed] / "summary.json"
+            kept = {key: value for key, value in json.loads(summary.read_text()).items() if key != "test/accuracy"}
+            summary.write_text(json.dumps(kept | ({"test/accuracy": 0.5} if place[0] == "swept" else {})))
+    here = {place: of for place, of in folders.items() if place[1] == "sst"}
+    numbers, claims = table_numbers(invented, here), table_claims(invented, here)
+    assert number(numbers, "dense", "accuracy", "Nobody")["verdict"] == "undefined"
+    assert number(numbers, "swept", "trend")["absent"] == "undefined", "accuracy is the same at every value of the sweep"
+    beats = claims[claims["expect"] == "greater"].iloc[0]
+    assert (beats["seeds"], beats["verdict"]) == (0, "undefined")
+    page = table_page(invented, numbers, claims, provenance(here, "attest reproduce TABLE=x"), [])
+    assert " | undefined | 0 | " in page
+    assert "not run" not in page.split("## Rules")[0]
+
+
+def test_a_sweep_with_a_value_that_has_not_run_says_so(invented, folders):
+    folders["swept", "sst", 0.5] = {}
+    assert number(table_numbers(invented, folders), "swept", "trend")["absent"] == "not run"
+
+
+def test_claims_are_tested_in_pairs(invented, folders):
+    claims = table_claims(invented, folders)
+    beats = claims[(claims["data"] == "sst") & (claims["expect"] == "greater")].iloc[0]
+    assert beats["difference"] == pytest.approx(0.1)
+    assert beats["p"] == [pytest.approx(2 / 2**10)] * 2, "of 100 decisions 10 differ, all one way"
+    assert (beats["verdict"], beats["published"]) == ("replicated", pytest.approx(0.01))
+    alike = claims[(claims["data"] == "sst") & (claims["expect"] == "equal")].iloc[0]
+    assert (alike["difference"], alike["p"], alike["verdict"]) == (pytest.approx(0.0), [], "replicated")
+
+
+def test_a_claim_is_about_the_instances_of_which_both_numbers_are_defined(tmp_path):
+    """The means over all say the contrary of what holds wherever the two can be compared."""
+    ranks_better = "claims:\n  - {that: dense ranks better, column: τ, rows: [dense, sparse], expect: greater}"
+    told = parse(TABLE.replace("claims:", ranks_better))
+    tau = {"dense": [*[0.5] * 20, np.nan], "sparse": [*[0.4] * 20, 5.0]}
+    folders = {(row, "sst", None): {0: finished_run(tmp_path / row, tau=values)} for row, values in tau.items()}
+    for row, runs in folders.items():
+        write_json(RunFolder(runs[0]).summary, {"E1/tau/mean": float(np.nanmean(tau[row[0]]))})
+    ranks = table_claims(told, folders).iloc[0]
+    assert ranks["difference"] == pytest.approx(0.1)
+    assert ranks["p"] == [pytest.approx(stats.wilcoxon([0.1] * 20).pvalue)]
+    assert ranks["verdict"] == "same direction", "one seed cannot say more"
+
+
+def test_a_claim_without_its_evidence_is_not_called_replicated(invented, folders):
+    (folders["dense", "sst", None][1] / "evidence/instances.parquet").unlink()
+    claims = table_claims(invented, folders)
+    beats = claims[(claims["data"] == "sst") & (claims["expect"] == "greater")].iloc[0]
+    assert beats["p"] == [pytest.approx(2 / 2**10), pytest.approx(np.nan, nan_ok=True)]
+    assert beats["verdict"] == "same direction"
+    page = table_page(invented, table_numbers(invented, folders), claims, provenance(folders, "attest reproduce TABLE=x"), [])
+    assert "| 0.002, no evidence | same direction |" in page
+
+
+def test_a_mean_is_that_of_its_instances(folders):
+    folder = folders["dense", "sst", None][0]
+    for column in (Column("a", "test/accuracy"), Column("t", "E1/tau/mean"), Column("b", table="E1", value="tau > 0.25")):
+        values = instance_values(folder, column)
+        assert values is not None
+        assert measured(folder, column) == pytest.approx(values.mean())
+    assert instance_values(folder, Column("m", table="E1", value="tau", statistic="median")) is None
+    assert measured(folder, Column("m", table="E7", value="tau")) is None
+
+
+def test_the_page_shows_all_of_it(invented, folders):
+    numbers, claims = table_numbers(invented, folders), table_claims(invented, folders)
+    page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"), ["picture"])
+    assert "| dense | accuracy | 0.810 ± 0.014 | 2 | 0.800 | +0.010 | +0.7 | replicated |" in page
+    assert "0.70 †" in page
+    assert "* Somebody 2018 [from memory] †: other embeddings there" in page
+    assert "| swept, 0.5 | accuracy | 0.850 | 1 |" in page
+    assert "not run" in page.split("## imdb")[1]
+    assert "7 runs, 0.12 hours; commit abc; torch 9.9." in page
+    assert with_spread(0.5, float("nan")) == "0.500"
+
+
+def test_small_numbers_keep_their_digits_and_spreads_of_next_to_nothing_measure_nothing(invented, folders):
+    assert with_spread(2.1e-5, 3e-6) == "2.1e-05 ± 3.0e-06"
+    assert with_spread(-4e-4, float("nan"), signed=True) == "-4.0e-04"
+    assert with_spread(0.0, 0.0) == "0.000 ± 0.000"
+    numbers = table_numbers(invented, folders)
+    numbers["in_spreads"] = [-504872.4, *numbers["in_spreads"][1:]]
+    page = table_page(invented, numbers, table_claims(invented, folders), provenance(folders, "attest reproduce TABLE=x"), [])
+    assert "| < -99 |" in page
+
+
+def test_results_are_written_as_text_table_and_figure(folders, tmp_path):
+    file = tmp_path / "invented.yaml"
+    file.write_text(TABLE)
+    places = [[*place, {str(seed): str(folder) for seed, folder in of.items()}] for place, of in folders.items()]
+    places[0][3]["7"] = str(tmp_path / "unfinished")
+    configuration = {"tables": {"invented": places}, "files": {"invented": str(file)}, "results": str(tmp_path / "out")}
+    configuration |= {"suffix": "-sst", "command": "attest reproduce", "settings": ["CUT=smoke"]}
+    out = write_results(configuration, "invented")
+    assert out.name == "invented-sst"
+    assert {path.name for path in out.iterdir()} == {
+        "table.md", "table.csv", "table.json", "ours-and-published.png", "ours-and-published.svg",
+    }  # fmt: skip
+    written = json.loads((out / "table.json").read_text())
+    rows = pd.read_csv(out / "table.csv")
+    assert len(written["numbers"]) == len(rows)
+    assert written["provenance"]["runs"] == 7
+    assert "Every run with `CUT=smoke`." in (out / "table.md").read_text().split("## ")[0]
