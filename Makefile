@@ -38,7 +38,7 @@ keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJ
 	@$(BIN)/attest keys $(chosen) $(if $(ATTACK),ATTACK='$(ATTACK)') $(ARGS)
 
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
 reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
 	@$(BIN)/attest reproduce $(foreach name,TABLE SMOKE DRY RUN JOBS GPUS PROFILE ATTACK,$(if $($(name)),$(name)='$($(name))')) $(chosen) $(ARGS)
