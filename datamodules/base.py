@@ -14,6 +14,7 @@ from attest.datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
 from attest.datamodules.embeddings import read_vectors
 from attest.datamodules.encoded import EncodedDocuments, EncodedSentences
 from attest.datamodules.notice import say
+from attest.datamodules.record import EXPECTED, DataRecord
 from attest.datamodules.sentences import sentence_lengths
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
@@ -67,6 +68,8 @@ class TextDataModule(LightningDataModule):
         self.max_tokens = max_tokens
         self.embeddings = embeddings
         self.texts = texts
+        self.expected = EXPECTED.get()
+        """What the data has to be, where a trained model was made from it."""
 
     def read(self) -> Corpus:
         """Read, tokenise and split the corpus."""
@@ -85,7 +88,7 @@ class TextDataModule(LightningDataModule):
     def encode(self, documents: Documents) -> EncodedDocuments:
         """Texts as the model reads them, unseen words as one symbol."""
         encoded = EncodedSentences if self.sentences else EncodedDocuments
-        return encoded(documents, self.corpus.vocabulary)
+        return encoded(documents, self.vocabulary)
 
     def fit_vocabulary(self, texts: Any, min_df: int = 1) -> Vocabulary:
         """The vocabulary of tokenised texts; ``min_df`` is what the corpus calls for, and the user's choice overrides it."""
@@ -101,7 +104,8 @@ class TextDataModule(LightningDataModule):
             corpus = self._within_max_tokens(corpus, self.max_tokens)
         if self.texts is not None:
             corpus = corpus.thinned(self.texts)
-        return corpus.require_texts(type(self).__name__)
+        corpus.require_texts(type(self).__name__)
+        return corpus
 
     def _require(self, *names: str, least: int) -> None:
         for name in names:
@@ -122,32 +126,77 @@ class TextDataModule(LightningDataModule):
         """The vectors of ``embeddings`` by token id, float32 ``(vocab_size, E)``, zeros where the file has none; or None."""
         if self.embeddings is None:
             return None
-        vectors = read_vectors(Path(self.embeddings).expanduser(), self.corpus.vocabulary)
+        vectors = read_vectors(Path(self.embeddings).expanduser(), self.vocabulary)
         say(vectors.coverage)
         return vectors.weights
+
+    @cached_property
+    def record(self) -> DataRecord:
+        """What a model must know of this data: that of the trained model where there is one, without reading the data."""
+        return self.found if self.expected is None else self.expected.record
+
+    @cached_property
+    def found(self) -> DataRecord:
+        """The record of the data as it is now."""
+        return self._recorded(self.corpus)
+
+    def require_expected(self) -> None:
+        """Refuse data that is not what the trained model at hand was made from.
+
+        Raises:
+            AttestError: it is not, or it cannot be read.
+        """
+        if self.expected is not None:
+            self.expected.record.require(self.found, self.expected.whose)
+
+    def _recorded(self, corpus: Corpus) -> DataRecord:
+        return DataRecord.of(corpus, _positive_weight(corpus), self.tokenising(), self.split_sources())
+
+    def tokenising(self) -> dict[str, Any]:
+        """All that decides, beside the class, how a raw text becomes words; plain values, which ``restore`` takes back."""
+        return {}
+
+    def split_sources(self) -> dict[str, str]:
+        """Where each split comes from, as far as that is a file."""
+        return {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """The record, for the checkpoint."""
+        return self.record.plain()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Refuse a checkpoint of a model that was made from other data.
+
+        Raises:
+            AttestError: it was.
+        """
+        if state_dict:  # checkpoints of earlier versions hold none
+            DataRecord.from_plain(state_dict).require(self.found, "the model of this checkpoint")
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that the model knows."""
+        return self.record.vocabulary
 
     @property
     def label_names(self) -> tuple[str, ...]:
         """Names of the classes, or of the tags, by number."""
-        return self.corpus.label_names
+        return self.record.label_names
 
     @property
     def vocab_size(self) -> int:
         """Number of token ids, padding and unknown included."""
-        return len(self.corpus.vocabulary)
+        return len(self.vocabulary)
 
     @property
     def num_classes(self) -> int:
         """K, number of classes, or of different tags."""
-        return len(self.corpus.label_names)
+        return len(self.label_names)
 
     @property
     def positive_weight(self) -> float:
         """Negative over positive training texts: what balances the two classes of a binary task; 1 for any other task."""
-        labels = self.corpus.train.labels
-        if labels is None or self.num_classes != 2:
-            return 1.0
-        return float((len(labels) - labels.sum()) / labels.sum())
+        return self.record.positive_weight
 
     @cached_property
     def train(self) -> EncodedDocuments:
@@ -205,3 +254,10 @@ class TextDataModule(LightningDataModule):
     def _running(self) -> Trainer:
         assert self.trainer is not None, "batches are dealt to the ranks of a Trainer, so they exist only within one"
         return self.trainer
+
+
+def _positive_weight(corpus: Corpus) -> float:
+    labels = corpus.train.labels
+    if labels is None or len(corpus.label_names) != 2:
+        return 1.0
+    return float((len(labels) - labels.sum()) / labels.sum())

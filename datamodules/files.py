@@ -1,5 +1,6 @@
 """The user's own data: texts with a label each, or tokens with a tag each, from files or the Hub."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -71,11 +72,19 @@ class FilesDataModule(StoredDataModule):
         self.on_bad_rows = on_bad_rows
         self.validation_share = validation_share
         self.split_seed = split_seed
-        self.in_words = False
+        self.in_words = bool(self.expected and self.expected.record.tokenising["in_words"])
         """Whether texts were given as lists of words; known once they are read."""
 
     def settings(self) -> dict[str, Any]:
         return super().settings() | {"validation_share": self.validation_share, "split_seed": self.split_seed}
+
+    def tokenising(self) -> dict[str, Any]:
+        return super().tokenising() | {"in_words": self.in_words}
+
+    def split_sources(self) -> dict[str, str]:
+        train = self.sources["train"]  # of which validation is cut where it has no file of its own
+        sources = {"train": train, "validation": self.sources.get("validation", train), "test": self.sources["test"]}
+        return {split: _absolute(source) for split, source in sources.items()}
 
     def tables(self) -> Tables:
         self._require_sources()
@@ -176,3 +185,8 @@ def _ordered(names: set[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=float))
     except ValueError:
         return tuple(sorted(names, key=lambda name: (name != "O", name)))
+
+
+def _absolute(source: str) -> str:
+    """A path that means the same in every folder; a Hub id stays one."""
+    return str(Path(source).expanduser().absolute()) if Path(source).expanduser().is_file() else source

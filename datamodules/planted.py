@@ -52,6 +52,7 @@ class PlantedDataModule(TextDataModule):
     Args:
         rule: what decides.
         train_texts, validation_texts, test_texts: number of texts.
+        corpus_seed: which texts; None for another corpus with every ``seed``.
         options: as in ``TextDataModule``.
     """
 
@@ -61,7 +62,7 @@ class PlantedDataModule(TextDataModule):
         train_texts: int = 3000,
         validation_texts: int = 500,
         test_texts: int = 1000,
-        corpus_seed: int | None = None,
+        corpus_seed: int | None = 0,
         **options: Any,
     ) -> None:
         super().__init__(**options)

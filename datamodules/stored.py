@@ -51,6 +51,9 @@ class StoredDataModule(TextDataModule):
             "spacy": version("spacy"),
         }
 
+    def tokenising(self) -> dict[str, Any]:
+        return {"spacy": version("spacy")}
+
     def read(self) -> Corpus:
         """Read the source, say where it differs from the known one, and prepare it or find it prepared."""
         tables = self.tables()

@@ -8,26 +8,34 @@ report of a run are renewed from all its tables.
 """
 
 import argparse
+import hashlib
+import json
 import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import yaml
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import LightningModule
 
+from attest.datamodules import TextDataModule
+from attest.datamodules.record import DataRecord
 from attest.errors import AttestError, unknown_choice
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
 from attest.runs.choices import config_file, default_choices, expand
-from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
+from attest.runs.naming import without_machine_keys
 from attest.runs.training import AttestCLI
 
 EXPERIMENT = re.compile(r"E\d+|instances|maps")
+TRIAL = "trial.json"
+"""The file that names, by hash, what the evidence in a folder apart is on."""
 
 
 def main(arguments: list[str]) -> int:
@@ -42,9 +50,9 @@ def main(arguments: list[str]) -> int:
     wanted = [argument for argument in rest if EXPERIMENT.fullmatch(argument)]
     options = [argument for argument in rest if argument not in wanted]
     checkpoint, run = _on_trial(typed)
-    folder = run if run is not None and typed.out is None and typed.ckpt is None else _apart(typed.out, checkpoint)
+    own = run is not None and typed.out is None and typed.ckpt is None
     with configuration_of(run) as configuration:
-        EvidenceCLI(expand([*configuration, *options]), folder, checkpoint, wanted)
+        EvidenceCLI(expand([*configuration, *options]), run, checkpoint, wanted, None if own else Apart(checkpoint, typed.out))
     return 0
 
 
@@ -74,8 +82,42 @@ def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
     return checkpoint, run if run.config.is_file() else None
 
 
-def _apart(out: Path | None, checkpoint: Path) -> RunFolder:
-    return RunFolder(out if out is not None else checkpoint.with_name(f"{checkpoint.stem}-evidence"))
+@dataclass(frozen=True)
+class Apart:
+    """Where the evidence on a checkpoint goes that is not gathered into a run's own folder.
+
+    Args:
+        checkpoint: what is put on trial.
+        out: the folder that was asked for; None for one beside the checkpoint, named by what is on trial.
+    """
+
+    checkpoint: Path
+    out: Path | None
+
+    def folder(self, settings: dict[str, Any], force: bool) -> RunFolder:
+        """The folder, which holds no evidence on anything else.
+
+        Args:
+            settings: the resolved configuration.
+            force: whether evidence that is there will be computed again, so that it may be on anything.
+        Raises:
+            AttestError: the folder that was asked for holds evidence on another checkpoint or configuration.
+        """
+        digest = self._digest(settings)
+        folder = RunFolder(self.out or self.checkpoint.with_name(f"{self.checkpoint.stem}-evidence-{digest[:8]}"))
+        known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
+        if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
+            raise AttestError(
+                f"{folder.path} holds evidence on another checkpoint, configuration or version; expected an empty folder or "
+                "one of the same. Give another with --out=<folder>, or add FORCE=1 to compute everything again."
+            )
+        write_json(folder.path / TRIAL, {"sha256": digest, "checkpoint": str(self.checkpoint)})
+        return folder
+
+    def _digest(self, settings: dict[str, Any]) -> str:
+        """Of the checkpoint's bytes and of all settings that evidence may depend on."""
+        identity = json.dumps(without_machine_keys(settings), sort_keys=True).encode()
+        return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + identity).hexdigest()
 
 
 @contextmanager
@@ -99,13 +141,16 @@ class EvidenceCLI(AttestCLI):
 
     Args:
         arguments: configuration files and options.
-        folder: where tables go.
+        run: that the checkpoint belongs to; None where that is not known.
         checkpoint: what is put on trial.
         wanted: ids of experiments; all if empty.
+        apart: where tables go if not into the run's folder.
     """
 
-    def __init__(self, arguments: list[str], folder: RunFolder, checkpoint: Path, wanted: list[str]) -> None:
-        self.destination, self.checkpoint, self.wanted = folder, checkpoint, wanted
+    def __init__(
+        self, arguments: list[str], run: RunFolder | None, checkpoint: Path, wanted: list[str], apart: Apart | None
+    ) -> None:
+        self.on_trial, self.checkpoint, self.wanted, self.apart = run, checkpoint, wanted, apart
         super().__init__(["test", *arguments])
 
     def before_instantiate_classes(self) -> None:
@@ -113,21 +158,35 @@ class EvidenceCLI(AttestCLI):
         for name in self.wanted:
             if name not in analyses:
                 raise unknown_choice("The experiment", name, analyses, "attest evidence --run <folder> {}")
+        settings = self.resolved(self.config)
         self.config.test.analyses = {name: analyses[name] for name in self.wanted or analyses}
         super().before_instantiate_classes()
-        self.folder = self.destination
+        self.folder = self.apart.folder(settings, self.run.force) if self.apart else cast(RunFolder, self.on_trial)
+
+    def _made_from(self) -> RunFolder | None:
+        return self.on_trial
 
     def _require_same_configuration(self) -> None:
         """The configuration is the run's own, but for the experiments; nothing of it is written."""
 
     def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
         """Compute what is missing, or everything with FORCE=1, and sum up."""
+        self._require_same_data()
         missing = self.identities if self.run.force else self.folder.missing_evidence(self.identities)
         if missing:
             for identity, evidence in self.analyses.items():
                 evidence.folder, evidence.enabled_on_test = self.folder, identity in missing
             self._sum_up(self._test(model, str(self.checkpoint)))
         self._name_tables(missing)
+
+    @rank_zero_only
+    def _require_same_data(self) -> None:
+        """Evidence that lies apart names the data that it was gathered on, as a run does."""
+        if self.apart is None or not isinstance(self.datamodule, TextDataModule):
+            return
+        if self.folder.data.is_file() and not self.run.force:
+            DataRecord.from_plain(read_json(self.folder.data)).require(self.datamodule.found, str(self.folder.path))
+        write_json(self.folder.data, self.datamodule.found.plain())
 
     @rank_zero_only
     def _sum_up(self, scores: dict[str, float]) -> None:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from attest.attention import Entmax15, Softmax, Sparsemax
 from attest.cli.evidence import configuration_of
+from attest.datamodules.notice import say
 from attest.errors import AttestError
 from attest.experiments import Observation, activation_swap, adversarial_attention, feature_importance
 from attest.report.explained import print_explained, write_explained
@@ -74,13 +75,22 @@ class ExplainCLI(AttestCLI):
         page: where the page goes.
     """
 
+    needs_data = False
+
     def __init__(self, arguments: list[str], folder: RunFolder, texts: Sequence[str], page: Path) -> None:
         self.on_trial, self.texts, self.page = folder, texts, page
         super().__init__(["test", *arguments])
 
     def before_instantiate_classes(self) -> None:
         self.config.test.analyses = {}
+        if "embeddings" in self.config.test.data.init_args:
+            self.config.test.data.init_args.embeddings = None  # the checkpoint holds what became of them
         super().before_instantiate_classes()
+        if self.record is None:
+            say(f"{self.on_trial.path} was trained by an earlier version and holds no vocabulary; it is read from the data.")
+
+    def _made_from(self) -> RunFolder:
+        return self.on_trial
 
     def _require_same_configuration(self) -> None:
         """The configuration is the run's own; nothing of it is written."""
@@ -110,7 +120,7 @@ class ExplainCLI(AttestCLI):
         return row | {
             "title": f"text {number}",
             "tokens": encoded.units_of(0),
-            "unknown": [token for token in dict.fromkeys(encoded.tokens_of(0)) if not data.corpus.vocabulary.knows(token)],
+            "unknown": [token for token in dict.fromkeys(encoded.tokens_of(0)) if not data.vocabulary.knows(token)],
             "probabilities": dict(zip(names, observation.probabilities[0].tolist(), strict=True)),
             "predicted": names[int(observation.predicted[0])],
         }

@@ -47,6 +47,8 @@ def config_file(choice: str, value: str) -> Path:
 def expand(arguments: list[str]) -> list[str]:
     """Turn choices into the options they stand for; everything else stays as typed and comes later, so it wins.
 
+    Words that stand for one option, such as SEED and FORCE, come last: a file given with ``--config`` says these too.
+
     Without any ``--config`` the choices not typed take their defaults; ``RECIPE`` is then the one the model names.
 
     Args:
@@ -57,7 +59,7 @@ def expand(arguments: list[str]) -> list[str]:
     rest = [argument for argument, match in matches if not match]
     settings = [SETTINGS[name].format(_as_yaml(name, typed.pop(name))) for name in list(typed) if name in SETTINGS]
     standalone = any(argument in ("-c", "--config") or argument.startswith("--config=") for argument in rest)
-    return [*([] if standalone and not typed else choice_arguments(typed)), *settings, *rest]
+    return [*([] if standalone and not typed else choice_arguments(typed)), *rest, *settings]
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:

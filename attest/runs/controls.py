@@ -95,9 +95,9 @@ def controls(
 
 
 def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
-    """A generated corpus has another seed in every run, unless it is told to keep the base's."""
-    generated = "corpus_seed" in base.settings["data"]["init_args"]
-    return [*typed, f"--data.init_args.corpus_seed={base.settings['seed_everything']}"] if generated else list(typed)
+    """Where a generated corpus is another with every seed, other seeds keep the base's, so that texts can be compared."""
+    follows_seed = base.settings["data"]["init_args"].get("corpus_seed", 0) is None
+    return [*typed, f"--data.init_args.corpus_seed={base.settings['seed_everything']}"] if follows_seed else list(typed)
 
 
 def _train_seed(typed: Sequence[str], seed: int) -> RunFolder:

@@ -197,6 +197,9 @@ class DependentCLI(AttestCLI):
     def expected_evidence(self) -> list[str]:
         return [*super().expected_evidence(), *self.dependent.comparisons]
 
+    def _made_from(self) -> RunFolder:
+        return self.base.folder
+
     def instantiate_classes(self) -> None:
         super().instantiate_classes()
         if not self.nothing_to_do:

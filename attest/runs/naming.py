@@ -92,13 +92,25 @@ MACHINE_KEYS = (
 
 def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that make a run what it is, with class paths as folders of old are named by."""
-    settings = former(deepcopy(settings))
+    settings = _one_corpus(former(deepcopy(settings)))
     for key in MACHINE_KEYS:
         *path, last = key.split(".")
         section: Any = settings
         for name in path:
             section = section.get(name) or {}
         section.pop(last, None)
+    return settings
+
+
+def _one_corpus(settings: dict[str, Any]) -> dict[str, Any]:
+    """A generated corpus by the seed that it is drawn from, whether that is the run's or its own.
+
+    0 is written as null, which is what it was when folders were first named, and stood for the run's seed.
+    """
+    options = (settings.get("data") or {}).get("init_args") or {}
+    if "corpus_seed" in options:
+        own = options["corpus_seed"]
+        options["corpus_seed"] = (settings.get("seed_everything") if own is None else own) or None
     return settings
 
 

@@ -7,7 +7,7 @@ an unfinished run up where it stopped.
 import secrets
 import time
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, cast
 
 import torch
 import wandb
@@ -28,6 +28,8 @@ from attest.callbacks.finite import FiniteLoss
 from attest.callbacks.progress import EvidenceProgress
 from attest.callbacks.termination import EndAtOnce
 from attest.compute.memory import keep_freed_memory, set_memory_budget
+from attest.datamodules import TextDataModule
+from attest.datamodules.record import DataRecord, expecting
 from attest.errors import AttestError, mendable
 from attest.report import illustrations, summarise_run, write_report
 from attest.runs.choices import choice_arguments
@@ -63,6 +65,9 @@ class Parser(LightningArgumentParser):
 
 class AttestCLI(LightningCLI):
     """LightningCLI with run folders: named by the configuration, resumable, never done twice."""
+
+    needs_data = True
+    """Whether the command reads the splits, and not only the vocabulary and the classes."""
 
     def __init__(self, arguments: list[str]) -> None:
         with ExitStack() as self._held:
@@ -120,13 +125,26 @@ class AttestCLI(LightningCLI):
         self.identities = self.expected_evidence()
         if not self.run.force:
             self._require_same_configuration()
-        self.nothing_to_do = self.subcommand == "fit" and not self.run.force and self.folder.complete(self.identities)
+        self.record = self._stored_record()
+        self.nothing_to_do = self.subcommand == "fit" and self._is_done()
         self.wandb_id = self._wandb_id()
         if self.subcommand == "fit":
             name = str(self.folder.path.relative_to(self.run.root))
             point_loggers(self.config.fit.trainer.logger, self.folder, name, self.wandb_id)
         else:
             self.config[self.subcommand].trainer.logger = False
+
+    def _is_done(self) -> bool:
+        """Whether the run is complete and the files that it was made from are as they were, or gone."""
+        return not self.run.force and self.folder.complete(self.identities) and not (self.record and self.record.touched())
+
+    def _made_from(self) -> RunFolder | None:
+        """The folder whose data this command has to see again; None where it may be any."""
+        return None if self.run.force else self.folder
+
+    def _stored_record(self) -> DataRecord | None:
+        folder = self._made_from()
+        return None if folder is None or not folder.data.is_file() else DataRecord.from_plain(read_json(folder.data))
 
     def _wandb_id(self) -> str:
         """The id of the run that is taken up, or a new one."""
@@ -168,15 +186,20 @@ class AttestCLI(LightningCLI):
         self._held.enter_context(self.folder.claimed())
         self.folder.sweep()
         write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
+        if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
+            write_json(self.folder.data, self.datamodule.record.plain())
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def instantiate_classes(self) -> None:
         if self.nothing_to_do:
             return
         try:
-            super().instantiate_classes()
+            with expecting(self.record, str(getattr(self._made_from(), "path", ""))):
+                super().instantiate_classes()
         except ValueError as error:
             raise mendable(error) or AttestError(readable_build_error(error)) from error
+        if self.record is not None and self.needs_data:
+            cast(TextDataModule, self.datamodule).require_expected()
         if self.subcommand == "fit":
             self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
 

@@ -1,0 +1,190 @@
+"""What a model's data was: its vocabulary and classes, without which a checkpoint means nothing, and what its splits held.
+
+A run keeps this record in its folder (``data.json``) and in its checkpoints. Later commands read new texts by the record
+alone, and refuse data that is no longer the same.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from attest.datamodules.corpus import SPLITS, Corpus, Documents
+from attest.datamodules.vocabulary import Vocabulary
+from attest.errors import AttestError
+
+PREPROCESSING = 1
+"""Counts up when the same source gives other tokens than before."""
+WORDS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class DataRecord:
+    """All that a trained model must know of its data, as plain values.
+
+    Args:
+        words: of the vocabulary, in id order.
+        label_names: of the classes, or of the tags, by number.
+        positive_weight: negative over positive training texts.
+        tokenising: what decides how a raw text becomes words, as the DataModule says it.
+        counts: texts of each split.
+        fingerprints: SHA-256 of each split's content, as ``fingerprint_of`` gives it.
+        sources: where each split came from, as far as that is known.
+        files: SHA-256 of those sources that are files, to see cheaply whether one was touched.
+        preprocessing: the version of the code that made tokens of texts.
+    """
+
+    words: tuple[str, ...]
+    label_names: tuple[str, ...]
+    positive_weight: float
+    tokenising: dict[str, Any]
+    counts: dict[str, int]
+    fingerprints: dict[str, str]
+    sources: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    preprocessing: int = PREPROCESSING
+
+    @classmethod
+    def of(
+        cls, corpus: Corpus, positive_weight: float, tokenising: Mapping[str, Any], sources: Mapping[str, str]
+    ) -> "DataRecord":
+        """The record of a corpus that has been read."""
+        splits = {split: getattr(corpus, split) for split in SPLITS}
+        return cls(
+            words=corpus.vocabulary.words,
+            label_names=tuple(corpus.label_names),
+            positive_weight=positive_weight,
+            tokenising=dict(tokenising),
+            counts={split: len(documents) for split, documents in splits.items()},
+            fingerprints={split: fingerprint_of(documents) for split, documents in splits.items()},
+            sources=dict(sources),
+            files={split: _digest(Path(source)) for split, source in sources.items() if Path(source).is_file()},
+        )
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> "DataRecord":
+        """The inverse of ``plain``."""
+        lists = {name: tuple(values[name]) for name in ("words", "label_names")}
+        return cls(**{**values, **lists})
+
+    def plain(self) -> dict[str, Any]:
+        """Dictionaries, lists, strings and numbers alone: for JSON, and for checkpoints that are loaded safely."""
+        return asdict(self) | {"words": list(self.words), "label_names": list(self.label_names)}
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The words with their ids."""
+        return Vocabulary(self.words)
+
+    def touched(self) -> list[str]:
+        """The splits whose files have other bytes than they had; a file that is gone is none of them."""
+        known = {split: Path(self.sources[split]) for split in self.files}
+        return [split for split, file in known.items() if file.is_file() and _digest(file) != self.files[split]]
+
+    def require(self, found: "DataRecord", whose: str) -> None:
+        """Refuse data that is not what a model was trained and tested on.
+
+        Args:
+            found: the record of the data as it is now.
+            whose: the run or checkpoint that holds this record.
+        Raises:
+            AttestError: a split, the vocabulary or the classes differ; names the file and what differs.
+        """
+        differing = [split for split in SPLITS if self.fingerprints[split] != found.fingerprints[split]]
+        if not differing and (self.words, self.label_names) == (found.words, found.label_names):
+            return
+        what = "; ".join(self._difference(split, found) for split in differing) or "the vocabulary is another one"
+        raise AttestError(
+            f"the data is not what {whose} was made from: {what}{self._words_that_differ(found)}; expected the same texts and "
+            "labels. Put the former data back, or train on the present data: the command that trained it with FORCE=1, or "
+            "with --run.root=<another folder> to keep both."
+        )
+
+    def _difference(self, split: str, found: "DataRecord") -> str:
+        source = found.sources.get(split)
+        then, now = self.counts[split], found.counts[split]
+        how = f"{now:,} texts instead of {then:,}" if now != then else f"{now:,} texts as before, but not the same ones"
+        return f"the {split} split{f' ({source})' if source else ''} has {how}"
+
+    def _words_that_differ(self, found: "DataRecord") -> str:
+        gone, new = sorted(set(self.words) - set(found.words)), sorted(set(found.words) - set(self.words))
+        said = [f"{name} {_listed(words)}" for name, words in (("without", gone), ("with the new", new)) if words]
+        same_tools = (self.preprocessing, self.tokenising) == (found.preprocessing, found.tokenising)
+        tools = "" if same_tools else " (texts are cut into words by other code or settings now)"
+        return f" (its vocabulary is {' and '.join(said)}){tools}" if said else tools
+
+
+def fingerprint_of(documents: Documents) -> str:
+    """SHA-256 over ids, tokens, labels, tags, rationales and sentences in their order; the same on every machine.
+
+    Where the texts came from, and how they lie in memory, makes no difference.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(documents.table.column_names):
+        digest.update(f"{name}:{len(documents)}:".encode())
+        values = documents.table[name].combine_chunks()
+        if name in ("id", "label"):
+            digest.update(_integers(values))
+            continue
+        digest.update(_integers(pc.list_value_length(values)))
+        flat = pc.list_flatten(values)
+        digest.update(_words(flat) if name == "tokens" else _integers(flat))
+    return digest.hexdigest()
+
+
+def _integers(values: Any) -> bytes:
+    return np.ascontiguousarray(values.to_numpy(zero_copy_only=False), dtype="<i8").tobytes()
+
+
+def _words(flat: Any) -> bytes:
+    """The distinct words in order, and which of them stands where."""
+    encoded = flat.dictionary_encode()
+    words = encoded.dictionary.to_pylist()
+    order = sorted(range(len(words)), key=words.__getitem__)
+    ranks = np.empty(len(words), "<i8")
+    ranks[order] = np.arange(len(words))
+    listed = b"".join(len(word).to_bytes(8, "little") + word for word in (words[i].encode() for i in order))
+    return listed + ranks[encoded.indices.to_numpy(zero_copy_only=False)].tobytes()
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _listed(words: list[str]) -> str:
+    shown = ", ".join(repr(word) for word in words[:WORDS_SHOWN])
+    return shown if len(words) <= WORDS_SHOWN else f"{shown} and {len(words) - WORDS_SHOWN} more"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The record that data has to agree with, and who holds it."""
+
+    record: DataRecord
+    whose: str
+
+
+EXPECTED: ContextVar[Expected | None] = ContextVar("expected data", default=None)
+
+
+@contextmanager
+def expecting(record: DataRecord | None, whose: str) -> Iterator[None]:
+    """Every DataModule that is made in here takes vocabulary and classes from a record, and refuses data that differs from it.
+
+    Args:
+        record: None where there is none to go by.
+        whose: the run or checkpoint that holds it, for the sentence that refuses.
+    """
+    token = EXPECTED.set(None if record is None else Expected(record, whose))
+    try:
+        yield
+    finally:
+        EXPECTED.reset(token)
