@@ -1,9 +1,11 @@
 """``attest evidence`` on a small run: what is missing is computed, what is there stays, mistakes are named."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
+import torch
 
 from attest.cli.main import main
 
@@ -47,9 +49,37 @@ def test_missing_evidence_of_a_run_is_computed_and_reported(run, capsys):
 def test_a_checkpoint_is_put_on_trial_beside_itself(run):
     checkpoint = run / "checkpoints" / "last.ckpt"
     assert main(["evidence", "--ckpt", str(checkpoint), "E2", "--trainer.enable_progress_bar=false"]) == 0
-    folder = checkpoint.with_name("last-evidence")
+    (folder,) = checkpoint.parent.glob("last-evidence-*")
     assert len(pd.read_parquet(folder / "evidence" / "E2.parquet")) == 32
     assert "E2/tvd_median/mean" in json.loads((folder / "summary.json").read_text())
+
+
+@pytest.mark.slow
+def test_force_computes_evidence_again(run, capsys):
+    table = run / "evidence" / "E2.parquet"
+    assert main(["evidence", "--run", str(run), "E2"]) == 0
+    written = table.stat().st_mtime_ns
+    assert main(["evidence", "--run", str(run), "E2", "FORCE=1"]) == 0
+    assert table.stat().st_mtime_ns > written
+    assert "computed" in capsys.readouterr().out.splitlines()[-1]
+
+
+@pytest.mark.slow
+def test_another_checkpoint_of_the_same_name_gets_its_own_evidence(run, tmp_path, capsys):
+    model = tmp_path / "model.ckpt"
+    shutil.copy(run / "checkpoints" / "best.ckpt", model)
+    trial = ["evidence", "--ckpt", str(model), *SMALL, "E2"]
+    assert main(trial) == 0
+    (first,) = tmp_path.glob("model-evidence-*")
+    state = torch.load(model, weights_only=True)
+    state["state_dict"] = {name: torch.zeros_like(value) for name, value in state["state_dict"].items()}
+    torch.save(state, model)
+    assert main(trial) == 0
+    (second,) = set(tmp_path.glob("model-evidence-*")) - {first}
+    moved = [pd.read_parquet(folder / "evidence" / "E2.parquet")["tvd_median"] for folder in (first, second)]
+    assert moved[0].max() > moved[1].max() == 0
+    assert main([*trial, f"--out={first}"]) == 2
+    assert f"{first} holds evidence on another checkpoint" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

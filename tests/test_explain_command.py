@@ -11,6 +11,8 @@ from rich.console import Console
 from attest.cli.main import main
 from attest.report.explained import coloured, print_explained, printable
 from attest.report.explanations import Explanation
+from attest.runs.folder import RunFolder
+from tests.conftest import only_folder
 
 HOSTILE = "dull <script>alert(1)</script> [bold]x[/bold] \x1b[31mred\x1b[0m 🙂 the"
 
@@ -30,6 +32,27 @@ def test_a_text_of_the_test_split_gets_the_evidence_of_the_run(small_run, tmp_pa
     assert f"most: {heaviest} {text['attention'].max():.3g}"[:14] in said
     assert f"JSD {tables['E3'].loc[7, 'jsd_exact']:.3f} to attention" in said
     assert f"JSD {tables['E8'].loc[7, 'jsd_sparsemax']:.3f}" in said
+
+
+def test_a_copied_run_explains_without_its_data(tmp_path, capsys):
+    """The vocabulary is the run's own: neither a file that is gone nor one that was edited changes an answer."""
+    texts = "text,label\n" + "".join(f"{'fine' if k % 2 else 'dull'} film {k % 3},{k % 2}\n" for k in range(40))
+    for name in ("train.csv", "test.csv"):
+        (tmp_path / name).write_text(texts)
+    sources = [f"--data.init_args.{split}={tmp_path / f'{split}.csv'}" for split in ("train", "test")]
+    quick = ["LOGGER=csv", "ANALYSES=none", "--trainer.max_epochs=1", f"--run.root={tmp_path / 'runs'}"]
+    assert main(["fit", "DATA=files", *sources, *quick]) == 0
+    capsys.readouterr()
+    run = only_folder(tmp_path / "runs")
+    assert explain(run, tmp_path / "before.html", "--text", "a fine film") == 0
+    before = capsys.readouterr().out
+    (tmp_path / "train.csv").write_text(texts.replace("fine", "aardvark"))
+    assert explain(run, tmp_path / "after.html", "--text", "a fine film") == 0
+    assert capsys.readouterr().out == before.replace("before.html", "after.html")
+    (tmp_path / "train.csv").unlink()
+    copied = RunFolder(run.path.rename(tmp_path / "copied"))
+    assert explain(copied, tmp_path / "after.html", "--text", "a fine film") == 0
+    assert capsys.readouterr().out == before.replace("before.html", "after.html")
 
 
 def test_markup_emoji_and_escapes_are_shown_and_not_obeyed(small_run, tmp_path, capsys):

@@ -47,7 +47,7 @@ def config_file(choice: str, value: str) -> Path:
 def expand(arguments: list[str]) -> list[str]:
     """Turn choices into the options they stand for; everything else stays as typed and comes later, so it wins.
 
-    Words that stand for one option, such as SEED and FORCE, come last: a file given with ``--config`` says these too.
+    Words that stand for one option, such as SEED and FORCE, come after the files given with ``--config``, which say these too.
 
     Without any ``--config`` the choices not typed take their defaults; ``RECIPE`` is then the one the model names.
 
@@ -58,8 +58,18 @@ def expand(arguments: list[str]) -> list[str]:
     typed = {match[1]: match[2] for _, match in matches if match and match[2]}
     rest = [argument for argument, match in matches if not match]
     settings = [SETTINGS[name].format(_as_yaml(name, typed.pop(name))) for name in list(typed) if name in SETTINGS]
-    standalone = any(argument in ("-c", "--config") or argument.startswith("--config=") for argument in rest)
-    return [*([] if standalone and not typed else choice_arguments(typed)), *rest, *settings]
+    files, options = _parted(rest)
+    return [*([] if files and not typed else choice_arguments(typed)), *files, *settings, *options]
+
+
+def _parted(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Configuration files that were named, and everything else."""
+    named = [argument in ("-c", "--config") for argument in arguments]
+    of_file = [flag or before or argument.startswith("--config=")
+               for argument, flag, before in zip(arguments, named, [False, *named], strict=False)]  # fmt: skip
+    files, options = ([argument for argument, mine in zip(arguments, of_file, strict=True) if mine is wanted]
+                      for wanted in (True, False))  # fmt: skip
+    return files, options
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:

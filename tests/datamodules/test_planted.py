@@ -71,8 +71,8 @@ def test_sizes_lengths_balance_and_no_text_twice(data):
 
 
 def test_equal_seeds_give_equal_corpora_and_others_do_not():
-    again, other = PlantedDataModule(rule="order", seed=0), PlantedDataModule(rule="order", seed=1)
-    reference = PlantedDataModule(rule="order", seed=0)
+    again, other = (PlantedDataModule(rule="order", corpus_seed=seed) for seed in (0, 1))
+    reference = PlantedDataModule(rule="order", corpus_seed=0)
     assert again.corpus.train.tokens == reference.corpus.train.tokens
     assert other.corpus.train.tokens != reference.corpus.train.tokens
 
