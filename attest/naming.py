@@ -118,7 +118,7 @@ NAME_PARTS = ("recipe", "model", "scoring", "projection")
 
 
 def readable_name(run: Mapping[str, Any]) -> str:
-    """``<recipe>-<model>-<scoring>-<projection>`` of the settings of a run, as folders are called where nothing else differs."""
+    """``<recipe>-<model>-<scoring>-<projection>`` of a run's settings: its folder's name where nothing else differs."""
     return portable("-".join(run[part] for part in NAME_PARTS))
 
 
