@@ -9,6 +9,7 @@ from attest.adversarial_loss import Convention, DivergenceName, Objective, class
 from attest.measures import probabilities
 from lightning_modules.base_network import BaseNetwork, MakeNetwork, Seen
 from lightning_modules.classifier import Batch, Classifier, attended
+from lightning_modules.optimisation import require_attention_parameters
 from lightning_modules.predictions import InstanceRows
 
 Variant = Literal["unfrozen", "frozen"]
@@ -48,6 +49,7 @@ class Adversarial:
         """
         self.base.load(state)
         if self.variant == "frozen":
+            require_attention_parameters(self.network)
             trained = {id(parameter) for parameter in cast(Any, self.network).attention_parameters()}
             for name, parameter in self.network.named_parameters():
                 parameter.requires_grad_(id(parameter) in trained)

@@ -183,3 +183,16 @@ def test_vectors_of_another_dimension_are_named_by_the_whole_command(tmp_path, c
     errors = capsys.readouterr().err
     assert "vectors have 3 dimensions, the network's embedding 16" in errors
     assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("learns", "there", "model"), [("label", "tags", "tagger"), ("tags", "label", "bilstm"), ("label", "label", None)]
+)
+def test_a_model_of_another_task_than_the_data_is_named(learns, there, model):
+    data = SimpleNamespace(corpus=SimpleNamespace(train=Documents.of([0], [["a"]], **{there: [[0]]})))
+    with pytest.raises(AttestError, match=f"Add MODEL={model} to the command") if model else nullcontext():
+        require_same_task(SimpleNamespace(learns=learns), data)
+
+
+def test_models_and_data_of_other_people_are_taken():
+    require_same_task(SimpleNamespace(), SimpleNamespace())

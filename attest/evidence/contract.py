@@ -51,6 +51,17 @@ def require_steps(network: Any) -> None:
             raise AttestError(f"{name}.{step} cannot be called with {arguments}; expected it to take these two. {GUIDE}.")
 
 
+def require_forward(network: nn.Module) -> None:
+    """Refuse a network that cannot be trained as it is, for want of ``forward``.
+
+    Raises:
+        AttestError: it has none.
+    """
+    if type(network).forward is nn.Module.forward:
+        name = type(network).__name__
+        raise AttestError(f"{name} lacks forward; expected forward(tokens, mask) -> logits, the four steps in a row. {GUIDE}.")
+
+
 def _takes_two(step: Any) -> bool:
     try:
         inspect.signature(step).bind(None, None)
