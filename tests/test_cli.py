@@ -3,13 +3,18 @@
 import json
 import re
 import shutil
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 import torch
 
 from attest.cli import main
+from attest.errors import AttestError
+from attest.run_command import require_same_task
 from attest.run_folder import TEMPORARY, RunFolder, read_json
+from datamodules.corpus import Documents
 from tests.conftest import SMALL_RUN, only_folder
 
 
