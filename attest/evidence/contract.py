@@ -180,19 +180,21 @@ def _normalises_batches(parts: Iterable[nn.Module]) -> bool:
     return any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in parts)
 
 
-def require_attention(network: nn.Module, hidden: Tensor, weights: Tensor, logits: Tensor, mask: Tensor) -> None:
-    """Look once a network at what its attention and its decoder promise.
+def require_attention(
+    network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, mask: Tensor
+) -> None:
+    """Look once a network at what its attention and its decoder promise; one whose scores have become NaN promises nothing.
 
     Args:
         network: was looked at before or not.
-        hidden, weights, logits: what its steps returned for a batch, ``(B, T, H)``, ``(B, T)``, ``(B, C)``.
+        hidden, scores, weights, logits: what its steps returned for a batch, ``(B, T, H)``, ``(B, T)`` twice, ``(B, C)``.
         mask: bool ``(B, T)``.
     Raises:
         AttestError: attention is not finite, negative, not of sum 1, or not exactly 0 at padding; ``decode`` returns
             probabilities, or is not the linear function that ``token_logits`` promises.
     """
     seen = _PADDING_SEEN.get(network)
-    if seen or (seen is False and mask.all()):
+    if seen or (seen is False and mask.all()) or not scores.isfinite()[mask].all():
         return
     weights, logits = weights.detach(), logits.detach()
     _require_distribution(f"{type(network).__name__}.project returned attention", weights, mask)
@@ -239,9 +241,9 @@ def _require_linear(network: nn.Module, hidden: Tensor, weights: Tensor, logits:
 
 
 def _apart(found: Tensor, logits: Tensor) -> float:
-    """How far apart two calculations of logits are at most; 0 within what rounding loses."""
+    """How far apart two calculations of finite logits are at most; 0 within what rounding loses."""
     apart = (found.detach() - logits).abs().max()
-    return 0.0 if apart <= _tolerance(logits) * (1 + logits.abs().max()) else float(apart)
+    return float(apart) if apart > _tolerance(logits) * (1 + logits.abs().max()) else 0.0
 
 
 def _tolerance(values: Tensor) -> float:

@@ -272,7 +272,7 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
         logits = network.decode(hidden, weights)
         require_shape(module, "decode", logits, mask.shape[:1], 2)
         require_repeatable(module, logits.detach(), lambda: network.decode(network.encode(tokens, mask), weights))
-    require_attention(module, hidden, weights, logits, mask)
+    require_attention(module, hidden, scores, weights, logits, mask)
     return Observation(network, ids, tokens, mask, embedded, hidden, scores, weights, logits)
 
 

@@ -123,6 +123,13 @@ def test_padding_is_looked_at_when_it_is_first_seen():
         observe(network, *ragged_batch([3, 2]))
 
 
+@pytest.mark.parametrize("part", ["encoder", "decoder"])
+def test_a_network_that_has_diverged_is_left_to_those_who_look_at_its_loss(part):
+    network = pooling_classifier()
+    nn.init.constant_(next(getattr(network, part).parameters()), torch.nan)
+    assert observe(network, *batch()).logits.isnan().all()
+
+
 def test_numbers_are_looked_at_once_a_network():
     network = Tampered()
     observe(network, *batch())
