@@ -1,8 +1,10 @@
 """Which columns of the user's own data hold the texts and the labels."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from attest.datamodules.notice import shortened, some
 from attest.datamodules.rows import Row
 from attest.errors import AttestError
 
@@ -10,6 +12,9 @@ TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment",
 LABELS = ("label_text", "label_name", "label", "class", "category", "sentiment", "target", "topic", "stars", "rating", "score")
 TOKENS = ("tokens", "words")
 TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
+WITH_A_HEADER = (".csv", ".tsv")
+"""Files whose first line names the columns."""
+NAMES_SHOWN = 12
 NAME_THEM = "name the columns with --data.init_args.text_column=<column> --data.init_args.label_column=<column>"
 
 
@@ -33,17 +38,19 @@ class Columns:
         return f"{what} from the columns {self.text} and {self.label}{how}."
 
 
-def choose_columns(rows: Sequence[Row], text: str | None, label: str | None, tagging: bool | None) -> Columns:
+def choose_columns(source: str, rows: Sequence[Row], text: str | None, label: str | None, tagging: bool | None) -> Columns:
     """The columns that the user names, else those that their names or, of two columns, their lengths give away.
 
     Args:
-        rows: of the training file.
+        source: the training file, for messages.
+        rows: of it; at least one of them can be read.
         text, label: names given, or None to guess.
         tagging: whether labels are tags, or None to guess.
     Raises:
-        AttestError: a column that was named is not there, or none can be guessed.
+        AttestError: a column that was named is not there, none can be guessed, one is named for both, or the first line of
+            the file is a text and its label instead of the columns' names.
     """
-    names = list(next((row.cells for row in rows if row.problem is None), {}))
+    names = list(next(row.cells for row in rows if row.problem is None))
     for given in (text, label):
         if given is not None and given not in names:
             raise AttestError(f"There is no column {given}; expected one of {_listed(names)}. To choose, {NAME_THEM}.")
@@ -51,12 +58,50 @@ def choose_columns(rows: Sequence[Row], text: str | None, label: str | None, tag
     guessed = text is None or label is None
     label = label or _first_of(TAGS if tagging else LABELS, names, other_than=text)
     text = text or _first_of((*TOKENS, *TEXTS) if tagging else (*TEXTS, *TOKENS), names, other_than=label)
-    if len(names) == 2 and not (text and label):
-        text, label = _by_length(names, rows, text, label)
+    if not (text and label):
+        _require_header(source, names, rows)
+        if len(names) == 2:
+            text, label = _by_length(names, rows, text, label)
     if not text or not label:
-        raise AttestError(f"Neither texts nor labels can be told from the columns {_listed(names)}; {NAME_THEM}.")
+        found = f"the columns {_listed(names)} of {source}"
+        raise AttestError(f"Neither texts nor labels can be told from {found}; {NAME_THEM}.{_without_header(source)}")
+    if text == label:
+        raise AttestError(f"Texts and labels would both be read from the column {text}; expected two. To choose, {NAME_THEM}.")
     words = tagging or isinstance(_first_cell(rows, text), list)
     return Columns(text, label, tagging, words, guessed)
+
+
+def require_columns(source: str, rows: Sequence[Row], columns: Columns, training: str) -> None:
+    """Refuse a file that lacks the columns of the training file.
+
+    Raises:
+        AttestError: no row has one of them.
+    """
+    cells = [row.cells for row in rows if row.problem is None]
+    for column in (columns.text, columns.label):
+        if cells and not any(column in each for each in cells):
+            raise AttestError(
+                f"{source} has no column {column} (it has {_listed(list(cells[0]))}); expected {columns.text} and "
+                f"{columns.label}, as in {training}. Rename its columns.{_without_header(source)}"
+            )
+
+
+def _require_header(source: str, names: Sequence[str], rows: Sequence[Row]) -> None:
+    """A line that should name the columns but holds a number, or what stands below it again, is a text and its label."""
+    if not _has_header(source):
+        return
+    for name in names:
+        if name and (_is_number(name) or any(str(row.cells.get(name)).strip() == name for row in rows)):
+            raise AttestError(
+                f"{source} seems to have no header: its first line ({_listed(list(names))}) is like the lines below; expected "
+                f"the names of the columns there. Write a line such as text,label above it, or {NAME_THEM} if it is a header."
+            )
+
+
+def _is_number(name: str) -> bool:
+    with suppress(ValueError):
+        return float(name) is not None
+    return False
 
 
 def _looks_tagged(names: list[str], rows: Sequence[Row], label: str | None) -> bool:
@@ -84,4 +129,13 @@ def _by_length(names: list[str], rows: Sequence[Row], text: str | None, label: s
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(names) or "none"
+    return some([shortened(name) or "(no name)" for name in names], few=NAMES_SHOWN) or "none"
+
+
+def _without_header(source: str) -> str:
+    """What may be wrong where names are missing from the first line of a file."""
+    return " If its first line is no header, write one above it: text,label" if _has_header(source) else ""
+
+
+def _has_header(source: str) -> bool:
+    return source.lower().endswith(WITH_A_HEADER)

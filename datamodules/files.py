@@ -1,5 +1,6 @@
 """The user's own data: texts with a label each, or tokens with a tag each, from files or the Hub."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -7,12 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.bad_rows import Judged, complaint, refusal, useless
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.columns import choose_columns
+from attest.datamodules.classes import in_order, lonely, require_classes
+from attest.datamodules.columns import choose_columns, require_columns
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.instances import Instance, complaint, instance
-from attest.datamodules.notice import say
-from attest.datamodules.rows import read_rows
+from attest.datamodules.encodings import UTF_8
+from attest.datamodules.instances import Instance, instance
+from attest.datamodules.notice import say, some
+from attest.datamodules.overlap import require_different_files, shared_texts
+from attest.datamodules.rows import Row, read_rows
 from attest.datamodules.sentences import sentence_lengths
 from attest.datamodules.stored import StoredDataModule, Tables, split_at_random
 from attest.datamodules.tokenisers import spacy_tokens
@@ -31,10 +36,12 @@ class FilesDataModule(StoredDataModule):
     Splits:  as given. Without ``validation``, ``validation_share`` of the training texts is cut by ``split_seed``, stratified
              by class in classification.
     Bad row: the text or label is missing, the label is none of the training file's, tags are not as many as words, bytes are
-             no UTF-8, a line is no JSON or has another number of cells. They are counted and shown with file and line.
+             not in the file's encoding, a line is no JSON or has another number of cells. They are counted and shown with file
+             and line.
+    Shared:  texts of the test file that stand in the training file too are counted and shown.
     Batch:   as in ``TextDataModule``; ``id`` counts the rows of the file from 0, bad ones too.
-    Raises:  AttestError: a file is missing or broken, bad rows are refused, there is one class only, or a class has too few
-             texts to cut a validation set.
+    Raises:  AttestError: a file is missing, broken, without rows or given for two splits; bad rows are refused; labels are no
+             classes, or one class only; or a class has too few texts to cut a validation set.
 
     Args:
         train, test: paths or Hub ids; of a Hub dataset, the split of that name.
@@ -45,6 +52,7 @@ class FilesDataModule(StoredDataModule):
         on_bad_rows: ``refuse`` the data, or ``skip`` bad rows.
         validation_share: share of the training texts that becomes validation, in (0, 1).
         split_seed: which ones.
+        encoding: of CSV, TSV and JSONL files, by a name that Python knows: ``latin-1``, ``cp1252``, ``utf-16``.
         options: as in ``TextDataModule``.
     """
 
@@ -61,17 +69,19 @@ class FilesDataModule(StoredDataModule):
         on_bad_rows: Literal["refuse", "skip"] = "refuse",
         validation_share: float = 0.1,
         split_seed: int = 0,
+        encoding: str = UTF_8,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         sources = {"train": train, "validation": validation, "test": test}
-        self.sources = {split: source for split, source in sources.items() if source is not None}
+        self.sources = {split: source for split, source in sources.items() if source}
         self.text_column = text_column
         self.label_column = label_column
         self.tagging = tagging
         self.on_bad_rows = on_bad_rows
         self.validation_share = validation_share
         self.split_seed = split_seed
+        self.encoding = encoding
         self.in_words = bool(self.expected and self.expected.record.tokenising["in_words"])
         """Whether texts were given as lists of words; known once they are read."""
 
@@ -88,11 +98,18 @@ class FilesDataModule(StoredDataModule):
 
     def tables(self) -> Tables:
         self._require_sources()
-        rows = {split: read_rows(source, split) for split, source in self.sources.items()}
-        columns = choose_columns(rows["train"], self.text_column, self.label_column, self.tagging)
+        rows = {split: read_rows(source, split, self.encoding) for split, source in self.sources.items()}
+        self._require_readable(rows)
+        train = self.sources["train"]
+        columns = choose_columns(train, rows["train"], self.text_column, self.label_column, self.tagging)
+        for split, found in rows.items():
+            require_columns(self.sources[split], found, columns, train)
         self.in_words = columns.words
-        say(f"{self.sources['train']}: {columns.sentence}")
-        return self._checked({split: [instance(row, columns) for row in found] for split, found in rows.items()})
+        say(f"{train}: {columns.sentence}")
+        tables = self._checked({split: [instance(row, columns) for row in found] for split, found in rows.items()})
+        for sentence in shared_texts(self.sources, tables):
+            say(sentence)
+        return tables
 
     def _require_sources(self) -> None:
         missing = [split for split in ("train", "test") if split not in self.sources]
@@ -100,37 +117,38 @@ class FilesDataModule(StoredDataModule):
             raise AttestError(f"DATA=files has no {missing[0]} file; expected one to train and one to test. Type: {COMMAND}")
         if not 0 < self.validation_share < 1:
             raise AttestError(f"validation_share is {self.validation_share}; expected a share between 0 and 1, such as 0.1.")
+        require_different_files(self.sources)
+
+    def _require_readable(self, rows: dict[str, list[Row]]) -> None:
+        for split, found in rows.items():
+            if not found:
+                raise AttestError(f"{self.sources[split]} has no rows, only a header or nothing; expected texts with labels.")
+        self._refuse({split: found for split, found in rows.items() if useless(found)})
 
     def _checked(self, splits: dict[str, list[Instance]]) -> Tables:
-        """Good rows as tables; bad ones shown, and refused unless they are to be skipped."""
-        known = {name for row in splits["train"] for name in row.names}
-        self._require_two(known)
+        """Good rows as tables; bad ones shown, and refused unless they are to be skipped and some are left."""
+        self._refuse({split: rows for split, rows in splits.items() if useless(rows)})
+        labels = [name for row in splits["train"] for name in row.names]
+        tagging = any(isinstance(row.label, list) for row in splits["train"])
+        require_classes(self.sources["train"], labels, tagging=tagging)
+        known = set(labels)
         checked = {split: [row.unless_unknown(known) for row in rows] for split, rows in splits.items()}
-        complaints = [
-            complaint(self.sources[split], rows) for split, rows in checked.items() if any(row.problem for row in rows)
-        ]
-        if complaints and self.on_bad_rows == "refuse":
-            raise AttestError(
-                f"{' '.join(complaints)} Expected a text and a known label in every row. Mend the rows, or leave them out "
-                "with --data.init_args.on_bad_rows=skip"
-            )
-        for sentence in complaints:
-            say(f"Left out: {sentence}")
+        bad = {split: rows for split, rows in checked.items() if any(row.problem for row in rows)}
+        refused = {split: rows for split, rows in bad.items() if self.on_bad_rows == "refuse" or useless(rows)}
+        self._refuse(refused, in_order(known))
+        for split, rows in bad.items():
+            say(f"Left out: {complaint(self.sources[split], rows)}")
         return {split: _table(rows) for split, rows in checked.items()}
 
-    def _require_two(self, names: set[str]) -> None:
-        if len(names) < 2:
-            found = f"one class only ({next(iter(names))})" if names else "no labelled text"
-            raise AttestError(
-                f"{self.sources['train']} has {found}; expected two classes or more. Give a file with texts of another class, "
-                "or name the right column with --data.init_args.label_column=<column>"
-            )
+    def _refuse(self, bad: Mapping[str, Sequence[Judged]], known: Sequence[str] = ()) -> None:
+        if bad:
+            raise refusal({self.sources[split]: rows for split, rows in bad.items()}, self.encoding, known)
 
     def prepare(self, tables: Tables) -> Corpus:
-        names = _ordered(set(_flat_labels(tables["train"]).to_pylist()))
+        names = in_order(set(_flat_labels(tables["train"]).to_pylist()))
         splits = {split: self._encoded_labels(table, names) for split, table in tables.items()}
         if "validation" not in splits:
-            splits["train"], splits["validation"] = self._parted(splits["train"])
+            splits["train"], splits["validation"] = self._parted(splits["train"], names)
         return Corpus(**splits, vocabulary=self.fit_vocabulary(splits["train"].table["tokens"]), label_names=names)
 
     def _encoded_labels(self, table: pa.Table, names: tuple[str, ...]) -> Documents:
@@ -149,13 +167,15 @@ class FilesDataModule(StoredDataModule):
         sentences = [list(sentence_lengths(text)) for text in words.to_pylist()] if self.sentences else None
         return Documents.of(ids, words, sentences=sentences, **labels)
 
-    def _parted(self, documents: Documents) -> tuple[Documents, Documents]:
+    def _parted(self, documents: Documents, names: tuple[str, ...]) -> tuple[Documents, Documents]:
         try:
             rows = split_at_random(np.arange(len(documents)), self.validation_share, self.split_seed, documents.labels)
         except ValueError as error:
+            alone = [] if documents.labels is None else lonely([names[label] for label in documents.labels])
+            reason = f"of {some(alone)} there is one text only" if alone else error
             raise AttestError(
                 f"{self.sources['train']}: {self.validation_share:.0%} of {len(documents)} texts cannot be cut for validation "
-                f"with every class in both parts ({error}). Give more texts, another share with "
+                f"with every class in both parts ({reason}). Give more texts, another share with "
                 "--data.init_args.validation_share=<share>, or a file of your own with --data.init_args.validation=<file>."
             ) from error
         train, validation = (documents.take(np.sort(part)) for part in rows)
@@ -177,14 +197,6 @@ def _table(rows: list[Instance]) -> pa.Table:
 def _flat_labels(table: pa.Table) -> pa.Array:
     labels = table["label"].combine_chunks()
     return pc.list_flatten(labels) if pa.types.is_list(labels.type) else labels
-
-
-def _ordered(names: set[str]) -> tuple[str, ...]:
-    """By number where all are numbers, else by the alphabet; ``O``, the tag of no span, first."""
-    try:
-        return tuple(sorted(names, key=float))
-    except ValueError:
-        return tuple(sorted(names, key=lambda name: (name != "O", name)))
 
 
 def _absolute(source: str) -> str:

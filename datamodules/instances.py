@@ -2,15 +2,13 @@
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from attest.datamodules.columns import Columns
+from attest.datamodules.notice import shortened
 from attest.datamodules.rows import Row
 
-PLACES_SHOWN = 5
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """One of a pair of surrogates, which JSON can spell and no text holds."""
 
@@ -34,7 +32,7 @@ class Instance:
     def unless_unknown(self, known: set[str]) -> "Instance":
         """Itself, or with a problem where a class or tag is not among those that training knows."""
         unknown = next((name for name in self.names if name not in known), None)
-        return self if unknown is None else replace(self, problem=f"unknown label {unknown!r}")
+        return self if unknown is None else replace(self, problem=f"unknown label {shortened(unknown)!r}")
 
 
 def instance(row: Row, columns: Columns) -> Instance:
@@ -54,11 +52,10 @@ class BadCellError(ValueError):
 
 
 def _text(cell: Any) -> str:
-    if isinstance(cell, list | dict):
-        raise BadCellError("a list where a text belongs")
+    _require_single(cell, "text")
     if _missing(cell) or not str(cell).strip():
         raise BadCellError("missing text")
-    return _encodable(str(cell))
+    return _encodable(_decoded(cell))
 
 
 def _words(cell: Any) -> list[str]:
@@ -71,13 +68,12 @@ def _words(cell: Any) -> list[str]:
 
 
 def _label(cell: Any) -> str:
-    if isinstance(cell, list | dict):
-        raise BadCellError("a list where a label belongs")
+    _require_single(cell, "label")
     if _missing(cell) or not str(cell).strip():
         raise BadCellError("missing label")
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)  # what pandas makes of whole numbers in a column with gaps
-    return _encodable(str(cell).strip())
+    return _encodable(_decoded(cell).strip())
 
 
 def _tags(cell: Any, words: int) -> list[str]:
@@ -89,27 +85,26 @@ def _tags(cell: Any, words: int) -> list[str]:
     return [_label(tag) for tag in tags]
 
 
+def _require_single(cell: Any, what: str) -> None:
+    if isinstance(cell, list | dict):
+        raise BadCellError(f"{'a list' if isinstance(cell, list) else 'an object'} where a {what} belongs")
+
+
+def _decoded(cell: Any) -> str:
+    """A number or truth value as it is written; parquet may hold text as bytes."""
+    try:
+        return cell.decode() if isinstance(cell, bytes) else str(cell)
+    except UnicodeDecodeError:
+        raise BadCellError("bytes that are no UTF-8") from None
+
+
 def _encodable(text: str) -> str:
     if HALF_CHARACTER.search(text):
         raise BadCellError("half a character")
+    if "\0" in text:
+        raise BadCellError("a null character")
     return text
 
 
 def _missing(cell: Any) -> bool:
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
-
-
-def complaint(source: str, rows: Sequence[Instance]) -> str:
-    """How many rows of a file are bad, why and where, in a sentence."""
-    places: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        if row.problem is not None:
-            places[row.problem].append(row.place)
-    bad = sum(map(len, places.values()))
-    reasons = "; ".join(f"{problem} ({_some(found)})" for problem, found in places.items())
-    return f"{source} has {bad} bad {'row' if bad == 1 else 'rows'} of {len(rows)}: {reasons}."
-
-
-def _some(places: list[str]) -> str:
-    more = len(places) - PLACES_SHOWN
-    return ", ".join(places[:PLACES_SHOWN]) + (f" and {more} more" if more > 0 else "")

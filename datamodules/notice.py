@@ -1,9 +1,26 @@
 """What a DataModule tells the user: one sentence a line, once, however many processes there are."""
 
+from collections.abc import Sequence
+
 from lightning_utilities.core.rank_zero import rank_zero_only
+
+FIRST_FEW = 5
+LONGEST_NAME = 40
+"""Characters shown of a name; longer ones are whole texts, mostly."""
 
 
 @rank_zero_only
 def say(sentence: str) -> None:
     """Print a sentence from the first process."""
     print(sentence, flush=True)
+
+
+def some(found: Sequence[str], separator: str = ", ", few: int = FIRST_FEW) -> str:
+    """The first few of a list, and how many more there are."""
+    more = len(found) - few
+    return separator.join(found[:few]) + (f" and {more} more" if more > 0 else "")
+
+
+def shortened(name: str) -> str:
+    """A name as a message can hold it."""
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"

@@ -6,17 +6,23 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 
+from attest.datamodules.encodings import UTF_8, encoding_advice, python_name, require_text
 from attest.datamodules.hub import load_hub_split
+from attest.datamodules.notice import say, shortened
 from attest.datamodules.sources import read_parquet
 from attest.errors import AttestError
 
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 UNDECODABLE = re.compile("[\udc80-\udcff]")
-"""What ``surrogateescape`` makes of bytes that are no UTF-8."""
+"""What ``surrogateescape`` makes of bytes that are not in the encoding."""
+UNDECODED = "bytes that are no {}"
+"""The problem of a row that has some."""
+UNREADABLE = re.compile("[\udc80-\udcff\0]")
+SEPARATORS = ",;\t|"
 LONGEST_CELL = 2**31 - 1
 """The csv module gives up at 131,072 characters, which a text of 20,000 tokens reaches."""
 
@@ -32,20 +38,24 @@ class Row:
     """Why the row cannot be read, if it cannot."""
 
 
-def read_rows(source: str, split: str) -> list[Row]:
+def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[Row]:
     """All rows of a file or Hub dataset, good and bad; blank lines are no rows.
 
     Args:
         source: path of a file whose ending says what it is, id of a Hub dataset, or a local folder laid out like one.
         split: which split of a Hub dataset.
+        encoding: of text files.
     Raises:
-        AttestError: there is no such file or dataset, its kind is not known, or it is broken as a whole.
+        AttestError: there is no such file, dataset or encoding, the file's kind is not known, or it is broken as a whole.
     """
     path = Path(source).expanduser()
     if path.is_file():
         if path.suffix.lower() not in READERS:
             raise AttestError(f"{source} ends in {path.suffix or 'nothing'}; expected {_KINDS}. Rename or convert the file.")
-        return list(READERS[path.suffix.lower()](path))
+        try:
+            return list(READERS[path.suffix.lower()](path, encoding))
+        except UnicodeError as error:  # of encodings that have no way to keep bytes of another
+            raise AttestError(f"{source} cannot be read as {encoding} ({error}); expected the encoding it is in.") from error
     looks_like_hub = HUB_ID.fullmatch(source) and path.suffix.lower() not in READERS and not path.parent.is_dir()
     if path.is_dir() or looks_like_hub:
         return _numbered(load_hub_split(source, split, names=True))
@@ -54,25 +64,40 @@ def read_rows(source: str, split: str) -> list[Row]:
     )
 
 
-def _csv(path: Path) -> Iterator[Row]:
-    """Comma-separated, quoted with ``"`` where need be, the first line names the columns."""
-    return _separated(path, delimiter=",", strict=True)
+def _csv(path: Path, encoding: str) -> Iterator[Row]:
+    """Cells quoted with ``"`` where need be; the first line names the columns.
+
+    Of comma, semicolon (as Excel writes where numbers have decimal commas), tab and bar, the one that separates most names
+    separates all cells; any but the comma is said.
+    """
+    with _opened(path, encoding) as file:
+        first = next((line for line in file if line.strip()), "")
+    separator = max(SEPARATORS, key=lambda sign: len(next(csv.reader([first], delimiter=sign), [])))
+    if separator != SEPARATORS[0]:
+        say(f"{path}: cells are separated by {separator!r}, not by ','.")
+    return _separated(path, encoding, delimiter=separator, strict=True)
 
 
-def _tsv(path: Path) -> Iterator[Row]:
+def _tsv(path: Path, encoding: str) -> Iterator[Row]:
     """Tab-separated, quotation marks are text, the first line names the columns."""
-    return _separated(path, delimiter="\t", quoting=csv.QUOTE_NONE)
+    return _separated(path, encoding, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def _separated(path: Path, **dialect: Any) -> Iterator[Row]:
+def _opened(path: Path, encoding: str, newline: str = "") -> TextIO:
+    """A text file; bytes that are not in its encoding stay in it, marked as ``UNDECODABLE``, and ends of lines as they are."""
+    require_text(path)
+    return path.open(encoding=python_name(encoding), errors="surrogateescape", newline=newline)
+
+
+def _separated(path: Path, encoding: str, **dialect: Any) -> Iterator[Row]:
     csv.field_size_limit(LONGEST_CELL)
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+    with _opened(path, encoding) as file:
         reader = csv.reader(file, **dialect)
         try:
-            header = next(reader, [])
+            header = _column_names(path, next(filter(None, reader), []), encoding)
             for cells in reader:
                 if cells:
-                    yield _row_of_cells(header, cells, f"line {reader.line_num}")
+                    yield _row_of_cells(header, cells, f"line {reader.line_num}", encoding)
         except csv.Error as error:
             raise AttestError(
                 f"{path} line {reader.line_num} is broken ({error}); expected cells with quotation marks closed and doubled "
@@ -80,33 +105,56 @@ def _separated(path: Path, **dialect: Any) -> Iterator[Row]:
             ) from error
 
 
-def _row_of_cells(header: list[str], cells: list[str], place: str) -> Row:
+def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
+    """The names in the first line, without blanks around them.
+
+    Raises:
+        AttestError: they are in another encoding, there is one alone, or two columns have the same name.
+    """
+    if any(map(UNREADABLE.search, header)):
+        raise AttestError(
+            f"{path} names its columns in another encoding; expected {encoding.upper()}. {encoding_advice(path, encoding)}"
+        )
+    names = [name.strip() for name in header]
+    if len(names) == 1:
+        separators = "tabs" if path.suffix.lower() == ".tsv" else "commas, semicolons, tabs or bars"
+        raise AttestError(
+            f"{path} has one column only, by its first line ({shortened(names[0])}); expected the names of two or more, "
+            f"separated by {separators}. Mend the first line, or name the file by what separates its cells: .csv or .tsv"
+        )
+    twice = [name for name in dict.fromkeys(names) if name and names.count(name) > 1]
+    if twice:
+        raise AttestError(f"{path} has {names.count(twice[0])} columns named {twice[0]}; expected one. Rename the others.")
+    return names
+
+
+def _row_of_cells(header: list[str], cells: list[str], place: str, encoding: str) -> Row:
     if len(cells) != len(header):
         return Row(place, problem=f"{len(cells)} cells instead of {len(header)}")
     if any(map(UNDECODABLE.search, cells)):
-        return Row(place, problem="bytes that are no UTF-8")
+        return Row(place, problem=UNDECODED.format(encoding.upper()))
     return Row(place, dict(zip(header, cells, strict=True)))
 
 
-def _jsonl(path: Path) -> Iterator[Row]:
+def _jsonl(path: Path, encoding: str) -> Iterator[Row]:
     """One JSON object a line."""
-    with path.open("rb") as file:
+    with _opened(path, encoding, newline="\n") as file:
         for number, line in enumerate(file, start=1):
             if line.strip():
-                yield _row_of_json(line, f"line {number}")
+                yield _row_of_json(line, f"line {number}", encoding)
 
 
-def _row_of_json(line: bytes, place: str) -> Row:
+def _row_of_json(line: str, place: str, encoding: str) -> Row:
+    if UNDECODABLE.search(line):
+        return Row(place, problem=UNDECODED.format(encoding.upper()))
     try:
-        cells = json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        return Row(place, problem="bytes that are no UTF-8")
-    except (json.JSONDecodeError, RecursionError):
+        cells = json.loads(line.lstrip("\ufeff"))
+    except (ValueError, RecursionError):  # also a number of more digits than Python reads
         return Row(place, problem="no JSON")
     return Row(place, cells) if isinstance(cells, dict) else Row(place, problem="no JSON object")
 
 
-def _parquet(path: Path) -> list[Row]:
+def _parquet(path: Path, encoding: str) -> list[Row]:
     """Any parquet table."""
     table = read_parquet(path)
     try:
@@ -120,7 +168,7 @@ def _numbered(table: pa.Table) -> list[Row]:
     return [Row(f"row {number}", cells) for number, cells in enumerate(table.to_pylist())]
 
 
-READERS: dict[str, Callable[[Path], Iterator[Row] | list[Row]]] = {
+READERS: dict[str, Callable[[Path, str], Iterator[Row] | list[Row]]] = {
     ".csv": _csv,
     ".tsv": _tsv,
     ".jsonl": _jsonl,

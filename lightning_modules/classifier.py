@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from attest.errors import AttestError
 from attest.experiments import Network, Observation, observe
+from attest.experiments.contract import require_forward, require_steps
 from attest.lightning_modules.metrics import classification_scores
 from attest.lightning_modules.optimisation import Optimisation
 from attest.lightning_modules.predictions import InstanceRows, Predicted, require_finite
@@ -42,6 +43,9 @@ class Classifier(LightningModule):
         pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
     """
 
+    learns = "label"
+    """The column of a batch that it is trained on."""
+
     def __init__(
         self,
         network: Callable[[int, int], nn.Module],
@@ -58,6 +62,8 @@ class Classifier(LightningModule):
         super().__init__()
         self.outputs = 1 if num_classes == 2 else num_classes
         self.network = network(vocab_size, self.outputs)
+        require_steps(self.network)
+        require_forward(self.network)
         load_vectors(self.network, pretrained_embeddings)
         self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
         self.loss_reduction = loss_reduction

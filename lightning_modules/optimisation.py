@@ -12,6 +12,8 @@ import torch
 from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable, ReduceLROnPlateau
 from torch import nn
 
+from attest.errors import AttestError
+
 
 @dataclass
 class Optimisation:
@@ -31,7 +33,13 @@ class Optimisation:
     attention_learning_rate_scale: float = 1.0
 
     def configure(self, network: nn.Module) -> Any:
-        """What ``configure_optimizers`` returns for a network that tells its ``attention_parameters``."""
+        """What ``configure_optimizers`` returns for a network, which may tell its ``attention_parameters``.
+
+        Raises:
+            AttestError: attention is to be trained at another rate, and the network does not tell its parameters.
+        """
+        if self.attention_learning_rate_scale != 1:
+            require_attention_parameters(network)
         optimizer = self.optimizer(parameter_groups(network))
         others, attention = optimizer.param_groups
         others["lr"] = others["lr"] * self.learning_rate_scale
@@ -42,11 +50,25 @@ class Optimisation:
 
 
 def parameter_groups(network: Any) -> list[dict[str, Any]]:
-    """All parameters but those of attention, then those of attention, which are never decayed."""
-    attention = list(network.attention_parameters())
+    """All parameters but those of attention, then those of attention, which are never decayed; none where untold."""
+    attention = list(network.attention_parameters()) if hasattr(network, "attention_parameters") else []
     theirs = {id(parameter) for parameter in attention}
     others = [parameter for parameter in network.parameters() if id(parameter) not in theirs]
     return [{"params": others}, {"params": attention, "weight_decay": 0.0}]
+
+
+def require_attention_parameters(network: nn.Module) -> None:
+    """Refuse a network that does not tell which of its parameters make attention, where that must be known.
+
+    Raises:
+        AttestError: it does not.
+    """
+    if not hasattr(network, "attention_parameters"):
+        raise AttestError(
+            f"{type(network).__name__} lacks attention_parameters; expected attention_parameters() -> the parameters of score "
+            "and project, where these are trained by themselves or at another rate. Define it, or type "
+            "--model.init_args.attention_learning_rate_scale=1 and VARIANT=unfrozen"
+        )
 
 
 def _schedule(make: Callable[[torch.optim.Optimizer], Any], optimizer: torch.optim.Optimizer) -> dict[str, Any]:

@@ -36,6 +36,9 @@ class Tagger(LightningModule):
         pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
     """
 
+    learns = "tags"
+    """The column of a batch that it is trained on."""
+
     def __init__(
         self,
         network: Callable[[int, int], nn.Module],

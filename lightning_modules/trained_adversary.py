@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from attest.experiments.adversarial_loss import Convention, DivergenceName, Objective, classification_objective
 from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, Seen
 from attest.lightning_modules.classifier import Batch, Classifier, attended
+from attest.lightning_modules.optimisation import require_attention_parameters
 from attest.lightning_modules.predictions import InstanceRows
 from attest.measures import probabilities
 
@@ -48,6 +49,7 @@ class Adversarial:
         """
         self.base.load(state)
         if self.variant == "frozen":
+            require_attention_parameters(self.network)
             trained = {id(parameter) for parameter in cast(Any, self.network).attention_parameters()}
             for name, parameter in self.network.named_parameters():
                 parameter.requires_grad_(id(parameter) in trained)

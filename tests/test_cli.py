@@ -3,13 +3,18 @@
 import json
 import re
 import shutil
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 import torch
 
 from attest.cli.main import main
+from attest.datamodules.corpus import Documents
+from attest.errors import AttestError
 from attest.runs.folder import TEMPORARY, RunFolder, read_json
+from attest.runs.training import require_same_task
 from tests.conftest import SMALL_RUN, only_folder
 
 
@@ -183,3 +188,16 @@ def test_vectors_of_another_dimension_are_named_by_the_whole_command(tmp_path, c
     errors = capsys.readouterr().err
     assert "vectors have 3 dimensions, the network's embedding 16" in errors
     assert errors.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("learns", "there", "model"), [("label", "tags", "tagger"), ("tags", "label", "bilstm"), ("label", "label", None)]
+)
+def test_a_model_of_another_task_than_the_data_is_named(learns, there, model):
+    data = SimpleNamespace(corpus=SimpleNamespace(train=Documents.of([0], [["a"]], **{there: [[0]]})))
+    with pytest.raises(AttestError, match=f"Add MODEL={model} to the command") if model else nullcontext():
+        require_same_task(SimpleNamespace(learns=learns), data)
+
+
+def test_models_and_data_of_other_people_are_taken():
+    require_same_task(SimpleNamespace(), SimpleNamespace())

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from attest.runs.naming import differing_keys, run_path, without_machine_keys
+import pytest
+
+from attest.runs.naming import differing_keys, readable_name, run_path, without_machine_keys
 
 
 def settings(**changes):
@@ -52,3 +54,35 @@ def test_configs_that_are_not_ours_always_get_a_hash():
 
 def test_differing_keys_are_named():
     assert differing_keys(settings(), settings(trainer__max_epochs=3, run__model="cnn")) == ["run.model", "trainer.max_epochs"]
+
+
+@pytest.mark.parametrize(
+    ("projection", "name"), [("entmax:1.3", "entmax-1.3"), ("sparsegen:-1", "sparsegen--1"), ("softmax", "softmax")]
+)
+def test_names_hold_no_colon(tmp_path, projection, name):
+    run = settings(run__projection=projection, run__root=str(tmp_path))
+    assert run_path(run, run) == tmp_path / f"sst/jw-bilstm-additive-{name}/seed3"
+
+
+@pytest.mark.parametrize(
+    ("there", "found"),
+    [
+        ((), "entmax-1.3/seed3"),
+        (("entmax:1.3/seed3",), "entmax:1.3/seed3"),
+        (("entmax:1.3/seed0",), "entmax:1.3/seed3"),
+        (("entmax:1.7/seed3",), "entmax-1.3/seed3"),
+        (("entmax:1.3/seed3", "entmax-1.3/seed3"), "entmax-1.3/seed3"),
+        (("entmax:1.3/seed0", "entmax-1.3/seed1"), "entmax-1.3/seed3"),
+        (("entmax:1.3/seed3", "entmax-1.3/seed1"), "entmax:1.3/seed3"),
+    ],
+)
+def test_a_run_of_an_earlier_version_is_found_where_it_lies_with_its_colon(tmp_path, there, found):
+    for name in there:
+        (tmp_path / "sst" / f"jw-bilstm-additive-{name}").mkdir(parents=True)
+    run = settings(run__projection="entmax:1.3", run__root=str(tmp_path))
+    assert run_path(run, run) == tmp_path / "sst" / f"jw-bilstm-additive-{found}"
+
+
+def test_the_readable_name_that_a_report_looks_for_is_the_one_that_is_written(tmp_path):
+    run = settings(run__projection="entmax:1.3", run__root=str(tmp_path))
+    assert run_path(run, run).parent.name == readable_name(run["run"])

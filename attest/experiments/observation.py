@@ -14,6 +14,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.compute.memory import by_rows, longest_over_pairs
+from attest.errors import AttestError
+from attest.experiments.contract import (
+    require_attention,
+    require_batch,
+    require_gradient,
+    require_known_tokens,
+    require_repeatable,
+    require_shape,
+    require_steps,
+)
 from attest.measures import class_logits, probabilities
 
 Result = TypeVar("Result")
@@ -240,8 +250,12 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
         network: any ``nn.Module`` that offers the seam, in evaluation mode.
         ids, tokens, mask: as in ``Observation``.
     Raises:
-        ValueError: the network looks its tokens up in no ``nn.Embedding``, or in more than one.
+        AttestError: the network or the batch is not as described (see ``contract.py``), or the network looks its tokens up in
+            no ``nn.Embedding``, or in more than one.
     """
+    require_steps(network)
+    module = cast(nn.Module, network)
+    require_batch(ids, tokens, mask)
     # cuDNN refuses the backward pass of a recurrent network in evaluation mode; its native kernels do not. Evidence compares
     # outputs that differ by less than half precision resolves, so a network trained in it is put on trial in its own.
     with (
@@ -250,17 +264,35 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
         torch.backends.cudnn.flags(enabled=False),
         torch.autocast(tokens.device.type, enabled=False),
     ):
+        embedded, hidden = _encoded(network, tokens, mask)
+        scores = network.score(hidden, mask)
+        require_shape(module, "score", scores, mask.shape, 2)
+        weights = network.project(scores, mask)
+        require_shape(module, "project", weights, mask.shape, 2)
+        logits = network.decode(hidden, weights)
+        require_shape(module, "decode", logits, mask.shape[:1], 2)
+        require_repeatable(module, logits.detach(), lambda: network.decode(network.encode(tokens, mask), weights))
+    require_attention(module, hidden, scores, weights, logits, mask)
+    return Observation(network, ids, tokens, mask, embedded, hidden, scores, weights, logits)
+
+
+def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The embedded input, a leaf, and the hidden states made of it."""
+    module = cast(nn.Module, network)
+    try:
         with _embedded_inputs(network, tokens) as embedded:
             hidden = network.encode(tokens, mask)
-        if len(embedded) != 1:
-            raise ValueError(
-                f"{type(network).__name__}.encode looked its tokens up in {len(embedded)} nn.Embedding layers, expected "
-                "exactly one: gradients with respect to the input need one embedded input."
-            )
-        scores = network.score(hidden, mask)
-        weights = network.project(scores, mask)
-        logits = network.decode(hidden, weights)
-    return Observation(network, ids, tokens, mask, embedded[0], hidden, scores, weights, logits)
+    except IndexError:
+        require_known_tokens(module, tokens)
+        raise
+    if len(embedded) != 1:
+        raise AttestError(
+            f"{type(network).__name__}.encode looked its tokens up in {len(embedded)} nn.Embedding layers, expected exactly "
+            "one: gradients with respect to the input need one embedded input."
+        )
+    require_shape(module, "encode", hidden, mask.shape, 3)
+    require_gradient(module, hidden)
+    return embedded[0], hidden
 
 
 @contextmanager

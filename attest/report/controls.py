@@ -7,7 +7,7 @@ from typing import Any
 
 from attest.report.numbers import number, spread
 from attest.runs.folder import RunFolder, read_json
-from attest.runs.naming import without_machine_keys
+from attest.runs.naming import portable, readable_name, without_machine_keys
 
 Summary = dict[str, Any]
 
@@ -65,8 +65,7 @@ class Controls:
     @property
     def is_hashed(self) -> bool:
         """Whether the run has options beside its choices, which its name shows as a hash alone."""
-        run = self.settings["run"]
-        return self.folder.path.parent.name != "-".join(run[part] for part in ("recipe", "model", "scoring", "projection"))
+        return portable(self.folder.path.parent.name) != readable_name(self.settings["run"])
 
     @property
     def commands(self) -> dict[str, str]:

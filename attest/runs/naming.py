@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,8 +127,21 @@ def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "
     return keys
 
 
+NAME_PARTS = ("recipe", "model", "scoring", "projection")
+
+
+def readable_name(run: Mapping[str, Any]) -> str:
+    """``<recipe>-<model>-<scoring>-<projection>`` of a run's settings: its folder's name where nothing else differs."""
+    return portable("-".join(run[part] for part in NAME_PARTS))
+
+
+def portable(name: str) -> str:
+    """A name that every system takes for a folder's: ``entmax-1.3`` for ``entmax:1.3``, whose colon Windows refuses."""
+    return name.replace(":", "-")
+
+
 def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path:
-    """``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<hash>]/seed<n>``.
+    """``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<hash>]/seed<n>``, or where an earlier version put that.
 
     Args:
         settings: the resolved configuration.
@@ -135,9 +149,22 @@ def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path
             anything else differs, 8 hex digits of the resolved configuration tell the run apart.
     """
     run = settings["run"]
-    name = "-".join(run[part] for part in ("recipe", "model", "scoring", "projection"))
+    name = readable_name(run)
     identity = without_machine_keys(settings)
     if reference is None or identity != without_machine_keys(reference):
         digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
         name = f"{name}-{digest[:8]}"
-    return Path(run["root"]) / run["data"] / name / f"seed{settings['seed_everything']}"
+    return where_it_lies(Path(run["root"]) / portable(run["data"]) / name / f"seed{settings['seed_everything']}")
+
+
+def where_it_lies(folder: Path) -> Path:
+    """The folder of a run, or the one with a colon in its name in which an earlier version has put it, or its other seeds.
+
+    Args:
+        folder: ``<root>/<data>/<portable name>/seed<n>``; need not exist.
+    """
+    if folder.exists():
+        return folder
+    names = (path for path in sorted(folder.parent.parent.glob("*:*")) if portable(path.name) == folder.parent.name)
+    earlier = next((name / folder.name for name in names), folder)
+    return folder if folder.parent.exists() and not earlier.exists() else earlier

@@ -201,6 +201,7 @@ class AttestCLI(LightningCLI):
         if self.record is not None and self.needs_data:
             cast(TextDataModule, self.datamodule).require_expected()
         if self.subcommand == "fit":
+            require_same_task(self.model, self.datamodule)
             self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
@@ -295,6 +296,23 @@ class AttestCLI(LightningCLI):
     def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
         (scores,) = self.trainer.test(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
         return dict(scores)
+
+
+def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
+    """Refuse a classifier of texts for data with tags, and a tagger for data with labels; other people's modules pass.
+
+    Raises:
+        AttestError: the training split lacks what the model is trained on.
+    """
+    learns, known = getattr(model, "learns", None), getattr(data, "corpus", None)
+    if learns is None or known is None or known.train.has(learns):
+        return
+    tagged = learns == "label"
+    there, taught = ("one tag a word", "one label a text") if tagged else ("one label a text", "one tag a word")
+    raise AttestError(
+        f"the data have {there}, and {type(model).__name__} learns {taught}; expected a model for such data. "
+        f"Add MODEL={'tagger' if tagged else 'bilstm'} to the command."
+    )
 
 
 def _idle_parameters(model: LightningModule) -> bool:

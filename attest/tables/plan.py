@@ -9,6 +9,7 @@ from typing import Any
 
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder
+from attest.runs.naming import where_it_lies
 from attest.tables.definition import Experiment, Row
 from attest.tables.dependents import dependent_run, what_comes_before
 from attest.tables.table import Place
@@ -134,7 +135,7 @@ def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, o
     swept = _swept(row, at)
     choices = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
-    folder = locate(tuple(typed)).with_name(f"seed{seed}")
+    folder = where_it_lies(locate(tuple(typed)).with_name(f"seed{seed}"))
     typed = [*typed, f"SEED={seed}"]
     base = Job(folder, ("fit", *typed), like=_like(data, folder.parent.name, row.run["MODEL"]))
     if not row.then:

@@ -1,6 +1,7 @@
 """The user's own data, good and bad, in every format."""
 
 import csv
+import gzip
 import json
 from contextlib import suppress
 from pathlib import Path
@@ -42,6 +43,11 @@ def module(tmp_path: Path, train: list[dict] | None = None, test: list[dict] | N
     files = {"train": train or rows(), "test": test or rows(TEXTS[:4], LABELS[:4])}
     paths = {split: write(tmp_path / f"{split}{suffix}", found) for split, found in files.items()}
     return FilesDataModule(**paths, **options)
+
+
+def good_test_file(folder: Path) -> str:
+    """A test file that nothing is wrong with."""
+    return write(folder / "tested.csv", rows(["a", "b"], ["pos", "neg"]))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
@@ -116,7 +122,9 @@ def test_a_column_that_is_not_there_is_named(tmp_path, options, message):
 
 def test_columns_that_cannot_be_guessed_are_asked_for(tmp_path):
     found = [{"a": "x", "b": "y", "c": "z"}] * 4
-    with pytest.raises(AttestError, match=r"columns a, b, c; name the columns with --data\.init_args\.text_column="):
+    with pytest.raises(
+        AttestError, match=r"columns a, b, c of .*train\.jsonl; name the columns with --data\.init_args\.text_column="
+    ):
         _ = module(tmp_path, found, found).corpus
 
 
@@ -198,7 +206,7 @@ def test_a_line_that_cannot_be_read_is_bad(tmp_path, suffix, line, problem):
     last = 22 if suffix != ".jsonl" else 21
     path.write_bytes(path.read_bytes() + line)
     with pytest.raises(AttestError, match=rf"1 bad row of 21: {problem} \(line {last}\)"):
-        _ = FilesDataModule(train=str(path), test=str(path)).corpus
+        _ = FilesDataModule(train=str(path), test=good_test_file(tmp_path)).corpus
 
 
 @pytest.mark.parametrize(
@@ -209,17 +217,17 @@ def test_a_line_that_cannot_be_read_is_bad(tmp_path, suffix, line, problem):
         ("x.parquet", b"no parquet", r"x\.parquet cannot be read as parquet"),
         ("x.xlsx", b"", r"x\.xlsx ends in \.xlsx; expected a file that ends in \.csv, \.tsv"),
         ("x", b"", r"ends in nothing; expected a file that ends in"),
-        ("x.csv", b"", r"Neither texts nor labels can be told from the columns none"),
-        ("x.csv", b"text,label\n", r"Neither texts nor labels can be told from the columns none"),
+        ("x.csv", b"", r"x\.csv has no rows, only a header or nothing"),
+        ("x.csv", b"text,label\n", r"x\.csv has no rows, only a header or nothing"),
         ("x.csv", b"text,label\na,pos\nb,pos\n", r"x\.csv has one class only \(pos\); expected two classes or more"),
-        ("x.csv", b"text,label\na,p\nb,p\nc,q\n", r"cannot be cut for validation with every class in both parts"),
+        ("x.csv", b"text,label\na,pos\nb,pos\nc,neg\n", r"every class in both parts \(of neg there is one text only\)"),
     ],
 )
 def test_a_file_that_is_bad_as_a_whole_is_refused(tmp_path, name, content, message):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(AttestError, match=message):
-        _ = FilesDataModule(train=str(path), test=str(path)).corpus
+        _ = FilesDataModule(train=str(path), test=good_test_file(tmp_path)).corpus
 
 
 def test_text_in_parquet_that_is_no_utf8_is_refused(tmp_path):
@@ -303,6 +311,194 @@ def test_the_vocabulary_heeds_min_df_and_cap(tmp_path):
     assert module(tmp_path, max_words=3).corpus.vocabulary.words == ("is", "number", "text")
 
 
+def raw(folder: Path, content: str | bytes, name="raw.csv", test: str | None = None, **options) -> FilesDataModule:
+    """A training file of these very bytes, and a good test file."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return FilesDataModule(train=str(path), test=test or good_test_file(folder), **options)
+
+
+def as_text(separator=",", texts=TEXTS, header="text,label", end="\n") -> str:
+    lines = [header.replace(",", separator), *(f"{a}{separator}{b}" for a, b in zip(texts, LABELS, strict=True))]
+    return "".join(f"{line}{end}" for line in lines)
+
+
+ACCENTED = [f"{text} caf\N{LATIN SMALL LETTER E WITH ACUTE}" for text in TEXTS]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "byte"), [("latin-1", ACCENTED, "0xE9"), ("cp1252", [f"“{text}”" for text in TEXTS], "0x93")]
+)
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+def test_another_encoding_is_named_with_byte_and_line_and_can_be_read(tmp_path, encoding, text, byte, name):
+    content = (
+        as_text(texts=text) if name == "x.csv" else "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows(text))
+    )
+    line = 2 if name == "x.csv" else 1
+    with pytest.raises(AttestError, match=rf"Line {line} holds the byte {byte}.* add --data\.init_args\.encoding={encoding}"):
+        _ = raw(tmp_path, content.encode(encoding), name).corpus
+    read = read_rows(raw(tmp_path, content.encode(encoding), name).sources["train"], "train", encoding)
+    assert [row.cells["text"] for row in read] == text
+
+
+def test_utf_16_is_recognised_and_can_be_read(tmp_path):
+    content = as_text().encode("utf-16")
+    with pytest.raises(AttestError, match=r"names its columns in another encoding.*encoding=utf-16"):
+        _ = raw(tmp_path, content).corpus
+    assert len(read_rows(raw(tmp_path, content).sources["train"], "train", "utf-16")) == 20
+
+
+def test_an_encoding_that_nobody_knows_is_refused(tmp_path):
+    with pytest.raises(AttestError, match=r"encoding is latin-99, which is not known; expected one such as utf-8, latin-1"):
+        _ = raw(tmp_path, as_text(), encoding="latin-99").corpus
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_other_separators_of_csv_are_recognised_and_said(tmp_path, capsys, separator):
+    corpus = raw(tmp_path, as_text(separator, [f"{text}, truly" for text in TEXTS])).corpus
+    assert corpus.train.tokens[0][-2:] == [",", "truly"]
+    assert f"raw.csv: cells are separated by {separator!r}, not by ','." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_byte_order_marks_ends_of_lines_and_blanks_around_names_are_no_content(tmp_path, end):
+    plain = raw(tmp_path, as_text()).corpus
+    marked = raw(tmp_path, "\ufeff" + end + as_text(header=" text , label", end=end)).corpus
+    assert marked.train.tokens == plain.train.tokens
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a gorgeous film,pos\ndull,neg\nfine,pos\n",
+        "a gorgeous film,1\ndull,0\nfine,0\n",
+        "0,a gorgeous film,pos\n1,dull,neg\n2,fine,pos\n",
+    ],
+)
+def test_a_first_review_in_place_of_the_header_is_noticed(tmp_path, content):
+    with pytest.raises(AttestError, match=r"raw\.csv seems to have no header: .*a gorgeous film.*such as text,label above it"):
+        _ = raw(tmp_path, content).corpus
+
+
+def test_names_that_look_like_cells_can_be_insisted_on(tmp_path):
+    content = as_text(header="1,2")
+    test = write(tmp_path / "test.csv", rows(["a", "b"], ["pos", "neg"], text="1", label="2"))
+    assert len(raw(tmp_path, content, test=test, text_column="1", label_column="2").corpus.test) == 2
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_test_file_with_other_columns_is_told_which(tmp_path, suffix):
+    test = rows(["a"], ["pos"], text="review", label="stars")
+    with pytest.raises(
+        AttestError, match=rf"test\{suffix} has no column text \(it has review, stars\); expected text and label"
+    ):
+        _ = module(tmp_path, test=test, suffix=suffix).corpus
+
+
+@pytest.mark.parametrize("test", ["text,label\n", "text,label\n,pos\n", ""])
+def test_a_test_file_without_texts_is_refused(tmp_path, test):
+    path = tmp_path / "test.csv"
+    path.write_text(test)
+    with pytest.raises(AttestError, match=r"test\.csv has (no rows|1 bad row of 1: missing text)"):
+        _ = raw(tmp_path, as_text(), test=str(path), on_bad_rows="skip").corpus
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_one_file_cannot_be_trained_and_tested_on(tmp_path, linked):
+    path = write(tmp_path / "train.csv", rows())
+    other = tmp_path / "other.csv"
+    if linked:
+        other.symlink_to(path)
+    with pytest.raises(AttestError, match=r"train\.csv is given for train and for test; expected files with different texts"):
+        _ = FilesDataModule(train=path, test=str(other) if linked else path).corpus
+
+
+def test_texts_that_were_trained_on_are_counted(tmp_path, capsys):
+    test = rows([TEXTS[0].upper(), f" {TEXTS[1]}", "something new"], ["neg", "pos", "pos"])
+    _ = module(tmp_path, test=test, validation=write(tmp_path / "validation.csv", rows(["quite another"], ["pos"]))).corpus
+    said = capsys.readouterr().out
+    assert "test.jsonl: 2 of 3 texts are also in" in said
+    assert said.count("are also in") == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            [number * 0.37 for number in range(25)],
+            r"its 25 different labels \(0, 0\.37, .*\) look like numbers of a regression",
+        ),
+        ([f"user{number}" for number in range(25)], r"has 25 different labels for 25 texts \(user0, user1, user10, …\)"),
+    ],
+)
+def test_labels_that_are_no_classes_are_refused(tmp_path, labels, message):
+    with pytest.raises(AttestError, match=message):
+        _ = module(tmp_path, rows([f"text {number}" for number in range(25)], labels)).corpus
+
+
+def test_a_hundred_classes_are_classes(tmp_path):
+    found = rows([f"text {number}" for number in range(400)], [number % 100 for number in range(400)])
+    assert len(module(tmp_path, found, rows(["a"], [7]), validation_share=0.3).label_names) == 100
+
+
+def test_odd_names_of_classes_are_said(tmp_path, capsys):
+    found = rows(labels=["pos", "Pos", "1", "1.0", "nan"] * 4)
+    data = module(tmp_path, found, rows(["a"], ["pos"]), validation_share=0.25)
+    assert data.label_names == ("1", "1.0", "Pos", "nan", "pos")
+    said = capsys.readouterr().out
+    assert "the classes 'Pos' and 'pos' differ in spelling alone" in said
+    assert "the classes '1' and '1.0' differ in spelling alone" in said
+    assert "a class is named 'nan'; if that stands for no label" in said
+
+
+def test_numbers_that_are_equal_keep_their_order(tmp_path):
+    found = rows(labels=["1.0", "1", "01", "1.00"] * 5)
+    assert module(tmp_path, found, rows(["a"], ["1"]), validation_share=0.25).label_names == ("01", "1", "1.0", "1.00")
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    content = "text,label,text\n" + "".join(f"{text},{label},x\n" for text, label in zip(TEXTS, LABELS, strict=True))
+    with pytest.raises(AttestError, match=r"raw\.csv has 2 columns named text; expected one"):
+        _ = raw(tmp_path, content).corpus
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.tsv", as_text(), r"x\.tsv has one column only, by its first line \(text,label\); .* separated by tabs"),
+        ("x.csv", f"# mine\n{as_text()}", r"x\.csv has one column only, by its first line \(# mine\)"),
+        ("x.csv", gzip.compress(as_text().encode()), r"x\.csv is compressed by gzip, not \.csv text"),
+        ("x.csv", b"PK\x03\x04...", r"x\.csv is a zip archive, as Excel's"),
+        ("x.csv", "text,label\na\0b,pos\n", r"a null character \(line 2\)"),
+        ("x.csv", as_text(texts=["one, two"] * 20), r"3 cells instead of 2 .*a cell that holds the separator needs quotation"),
+        ("x.jsonl", json.dumps(rows()), r"1 bad row of 1: no JSON object .*`jq -c"),
+        ("x.jsonl", json.dumps(rows(), indent=1), r"no JSON \(line 1.*`jq -c"),
+        ("x.jsonl", '{"text": {"body": "a"}, "label": 1}\n', r"an object where a text belongs \(line 1\)"),
+        ("x.jsonl", '{"text": "a", "label": ' + "9" * 5000 + "}\n", r"no JSON \(line 1\)"),
+        (
+            "x.csv",
+            "text,label\n" + "".join(f"{text},{text} too\n" for text in [*TEXTS, "x"]),
+            r"21 different labels for 21 texts",
+        ),
+    ],
+)
+def test_more_files_that_are_bad_as_a_whole(tmp_path, name, content, message):
+    with pytest.raises(AttestError, match=message):
+        _ = raw(tmp_path, content, name).corpus
+
+
+def test_one_column_cannot_be_both(tmp_path):
+    with pytest.raises(AttestError, match=r"would both be read from the column text; expected two\."):
+        _ = module(tmp_path, text_column="text", label_column="text").corpus
+
+
+def test_parquet_may_hold_text_as_bytes(tmp_path):
+    as_bytes = [{"text": row["text"].encode(), "label": row["label"].encode()} for row in rows()]
+    corpus = module(tmp_path, as_bytes, as_bytes[:4], suffix=".parquet").corpus
+    assert corpus.test.tokens[0] == ["text", "number", "0", "is", "bad"]
+    assert corpus.label_names == ("neg", "pos")
+
+
 CELLS = st.one_of(
     st.none(),
     st.booleans(),
@@ -319,9 +515,10 @@ ROWS = st.lists(st.fixed_dictionaries({}, optional={"text": CELLS, "label": CELL
 @settings(max_examples=150)
 @given(found=ROWS, on_bad_rows=st.sampled_from(["refuse", "skip"]), tagging=st.sampled_from([None, True, False]))
 def test_no_rows_whatever_make_more_than_a_readable_error(tmp_path_factory, found, on_bad_rows, tagging):
-    path = write(tmp_path_factory.mktemp("fuzz") / "x.jsonl", found)
+    folder = tmp_path_factory.mktemp("fuzz")
+    paths = [write(folder / f"{split}.jsonl", found) for split in ("train", "test", "validation")]
     with suppress(AttestError):
-        corpus = FilesDataModule(path, path, path, on_bad_rows=on_bad_rows, tagging=tagging).corpus
+        corpus = FilesDataModule(*paths, on_bad_rows=on_bad_rows, tagging=tagging).corpus
         assert len(corpus.train) == len(corpus.test) > 0
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from attest.lightning_modules import Classifier
+
 PAGE = Path(__file__).parents[2] / "docs" / "your-own-model.md"
 
 
@@ -33,6 +35,15 @@ def test_four_steps_give_numbers_and_no_exact_answers(page):
     assert (evidence["E3"]["jsd_search"] >= 0).all()
     assert "jsd_exact" not in evidence["E3"]
     assert not evidence["E10"]["entropy_hidden"].isnan().any()
+
+
+def test_the_trainable_network_can_be_trained(page):
+    module = Classifier(page["Trainable"], vocab_size=100, num_classes=3)
+    tokens = torch.tensor([[5, 17, 3], [61, 2, 0]])
+    losses = module.instance_losses(module(tokens, tokens > 0), torch.tensor([0, 2]))
+    losses.mean().backward()
+    assert module.network.query.grad.abs().sum() > 0
+    module.configure_optimizers()
 
 
 def test_a_linear_decoder_brings_the_exact_answers(page):

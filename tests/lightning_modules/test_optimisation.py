@@ -5,7 +5,10 @@ from functools import partial
 import pytest
 import torch
 from pytorch_lightning.cli import ReduceLROnPlateau
+from torch import nn
 
+from attest.errors import AttestError
+from attest.lightning_modules import Classifier
 from attest.lightning_modules.optimisation import Optimisation
 from attest.networks import Average, PoolingClassifier
 
@@ -59,3 +62,40 @@ def test_two_groups_step_as_the_three_optimisers_of_the_literature():
                 optimiser.step()
     for name, value in ours.state_dict().items():
         torch.testing.assert_close(value, theirs.state_dict()[name], atol=1e-12, rtol=1e-12, msg=name)
+
+
+def own_network() -> nn.Module:
+    """Somebody's network, which does not tell what makes its attention."""
+    return nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))
+
+
+def test_a_network_may_leave_untold_what_makes_its_attention():
+    others, attention = Optimisation(ADAM).configure(own_network()).param_groups
+    assert (len(others["params"]), len(attention["params"])) == (4, 0)
+
+
+def test_attention_that_is_untold_cannot_be_trained_at_another_rate():
+    with pytest.raises(AttestError, match=r"Sequential lacks attention_parameters; expected attention_parameters\(\) -> "):
+        Optimisation(ADAM, attention_learning_rate_scale=10.0).configure(own_network())
+
+
+class WithoutForward(PoolingClassifier):
+    forward = nn.Module.forward
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda words, outputs: own_network(),
+            r"Sequential lacks encode, score, project, decode; expected encode\(tokens, mask\)",
+        ),
+        (
+            lambda words, outputs: WithoutForward(words, outputs, Average),
+            r"WithoutForward lacks forward; expected forward\(tokens",
+        ),
+    ],
+)
+def test_networks_without_the_steps_are_refused_before_training(make, message):
+    with pytest.raises(AttestError, match=message):
+        Classifier(make)

@@ -127,3 +127,12 @@ def test_a_forecast_without_anything_to_judge_by(invented, tmp_path):
 @pytest.mark.parametrize(("seconds", "said"), [(99, "99 s"), (100, "2 min"), (5999, "100 min"), (7200, "2.0 h")])
 def test_durations_as_people_say_them(seconds, said):
     assert duration(seconds) == said
+
+
+def test_runs_that_an_earlier_version_named_with_a_colon_are_done(invented, tmp_path):
+    def locate_portably(typed):
+        return tmp_path / Path(str(locate(typed)).replace(":", "-"))
+
+    finished_run(tmp_path / "runs/sst/jw-bilstm-additive-sparsegen:0.5/seed1")
+    plan = make_plan([invented], 2, locate_portably, ["sst"])
+    assert [job.folder.parent.name for job in plan.jobs.values() if job.done] == ["jw-bilstm-additive-sparsegen:0.5"]
