@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import torch
 
@@ -24,4 +23,4 @@ def test_heads_stand_layer_by_layer_and_the_table_says_how_many_each_has():
     assert rows["heads"].tolist() == [[4, 4], [4, 4]]
     layers = columns["attention"].split(rows["heads"][0], dim=-1)
     for stored, weights in zip(layers, observation.attention.values(), strict=True):
-        np.testing.assert_array_equal(stored.permute(0, 3, 1, 2), weights.detach())
+        torch.testing.assert_close(stored.permute(0, 3, 1, 2), weights)
