@@ -200,10 +200,12 @@ def test_large_scores(projection, dtype):
 @every_projection
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_computed_in_float32(projection, dtype):
-    scores = torch.randn(16, 20).to(dtype)
-    weights = projection(scores, full(scores))
+    scores, mask = torch.randn(16, 20).to(dtype), torch.rand(16, 20) < 0.7
+    mask[:, 0] = True
+    weights = projection(scores, mask)
     assert weights.dtype == dtype
-    assert torch.equal(weights, projection(scores.float(), full(scores)).to(dtype))
+    assert (weights[~mask] == 0).all()
+    assert torch.equal(weights, projection(scores.float(), mask).to(dtype))
 
 
 sparse_by_threshold = pytest.mark.parametrize(
