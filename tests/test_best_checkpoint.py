@@ -1,6 +1,7 @@
 """What is put on trial is the best epoch, not the last: shown by a run in which they differ."""
 
 import hashlib
+import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -58,11 +59,13 @@ def test_the_scores_are_those_of_the_best_checkpoint(best_first_run, capsys):
     assert loss() == best
 
 
-def test_dependents_read_the_best_checkpoint(best_first_run):
-    assert not same(weights_in(best_first_run.best), weights_in(best_first_run.last))
-    base = train_base([*BEST_FIRST, f"--run.root={best_first_run.path.parents[2]}"])
+def test_dependents_read_the_best_checkpoint(best_first_run, tmp_path):
+    shutil.copytree(best_first_run.path.parents[2], tmp_path, dirs_exist_ok=True)
+    base = train_base([*BEST_FIRST, f"--run.root={tmp_path}"])
     run = train_dependent(base, Dependent("keeping", "it", OVERLAY))
-    network = {name: value for name, value in weights_in(best_first_run.best).items() if name.startswith("network.")}
+    best, last = (weights_in(checkpoint) for checkpoint in (best_first_run.best, best_first_run.last))
+    assert not same(best, last)
+    network = {name: value for name, value in best.items() if name.startswith("network.")}
     theirs = {f"given_{name.removeprefix('network.').replace('.', '_')}": value for name, value in network.items()}
     assert same(weights_in(run.best), theirs)
     assert read_json(run.path / "base.json")["sha256"] == hashlib.sha256(best_first_run.best.read_bytes()).hexdigest()
