@@ -119,6 +119,14 @@ def test_second_derivatives(projection):
     assert gradgradcheck(lambda s: projection(s, full(s)), scores)
 
 
+def test_a_learned_alpha_begins_where_it_is_told_and_stays_in_its_range():
+    projection = Entmax(1.4, learned=True)
+    assert projection.alpha.item() == pytest.approx(1.4)
+    for logit, end in ((-100.0, 1.01), (100.0, 2.0)):
+        projection.logit.data.fill_(logit)
+        assert projection.alpha.item() == pytest.approx(end)
+
+
 def test_gradient_of_a_learned_alpha():
     scores = torch.randn(2, 3, 4, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     projection = Entmax(1.4, learned=True).for_heads(3).double()
