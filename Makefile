@@ -12,7 +12,7 @@ chosen   = $(foreach name,$(CHOICES),$(if $(filter command,$(firstword $(origin 
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train adversarial controls keys test reproduce bench crash check format lock clean
+.PHONY: help setup train adversarial controls keys test mutants reproduce bench crash check format lock clean
 
 help:  ## list every target in a line
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -40,6 +40,10 @@ keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJ
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
+mutants: $(READY)  ## break the code on purpose, in a copy, and see whether tests notice: ONLY=<word> some hand-written errors, no search
+	@$(BIN)/python -m benchmarks.mutants $(if $(ONLY),--only '$(ONLY)')
+	@$(if $(ONLY),,OMP_NUM_THREADS=1 $(BIN)/mutmut run && $(BIN)/mutmut results)
+
 reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
 	@$(BIN)/attest reproduce $(foreach name,TABLE SMOKE DRY RUN JOBS GPUS PROFILE ATTACK,$(if $($(name)),$(name)='$($(name))')) $(chosen) $(ARGS)
 
@@ -64,4 +68,4 @@ lock: $(READY)  ## write the versions that are installed now into constraints.tx
 	   $(BIN)/pip freeze --exclude-editable | sed 's/+cpu$$//'; } > constraints.txt.new && mv constraints.txt.new constraints.txt
 
 clean:  ## remove the virtual environment and caches; runs stay
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants

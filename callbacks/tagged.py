@@ -1,22 +1,24 @@
 """What a tagger predicts and attends to, token by token: what other runs are compared with."""
 
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import torch
 from pytorch_lightning import Trainer
 from torch import Tensor
 
+from attest.attention.interventions import attending
 from attest.callbacks.evidence import data_of
 from attest.callbacks.layers.base import LayerEvidence
 from attest.experiments.layers import LayerObservation
+from attest.experiments.layers.observation import self_attending
 from attest.runs.comparison import TAGGED
 
 
 class TaggedInstances(LayerEvidence):
     """Columns ``max_attention``, the mean of the rows' largest weights; per token ``tokens``, ``tags`` (gold),
-    ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``, L x L x N for N heads of all layers, the
-    second L being what is attended to. Runs on the test split only.
+    ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``, L x L x N for N heads, those of the first
+    layer first, the second L being what is attended to; and ``heads``, how many each layer has. Runs on the test split only.
     """
 
     id = TAGGED
@@ -36,4 +38,6 @@ class TaggedInstances(LayerEvidence):
         }
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        return rows.assign(tokens=rows["id"].map(data_of(trainer).test.tokens_of))
+        network = cast(Any, trainer.lightning_module).network
+        heads = [attending(network)[layer].heads for layer in self_attending(network)]
+        return rows.assign(tokens=rows["id"].map(data_of(trainer).test.tokens_of), heads=[heads] * len(rows))

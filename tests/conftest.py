@@ -58,6 +58,22 @@ def only_folder(root: Path) -> RunFolder:
     return RunFolder(config.parent)
 
 
+BEST_FIRST = (
+    *SMALL_RUN,
+    *("ANALYSES=none", "LOGGER=csv", "--run.monitor=validation/loss", "--run.mode=max"),
+    "--data.init_args.train_texts=96",
+)
+"""The epoch with the largest loss is chosen, the first, so that best and last checkpoint differ."""
+
+
+@pytest.fixture(scope="session")
+def best_first_run(tmp_path_factory) -> RunFolder:
+    """A finished run whose first epoch is the best; read it, do not change it."""
+    root = tmp_path_factory.mktemp("best_first")
+    assert main(["fit", *BEST_FIRST, f"--run.root={root}"]) == 0
+    return only_folder(root)
+
+
 @pytest.fixture(scope="session")
 def small_run(tmp_path_factory) -> RunFolder:
     """A finished small run; read it, do not change it."""

@@ -1,5 +1,7 @@
 """Two runs compared from their tables, against plain loops."""
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,6 +96,36 @@ def test_heads_are_matched_once_for_all_sentences(folders):
     best = min(orders, key=lambda order: np.mean([divergence(row, order) for row in range(len(LENGTHS))]))
     expected = [divergence(row, best) for row in range(len(LENGTHS))]
     assert compare_runs(*folders)["jsd_matched"].to_numpy() == pytest.approx(expected, abs=1e-6)
+
+
+def written(folder: RunFolder, attention: np.ndarray, heads: list[int] | None) -> None:
+    """A tagger's table of one sentence, from attention (heads, L, L)."""
+    length = attention.shape[-1]
+    rows = {"id": [0], "length": [length], "tags": [np.zeros(length, np.int64)], "max_attention": [0.5]}
+    rows |= {f"probability_{tag}": [np.full(length, 0.5)] for tag in "AB"}
+    rows |= {"attention": [attention.transpose(1, 2, 0).ravel()]} | ({} if heads is None else {"heads": [heads]})
+    write_table(folder.evidence("tagged"), pd.DataFrame(rows))
+
+
+@pytest.mark.parametrize("heads", [[2, 2], [1, 3]])
+def test_a_head_never_stands_for_one_of_another_layer(folders, heads):
+    """The second run has the base's attention with its last heads first, which only a matching across layers would undo."""
+    base = simplex(np.random.default_rng(0), 4, 5, 5).astype(float)
+    other = base[::-1]
+    for folder, attention in zip(folders, (base, other), strict=True):
+        written(folder, attention, heads)
+    layers = [range(heads[0]), range(heads[0], 4)]
+    orders = [(*first, *second) for first in permutations(layers[0]) for second in permutations(layers[1])]
+    expected = min(np.mean(jensenshannon(other, base[list(order)], axis=-1) ** 2) for order in orders)
+    assert expected > 0.05
+    assert compare_runs(*folders)["jsd_matched"].item() == pytest.approx(expected)
+
+
+def test_the_heads_of_an_older_table_are_those_of_one_layer(folders):
+    base = simplex(np.random.default_rng(0), 4, 5, 5)
+    written(folders[0], base, heads=None)
+    written(folders[1], base[::-1], heads=None)
+    assert compare_runs(*folders)["jsd_matched"].item() == pytest.approx(0, abs=1e-12)
 
 
 def test_kl_is_undefined_where_a_sparse_base_gives_nothing(folders):

@@ -9,6 +9,7 @@ Legend: B batch, O orders, T tokens, K classes.
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from attest.compute.randomness import random_order
 from attest.experiments.observation import Observation, once
@@ -78,8 +79,12 @@ def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor,
 
 
 def _left_after_each(ordered: Tensor) -> Tensor:
-    """Sums over what stands after each place of the last dimension."""
-    return ordered.flip(-1).cumsum(dim=-1).flip(-1) - ordered
+    """Sums over what stands after each place of the last dimension; 0 after the last.
+
+    Added up from the end, and nothing is subtracted: 1 + 3e-17 - 1 would be 0, not 3e-17, and the last weight would be lost.
+    """
+    from_each = ordered.flip(-1).cumsum(dim=-1).flip(-1)
+    return functional.pad(from_each[..., 1:], (0, 1))
 
 
 def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:

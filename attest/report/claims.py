@@ -91,7 +91,7 @@ EVIDENCE = {
     ),
     "E5/jsd_matched": (
         "E5  JSD between seeds, heads matched",
-        "The same with each head beside the one of the other seed that it stands for: heads have no order.",
+        "The same with each head beside the one of the other seed that it stands for: heads of a layer have no order.",
         "A small one says that training is stable, not that attention explains.",
     ),
     "E6/tvd": ("E6  TVD to the base", "How far the predictions of a model whose attention is given are from the base's."),

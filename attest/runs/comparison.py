@@ -88,12 +88,19 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
         "same": (tags == base_tags).astype(np.float64),
         "nll": -np.log(np.maximum(p[np.arange(len(p)), base_tags], np.finfo(np.float32).tiny)),
     }
-    heads = len(theirs["attention"].iloc[0]) // lengths[0] ** 2
+    heads = _heads_of_layers(theirs)
     means = {name: np.add.reduceat(values, sentences) / lengths for name, values in per_token.items()}
-    attention = _attention(theirs["attention"], ours["attention"], heads * lengths)
+    attention = _attention(theirs["attention"], ours["attention"], sum(heads) * lengths)
     matched = _matched(theirs["attention"], ours["attention"], lengths, heads)
     columns = means | attention | {"jsd_matched": matched, "max_attention": theirs["max_attention"]}
     return ours[["id", "length"]].assign(**columns)
+
+
+def _heads_of_layers(rows: pd.DataFrame) -> list[int]:
+    """How many heads each layer has, first to last; a table that does not say, of an older version, is taken for one layer."""
+    if "heads" in rows:
+        return rows["heads"].iloc[0].tolist()
+    return [len(rows["attention"].iloc[0]) // int(rows["length"].iloc[0]) ** 2]
 
 
 def _per_token(rows: pd.DataFrame) -> np.ndarray:
@@ -111,18 +118,24 @@ def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str
     return {name: np.where(np.isfinite(each), each.clip(min=0), np.nan) for name, each in sums.items()}
 
 
-def _matched(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: int) -> np.ndarray:
-    """Mean JSD of each sentence where heads stand for those of the base that they are nearest to over all sentences.
+def _matched(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: list[int]) -> np.ndarray:
+    """Mean JSD of each sentence where heads stand for those of the base, in the same layer, that they are nearest to."""
+    layers = zip(*(_weights(column).view(-1, sum(heads)).split(heads, dim=1) for column in (ours, theirs)), strict=True)
+    matched = [_matched_in_layer(p, q, lengths) for p, q in layers]
+    return np.concatenate(matched, axis=1).mean(axis=1).clip(min=0)
+
+
+def _matched_in_layer(p: Tensor, q: Tensor, lengths: np.ndarray) -> np.ndarray:
+    """JSD of each sentence and head ``(sentences, heads)`` to the base's head that it stands for; weights ``(pairs, heads)``.
 
     One matching for the corpus, that of the smallest mean (Hungarian algorithm). A loop over heads keeps memory that of one of
     them against all of the base's.
     """
-    p, q = (_weights(column).view(-1, heads) for column in (ours, theirs))
     starts = _starts(lengths**2)
-    against = [np.add.reduceat(jensen_shannon_terms(p[:, [head]], q).numpy(), starts) for head in range(heads)]
+    against = [np.add.reduceat(jensen_shannon_terms(p[:, [head]], q).numpy(), starts) for head in range(p.shape[1])]
     pairs = np.stack(against, axis=1) / lengths[:, None, None]
     own, base = linear_sum_assignment(pairs.mean(axis=0))
-    return pairs[:, own, base].mean(axis=1).clip(min=0)
+    return pairs[:, own, base]
 
 
 def _weights(attention: pd.Series) -> Tensor:

@@ -119,6 +119,14 @@ def test_second_derivatives(projection):
     assert gradgradcheck(lambda s: projection(s, full(s)), scores)
 
 
+def test_a_learned_alpha_begins_where_it_is_told_and_stays_in_its_range():
+    projection = Entmax(1.4, learned=True)
+    assert projection.alpha.item() == pytest.approx(1.4)
+    for logit, end in ((-100.0, 1.01), (100.0, 2.0)):
+        projection.logit.data.fill_(logit)
+        assert projection.alpha.item() == pytest.approx(end)
+
+
 def test_gradient_of_a_learned_alpha():
     scores = torch.randn(2, 3, 4, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
     projection = Entmax(1.4, learned=True).for_heads(3).double()
@@ -200,10 +208,12 @@ def test_large_scores(projection, dtype):
 @every_projection
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_computed_in_float32(projection, dtype):
-    scores = torch.randn(16, 20).to(dtype)
-    weights = projection(scores, full(scores))
+    scores, mask = torch.randn(16, 20).to(dtype), torch.rand(16, 20) < 0.7
+    mask[:, 0] = True
+    weights = projection(scores, mask)
     assert weights.dtype == dtype
-    assert torch.equal(weights, projection(scores.float(), full(scores)).to(dtype))
+    assert (weights[~mask] == 0).all()
+    assert torch.equal(weights, projection(scores.float(), mask).to(dtype))
 
 
 sparse_by_threshold = pytest.mark.parametrize(

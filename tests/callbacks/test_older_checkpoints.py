@@ -1,5 +1,7 @@
 """A checkpoint of an earlier version lacks what callbacks have learned to keep since; it is read all the same."""
 
+import torch
+
 from attest.callbacks.checkpoints import RandomState
 from attest.callbacks.curves import Curves
 
@@ -11,4 +13,8 @@ def test_curves_go_on_from_what_is_there():
 
 
 def test_random_numbers_go_on_from_the_seed():
-    RandomState().load_state_dict({"cpu": "as it was kept before there were ranks"})
+    torch.manual_seed(3)
+    state, callback = torch.get_rng_state(), RandomState()
+    callback.load_state_dict({"cpu": "as it was kept before there were ranks"})
+    callback.on_train_batch_start(*[None] * 3, 0)
+    assert torch.equal(torch.get_rng_state(), state)

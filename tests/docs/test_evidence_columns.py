@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
+from attest.measures.summary import YES_OR_NO
 from attest.report.summary import VERSION
 from attest.runs.folder import read_json
 
@@ -66,6 +67,27 @@ def test_values_keep_their_documented_range(small_run):
                 low, high = bounds[unit]
                 values = table[name].dropna()
                 assert values.between(low - 1e-6, high + 1e-6).all(), f"{experiment}: {name} is not in {unit}"
+
+
+def test_columns_documented_as_yes_or_no_are_those_summed_up_as_shares():
+    """So that one who adds such a column, which may be undefined and is no bool for that, adds its name as well."""
+    names = {name for experiment in re.findall(r"^## (E\d+)$", TEXT, flags=re.MULTILINE) for name in _yes_or_no(experiment)}
+    assert len(names) > len(GRADIENTS) + len(LEAVE_ONE_OUT)
+    for name in names:
+        assert YES_OR_NO.fullmatch(name), f"{name} is documented as 0 or 1"
+    assert not YES_OR_NO.fullmatch("trivial_layer1")
+
+
+def _yes_or_no(experiment: str) -> list[str]:
+    section = TEXT.split(f"\n## {experiment}\n")[1].split("\n## ")[0]
+    kinds = PLACES | {"kind": "context|context_strict|prediction|prediction_strict"}
+    names = re.findall(r"^\| `([\w<>]+)` \| float \| 0 or 1 \|", section, flags=re.MULTILINE)
+    filled = [re.sub(r"<\w+>", value, name) for name in names for value in _values_of(name, kinds)]
+    return filled + [f"{name}_support" for name in filled if "also with `_support`" in section]
+
+
+def _values_of(name: str, kinds: dict[str, str]) -> list[str]:
+    return [value for place in re.findall(r"<(\w+)>", name) for value in kinds[place].split("|")] or [""]
 
 
 def test_the_version_of_the_summary_is_the_documented_one(small_run):

@@ -65,6 +65,34 @@ class Sentences(nn.Module):
         return self.decoder((weights.unsqueeze(1) @ hidden).squeeze(1))
 
 
+class Given(nn.Module):
+    """One text of T tokens whose attention and margins are given, float64: token i has weight i and decides by margin i."""
+
+    def __init__(self, attention: list[float], margins: list[float]) -> None:
+        super().__init__()
+        self.attention = torch.tensor([attention], dtype=torch.float64)
+        self.embedding = nn.Embedding.from_pretrained(torch.tensor(margins, dtype=torch.float64).unsqueeze(-1))
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        return self.embedding(tokens)
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        return hidden.squeeze(-1)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        return self.attention
+
+    def token_logits(self, hidden: Tensor) -> Tensor:
+        return hidden
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        return (weights.unsqueeze(1) @ hidden).squeeze(1)
+
+    def observed(self) -> Observation:
+        tokens = torch.arange(self.attention.shape[-1]).unsqueeze(0)
+        return observe(self, torch.tensor([7]), tokens, torch.ones_like(tokens, dtype=torch.bool))
+
+
 def pooling_classifier(
     outputs: int = 1, projection: Projection | None = None, dtype: torch.dtype = torch.float64, seed: int = 0
 ) -> PoolingClassifier:

@@ -7,6 +7,7 @@ from attest.attention import Sparsemax
 from attest.compute import memory
 from attest.experiments import adversarial_attention
 from attest.experiments.adversarial_search import Objective, largest_jsd, search_adversaries
+from attest.experiments.exact_adversary import exact_adversary
 from attest.measures import jensen_shannon, total_variation
 from tests.experiments.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
 
@@ -69,6 +70,21 @@ def test_search_finds_much_and_never_passes_the_exact_optimum():
         assert (columns[f"jsd_exact{kind}"] >= columns[f"jsd_search{kind}"] - 1e-9).all()
     assert columns["jsd_search_filter"].median() > columns["jsd_exact_filter"].median() / 2
     assert columns["tvd_exact"].max() <= 0.01 + 1e-9
+
+
+def test_each_column_keeps_to_the_distance_that_it_is_named_for():
+    observation = observation_of(pooling_classifier(), [9, 12, 20])
+    search = {"restarts": 3, "steps": 60, "seed": 0}
+    columns = adversarial_attention(observation, epsilon=0.01, filter_epsilon=0.2, search=search)
+    problem = observation.margins, observation.attention, observation.probabilities[:, 1], observation.mask
+    candidates = search_adversaries(observation, epsilon=0.01, **search)
+    for kind, epsilon in (("", 0.01), ("_filter", 0.2)):
+        assert torch.equal(columns[f"jsd_exact{kind}"], exact_adversary(*problem, epsilon).jsd)
+        assert torch.equal(columns[f"jsd_search{kind}"], largest_jsd(observation, candidates, epsilon))
+    for how in ("exact", "search"):
+        assert (columns[f"jsd_{how}_filter"] > columns[f"jsd_{how}"]).any()
+    weights = exact_adversary(*problem, 0.01).attention(20)
+    assert torch.equal(columns["adversary"], weights)
 
 
 def test_candidates_that_move_the_prediction_do_not_count():

@@ -1,15 +1,18 @@
 """Erasure until the decision flips against a plain loop, and the minimum against every subset."""
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from attest.attention import Softmax, Sparsemax
-from attest.experiments import erasure_until_flip
+from attest.experiments import erasure_until_flip, single_erasure
 from attest.experiments.erasure_until_flip import attention_gradient
-from tests.experiments.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
+from tests.experiments.networks import DeepDecoder, FourSteps, Given, observation_of, pooling_classifier
 
 LENGTHS = [6, 1, 2, 9, 3, 10, 4] * 4
 ORDERS = ("attention", "gradient", "product")
@@ -101,3 +104,49 @@ def test_without_a_linear_decoder_of_two_classes_there_is_no_minimum():
         assert not any(
             "minimum" in name or "excess" in name for name in erasure_until_flip(observation_of(network, [5, 4]), 0)
         )
+
+
+def test_a_weight_too_small_to_change_a_sum_decides_when_it_is_the_last():
+    observation = Given([1.0, 3e-17], [1.0, -1.0]).observed()
+    assert single_erasure(observation, seed=0)["only_top"] == 1
+    columns = erasure_until_flip(observation, seed=0)
+    assert columns["fraction_attention"] == columns["fraction_minimum"] == 0.5
+
+
+WEIGHTS = st.sampled_from([0.0, 0.0, 3e-17, 1e-9, 1 / 16, 1 / 8, 1 / 8, 1 / 2, 1.0])
+MARGINS = st.sampled_from([-7.0, -1.0, -1.0, 1 / 4, 1 / 4, 3.0])
+texts = st.lists(st.tuples(WEIGHTS, MARGINS), min_size=1, max_size=6).filter(lambda tokens: max(tokens)[0] > 0.01)
+
+
+@given(texts)
+def test_counts_equal_exact_fractions_for_sparse_tied_and_tiny_weights(tokens):
+    """No rounding in the witness: left over is a sum of fractions, and so is what it decides by."""
+    weights, margins = (list(column) for column in zip(*tokens, strict=True))
+    votes = [Fraction(w) * Fraction(m) for w, m in tokens]
+
+    def decision(kept):
+        """None where floats cannot know: nothing is left, or votes cancel to less than they are rounded by."""
+        total = sum(votes[i] for i in kept)
+        return None if abs(total) <= sum(abs(votes[i]) for i in kept) / 10**12 else total > 0
+
+    def counted(order):
+        for erased in range(1, len(order)):
+            if decision(order[erased:]) == (not decision(order)):
+                return erased, sum(weights[i] > 0 for i in order[:erased])
+        return np.nan, np.nan
+
+    everyone = range(len(tokens))
+    kept_sets = [kept for size in range(1, len(tokens) + 1) for kept in itertools.combinations(everyone, size)]
+    assume(all(decision(kept) is not None for kept in kept_sets if any(weights[i] for i in kept)))
+    observation = Given(weights, margins).observed()
+    columns = {name: column.item() for name, column in erasure_until_flip(observation, seed=0, draws=1).items()}
+    gradient = attention_gradient(observation)[0].tolist()
+    keys = {"attention": weights, "gradient": gradient, "product": [w * g for w, g in zip(weights, gradient, strict=True)]}
+    support = sum(weight > 0 for weight in weights)
+    for name, key in keys.items():
+        total, nonzero = counted(sorted(everyone, key=key.__getitem__, reverse=True))
+        np.testing.assert_allclose(columns[f"fraction_{name}"], total / len(tokens))
+        np.testing.assert_allclose(columns[f"fraction_support_{name}"], nonzero / support)
+    flipping = [kept for kept in kept_sets if decision(kept) == (not decision(everyone))]
+    least = min((support - sum(weights[i] > 0 for i in kept) for kept in flipping), default=np.nan)
+    np.testing.assert_allclose(columns["fraction_support_minimum"], least / support)

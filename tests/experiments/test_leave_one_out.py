@@ -8,7 +8,7 @@ from entmax import sparsemax
 from attest.attention import AdditiveScoring, DotScoring, Softmax, Sparsemax
 from attest.attention.interventions import Intervention, intervene
 from attest.compute import memory
-from attest.experiments import observe
+from attest.experiments import leave_one_out, observe
 from attest.experiments.leave_one_out import (
     leave_one_out_hidden,
     leave_one_out_hidden_renormalised,
@@ -151,11 +151,15 @@ def test_texts_of_one_token_alone_are_undefined():
     assert leave_one_out_inputs(observation_of(pooling_classifier(), [1, 1])).isnan().all()
 
 
-def test_equal_tokens_in_a_row_tie_exactly():
+def test_equal_tokens_in_a_row_tie_exactly(monkeypatch):
+    """Also where the text without one of them and the text without the other are read with different rounding."""
     observation = observation_of(pooling_classifier(), [6])
     tokens = observation.tokens.clone()
     tokens[0] = torch.tensor([3, 5, 5, 5, 4, 4])
     again = observe(observation.network, observation.ids, tokens, observation.mask)
+    rounding = 1e-12 * torch.arange(6).unsqueeze(-1)
+    read = leave_one_out.predictions_without_each
+    monkeypatch.setattr(leave_one_out, "predictions_without_each", lambda observation: read(observation) + rounding)
     importance = leave_one_out_inputs(again)[0]
     assert importance[1] == importance[2] == importance[3]
     assert importance[4] == importance[5]

@@ -22,15 +22,28 @@ def test_equals_one_decoding_a_permutation(wrap, outputs, draws, monkeypatch):
     columns = attention_permutation(observation, draws, seed=5)
     orders = random_permutations(5, observation.ids, draws, observation.mask)
     for row, n in enumerate(LENGTHS):
-        hidden, changes, before = observation.hidden[row : row + 1, :n].detach(), [], observation.probabilities[row]
+        hidden, before = observation.hidden[row : row + 1, :n].detach(), observation.probabilities[row]
+        changes, flips = [], []
         for order in orders[row, :, :n]:
             logits = network.decode(hidden, observation.attention[row, order][None])[0]
             after = logits.softmax(-1) if outputs > 1 else torch.cat([torch.sigmoid(-logits), torch.sigmoid(logits)])
             changes.append(0.5 * (after - before).abs().sum().item())
+            flips.append(after.argmax().item() != before.argmax().item())
         np.testing.assert_allclose(columns["tvd_median"][row], np.median(changes), atol=1e-12)
         np.testing.assert_allclose(columns["tvd_max"][row], np.max(changes), atol=1e-12)
+        np.testing.assert_allclose(columns["flipped"][row], np.mean(flips), atol=1e-7)
     monkeypatch.setattr(memory, "_budget", 1)
     torch.testing.assert_close(attention_permutation(observation_of(network, LENGTHS), draws, seed=5), columns)
+
+
+def test_flipped_is_the_share_of_permutations_that_flip():
+    observation = observation_of(pooling_classifier(projection=Sparsemax()), [9] * 40)
+    flipped = attention_permutation(observation, 20, seed=5)["flipped"]
+    orders = random_permutations(5, observation.ids, 20, observation.mask)
+    for row in range(40):
+        decided = observation.margins[row] @ observation.attention[row, orders[row]].double().T > 0
+        torch.testing.assert_close(flipped[row], (decided != observation.predicted[row]).float().mean())
+    assert ((flipped > 0) & (flipped < 1)).any()
 
 
 def test_uniform_attention_cannot_be_permuted():

@@ -69,6 +69,14 @@ def against(network: Any, state: dict[str, Tensor], **options: Any) -> Any:
     return module
 
 
+@pytest.mark.parametrize("variant", ["frozen", "unfrozen"])
+def test_a_frozen_network_reads_as_its_base_does_without_dropout(variant):
+    base, of = transformer(WORDS, 1).eval(), batch()
+    module = against(transformer, base.state_dict(), variant=variant).train()
+    ours, theirs = (network.encode(of["token_ids"], of["mask"]) for network in (module.network, base))
+    assert torch.equal(ours, theirs) == (variant == "frozen")
+
+
 @pytest.mark.parametrize("network", [bilstm, transformer, tagger])
 def test_frozen_means_that_nothing_but_attention_moves_bit_for_bit(network):
     state = network(WORDS, 3 if network is tagger else 1).state_dict()

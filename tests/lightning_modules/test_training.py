@@ -3,6 +3,7 @@
 import pytest
 import torch
 from pytorch_lightning import LightningDataModule, Trainer
+from torch.nn.functional import softplus
 from torch.utils.data import DataLoader
 
 from attest.errors import AttestError
@@ -94,6 +95,13 @@ def test_pooled_evidence_on_a_mean_is_refused_with_a_sentence():
     batch = {"id": torch.arange(2), "token_ids": torch.ones(2, 3).long(), "mask": torch.ones(2, 3).bool()}
     with pytest.raises(AttestError, match=r"TransformerClassifier pools its hidden states by a mean.*ANALYSES=layers"):
         module.observe(batch)
+
+
+def test_positive_instances_are_those_that_weigh_more():
+    module = Classifier(lambda words, outputs: PoolingClassifier(words, outputs, Average), vocab_size=9, positive_weight=3.0)
+    logits = torch.tensor([0.3, -1.2])
+    losses = module.instance_losses(logits.unsqueeze(-1), torch.tensor([1, 0]))
+    torch.testing.assert_close(losses, torch.stack([3 * softplus(-logits[0]), softplus(logits[1])]))
 
 
 def test_one_sigmoid_for_two_classes_and_a_softmax_for_more():

@@ -20,10 +20,15 @@ def test_the_knee_of_a_hyperbola_is_its_vertex():
     assert abs(x[knee(x, y)] - (1 - np.sqrt(0.1))) < 1e-3
 
 
+def test_what_lies_above_the_chord_is_no_knee_however_far():
+    assert knee(np.arange(5.0), np.array([0.0, 3, 1, 2.5, 4])) == 2
+
+
 def test_what_does_not_bend_has_none():
     x = np.array([0.0, 1, 2, 3])
     assert knee(x, 2 * x) is None
     assert knee(x, -x) is None, "falls"
+    assert knee(x, np.array([3.0, 2.9, 1, 0])) is None, "bends and falls"
     assert knee(x, np.sqrt(x)) is None, "bends the other way"
     assert knee(x[:2], x[:2]) is None
     assert knee(np.ones(4), x) is None

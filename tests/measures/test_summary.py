@@ -20,6 +20,38 @@ def test_interval_agrees_with_the_bootstrap(seed, draw):
     assert abs(summary["x/ci_high"] - interval.high) < 0.1 * width
 
 
+@pytest.mark.parametrize("values", [np.zeros(400), np.ones(400)])
+@pytest.mark.parametrize(
+    "kind", [("same", bool), ("same", "boolean"), ("significant_gradient_inputs", float), ("both", float)]
+)
+def test_a_share_of_none_or_all_has_an_interval_too(values, kind):
+    """One end is the share itself; a share at the other end would show no exception with a chance of 2.5 %."""
+    name, dtype = kind
+    summary = summarise(pd.DataFrame({name: pd.Series(values).astype(dtype)}), by=None)
+    share, ends = summary[f"{name}/mean"], (summary[f"{name}/ci_low"], summary[f"{name}/ci_high"])
+    assert share in ends
+    np.testing.assert_allclose((1 - abs(ends[1] - ends[0])) ** 400, 0.025)
+
+
+def test_a_table_of_an_older_version_keeps_undefined_instances_out_of_the_share():
+    summary = summarise(pd.DataFrame({"only_top_support": [0.0, np.nan, 0.0, 0.0]}), by=None)
+    np.testing.assert_allclose(summary["only_top_support/ci_high"], 1 - 0.025 ** (1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("tvd_median", [0.0] * 9), ("excess_product", [0.0, 1.0] * 5), ("trivial", [1.0] * 9)]
+)
+def test_zeros_and_ones_that_measure_something_else_are_no_share(name, values):
+    """Distances, counts and shares of heads: Student's t, whatever values they happen to take."""
+    summary = summarise(pd.DataFrame({name: values}), by=None)
+    mean, low, high = (summary[f"{name}/{key}"] for key in ("mean", "ci_low", "ci_high"))
+    np.testing.assert_allclose([low, high], mean + np.array([-1, 1]) * stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
+
+
+def test_a_column_of_numbers_that_only_shares_the_name_is_summarised():
+    assert summarise(pd.DataFrame({"both": [2.0, 5.0]}), by=None)["both/mean"] == 3.5
+
+
 @pytest.mark.parametrize("ones", [1, 40, 399])
 def test_interval_of_a_share_stays_between_0_and_1_and_holds_what_it_promises(ones):
     """Shares at the ends of the interval would give as many ones, or as few, with a chance of 2.5 %."""
