@@ -27,6 +27,7 @@ from attest.memory import keep_freed_memory, set_memory_budget
 from attest.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.readable import readable_build_error, readable_parser_error
 from attest.report import illustrations, summarise_run, write_report
+from attest.report.baseline import last_words
 from attest.run_folder import RunFolder, read_json, write_json, write_text
 from attest.versions import environment, peak_memory
 from callbacks import Evidence
@@ -268,6 +269,28 @@ class AttestCLI(LightningCLI):
         return dict(scores)
 
 
+class _Resolver(AttestCLI):
+    """A configuration, and nothing done with it."""
+
+    def _set_seed(self) -> None: ...
+
+    def before_instantiate_classes(self) -> None: ...
+
+    def instantiate_classes(self) -> None: ...
+
+    def _run_subcommand(self, subcommand: str) -> None: ...
+
+
+def resolve(arguments: list[str]) -> dict[str, Any]:
+    """The whole configuration that files and options give, as plain values.
+
+    Raises:
+        AttestError: an option is not known, or its value is none that may be.
+    """
+    cli = _Resolver(["fit", *arguments])
+    return cli.resolved(cli.config)
+
+
 def _idle_parameters(model: LightningModule) -> bool:
     """Whether training leaves parameters without gradients, which plain DDP refuses: scores that no attention asks for."""
     return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())
@@ -294,6 +317,8 @@ def _print_scores(scores: Any) -> None:
 
 @rank_zero_only
 def _name_results(folder: RunFolder) -> None:
+    for line in last_words(folder):
+        print(line)
     print(f"Run folder: {folder.path}\nReport:     {folder.report}", flush=True)
     if wandb.run is not None and wandb.run.url:
         print(f"W&B:        {wandb.run.url}", flush=True)

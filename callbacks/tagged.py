@@ -8,7 +8,7 @@ from pytorch_lightning import Trainer
 from torch import Tensor
 
 from attest.evidence.layers import LayerObservation
-from attest.run_comparison import TAGGED
+from attest.run_folder import TAGGED
 from callbacks.evidence import data_of
 from callbacks.layers.base import LayerEvidence
 

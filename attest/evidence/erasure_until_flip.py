@@ -27,9 +27,9 @@ def erasure_until_flip(observation: Observation, seed: int, draws: int = 5) -> d
         weights, signed), ``product`` of the two and ``random``, largest first: ``fraction_<order>``, weights zeroed over
         tokens of the text, in (0, 1); ``fraction_common_…``, the same where every order flips, so that orders can be held
         against one another; ``fraction_support_…``, non-zero ones over the tokens that have attention (zero weights are
-        free). Also ``flips_in_every_order``, 1 on the texts of ``fraction_common_…``, else 0. For two classes and a linear decoder also both of ``minimum``, the smallest set that flips, and
+        free). For two classes and a linear decoder also all of these of ``minimum``, the smallest set that flips, and
         ``excess_<order>``, how many more non-zero weights an order needs. NaN where the decision never flips, as for a
-        text of one token.
+        text of one token. ``flips_in_every_order`` is 1 on the texts of ``fraction_common_…``, else 0.
     """
     importances = _importances(observation)
     keys = torch.stack(list(importances.values()), dim=1)
