@@ -64,14 +64,12 @@ def _is_default_recipe(run: Settings) -> bool:
 
 
 def _analyses(settings: Settings) -> str:
-    """The choice of experiments that names the same as the run has; the model's own where none or several do."""
-    shipped = {
-        file.stem: {*(yaml.safe_load(file.read_text(encoding="utf-8"))["analyses"] or {})}
-        for file in sorted((configs_folder() / "analyses").glob("*.yaml"))
-    }
-    default = default_choices(settings["run"]["model"])["ANALYSES"]
-    alike = [name for name, identities in shipped.items() if identities == {*settings["analyses"]}]
-    return default if default in alike or not alike else alike[0]
+    """The choice of experiments that names most of those that the run names, and no other; the model's own where none does."""
+    named, default = {*(settings.get("analyses") or {})}, default_choices(settings["run"]["model"])["ANALYSES"]
+    files = sorted((configs_folder() / "analyses").glob("*.yaml"))
+    shipped = {file.stem: {*(yaml.safe_load(file.read_text(encoding="utf-8"))["analyses"] or {})} for file in files}
+    within = {name: (len(identities), name == default) for name, identities in shipped.items() if identities <= named}
+    return max(within, key=lambda name: within[name], default=default)
 
 
 def _resolved(choices: dict[str, str], options: list[str] | None = None) -> Settings:
