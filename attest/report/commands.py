@@ -85,7 +85,7 @@ def _differences(ours: Settings, theirs: Settings, prefix: str = "") -> Iterator
         ours, theirs = without_machine_keys(ours), without_machine_keys(theirs)
     for name in sorted({*ours, *theirs}):
         mine, other = ours.get(name), theirs.get(name)
-        if mine == other and name in ours:
+        if name in ours and name in theirs and mine == other:
             continue
         if isinstance(mine, dict) and isinstance(other, dict) and _mergeable(mine, other, prefix):
             yield from _differences(mine, other, f"{prefix}{name}.")
