@@ -89,14 +89,14 @@ def _differing(pair: Pairing, found: Paired) -> str:
     if not found.differing:
         return f"on none of them {'is one of the two better' if pair.tagging else 'is only one of the two right'}"
     if pair.tagging:
-        return (
-            f"of {found.differing:,} sentences that one of the two tags better, learned attention is better on "
-            f"{found.only_first:,}"
-        )
-    return (
-        f"of {found.differing:,} texts that only one of the two decides rightly, learned attention decides "
-        f"{found.only_first:,}"
-    )
+        several, learned = f"{_units('sentence', found)} that one of the two tags better", "is better on"
+    else:
+        several, learned = f"{_units('text', found)} that only one of the two decides rightly", "decides"
+    return f"of {found.differing:,} {several}, learned attention {learned} {found.only_first:,}"
+
+
+def _units(name: str, found: Paired) -> str:
+    return name if found.differing == 1 else f"{name}s"
 
 
 RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs"}

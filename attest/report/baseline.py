@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from attest.measures import Majority, against_majority
 from attest.report.numbers import p_value, percent
@@ -37,8 +38,10 @@ def baseline(run: RunFolder) -> Baseline | None:
     path = table_of(run)
     if path is None:
         return None
-    rows, tagging = read_table(path), path.stem == TAGGED
-    names = [column.removeprefix("probability_") for column in rows.filter(regex="^probability_")]
+    tagging = path.stem == TAGGED
+    rows = read_table(path, ["length", "tags", "predicted_tags"] if tagging else ["label", "predicted"])
+    columns = pq.read_schema(path).names  # of the other columns the names alone: attention may be many megabytes
+    names = [column.removeprefix("probability_") for column in columns if column.startswith("probability_")]
     if tagging:
         labels, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))
         majority = against_majority(labels, predicted, rows["length"].to_numpy())

@@ -96,6 +96,11 @@ def test_decisions_that_are_all_alike():
     )
 
 
+def test_a_single_text_that_differs():
+    sentence = uniform(0.76, 0.755, Pairing(True, 200, False, Paired(1, 0, 1.0, 1)))
+    assert "of 1 text that only one of the two decides rightly, learned attention decides 1 (" in sentence
+
+
 def test_taggers_are_paired_by_sentence():
     assert uniform(0.94, 0.93, Pairing(True, 2012, True, Paired(300, 200, 0.0004, 1))) == (
         "With uniform attention 93.0 % of tokens are tagged rightly, with learned attention 94.0 %. Learned attention is "

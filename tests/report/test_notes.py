@@ -40,6 +40,14 @@ def test_other_texts_are_told_by_seed(mixed):
     assert notes(settings(mixed), ["test/accuracy"]) == [NOTE]
 
 
+def test_one_seed_on_other_texts_is_enough(mixed):
+    made_run(mixed / "x" / "b" / "seed1", {"test/accuracy": 0.6}, ROWS)
+    found = settings(mixed / "x" / "a") + settings(mixed / "x" / "b")
+    assert notes(found, ["test/accuracy"]) == [
+        "Not all settings were tested on the same texts: (1) x/a; (2) x/b. Numbers of different groups cannot be compared."
+    ]
+
+
 def test_the_same_texts_need_no_note(mixed):
     assert notes(settings(mixed / "x" / "a") + settings(mixed / "x" / "b"), ["test/accuracy"]) == []
 
