@@ -44,7 +44,7 @@ def test_one_seed_on_other_texts_is_enough(mixed):
     made_run(mixed / "x" / "b" / "seed1", {"test/accuracy": 0.6}, ROWS)
     found = settings(mixed / "x" / "a") + settings(mixed / "x" / "b")
     assert notes(found, ["test/accuracy"]) == [
-        "Not all settings were tested on the same texts: (1) x/a; (2) x/b. Numbers of different groups cannot be compared."
+        "Not all settings were tested on the same texts: (1) a; (2) b. Numbers of different groups cannot be compared."
     ]
 
 
