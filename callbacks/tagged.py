@@ -13,6 +13,7 @@ from attest.callbacks.layers.base import LayerEvidence
 from attest.experiments.layers import LayerObservation
 from attest.experiments.layers.observation import self_attending
 from attest.runs.comparison import TAGGED
+from attest.runs.folder import TAGGED
 
 
 class TaggedInstances(LayerEvidence):

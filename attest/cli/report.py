@@ -8,9 +8,12 @@ import argparse
 import os
 from pathlib import Path
 
+from attest.cli.output import kind_of, require_own
 from attest.report import write_report
 from attest.report.collection import find_runs
 from attest.report.comparison import write_comparison
+from attest.report.templating import OURS
+from attest.runs.folder import write_text
 
 PAGE = "comparison.html"
 
@@ -21,9 +24,12 @@ def main(arguments: list[str]) -> int:
     Args:
         arguments: what follows ``attest report``.
     Raises:
-        AttestError: a folder holds no finished run.
+        AttestError: a folder holds no finished run, or the page would overwrite what is none.
     """
     typed = _parser().parse_args(arguments)
+    if typed.out is not None:
+        kind_of(typed.out, {".html": "page"})
+        require_own(typed.out, OURS)
     runs = find_runs(typed.runs)
     for run in runs:
         write_report(run)
@@ -32,6 +38,9 @@ def main(arguments: list[str]) -> int:
         page = typed.out or Path(os.path.commonpath([run.path.parent for run in runs])) / PAGE
         write_comparison(page, runs)
         print(f"Comparison: {page}")
+    elif typed.out is not None:
+        write_text(typed.out, runs[0].report.read_text(encoding="utf-8"))
+        print(f"Copy:       {typed.out}")
     return 0
 
 
@@ -40,5 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="attest report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
-    parser.add_argument("--out", type=Path, help=f"where a comparison goes; {PAGE} in the folder that the runs share")
+    parser.add_argument(
+        "--out", type=Path, help=f"where the page goes, *.html; of several runs {PAGE} in the folder that they share"
+    )
     return parser

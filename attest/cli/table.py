@@ -2,13 +2,18 @@
 
 attest table runs/sst
 attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --keys "test/*" "E1/tau_*_inputs"
+attest table runs/sst --out sst.csv
 """
 
 import argparse
+import sys
 from pathlib import Path
 
+from attest.cli.output import kind_of, require_own
+from attest.errors import AttestError
 from attest.report.collection import find_runs, settings_of, shared_keys
-from attest.report.tables import FORMATS
+from attest.report.notes import notes
+from attest.report.tables import BEGINNINGS, FORMATS, SUFFIXES
 from attest.runs.folder import write_text
 
 
@@ -18,17 +23,35 @@ def main(arguments: list[str]) -> int:
     Args:
         arguments: what follows ``attest table``.
     Raises:
-        AttestError: a folder holds no run, or no number has such a name.
+        AttestError: a folder holds no run, no number has such a name, or the file to write is of another kind.
     """
     typed = _parser().parse_args(arguments)
+    chosen = _format(typed.format, typed.out)
     settings = settings_of(find_runs(typed.runs))
-    table = FORMATS[typed.format](settings, shared_keys(settings, typed.keys))
+    keys = shared_keys(settings, typed.keys)
+    table = FORMATS[chosen](settings, keys)
     if typed.out is None:
         print(table, end="")
     else:
         write_text(typed.out, table)
         print(f"Table: {typed.out}")
+    for note in notes(settings, keys) if typed.out is not None or chosen == "csv" else ():
+        print(f"Note: {note}", file=sys.stderr)
     return 0
+
+
+def _format(typed: str | None, out: Path | None) -> str:
+    """By the suffix of the file, or as typed; Markdown where nothing is said."""
+    if out is None:
+        return typed or "markdown"
+    by_suffix = kind_of(out, SUFFIXES)
+    if typed not in (None, by_suffix):
+        raise AttestError(
+            f"--format {typed} and --out {out} contradict one another; expected a suffix of that format. "
+            f"Type --format {by_suffix}, or leave it out."
+        )
+    require_own(out, BEGINNINGS[by_suffix])
+    return by_suffix
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -36,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="attest table", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
-    parser.add_argument("--format", choices=FORMATS, default="markdown")
+    parser.add_argument("--format", choices=FORMATS, help="markdown where neither this nor --out says otherwise")
     parser.add_argument("--keys", nargs="+", default=[], metavar="KEY", help="numbers of summary.json, with * for any part")
-    parser.add_argument("--out", type=Path, help="a file instead of the terminal")
+    parser.add_argument(
+        "--out", type=Path, help="a file instead of the terminal; its suffix says the format: .md, .tex or .csv"
+    )
     return parser

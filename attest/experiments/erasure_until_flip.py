@@ -26,10 +26,11 @@ def erasure_until_flip(observation: Observation, seed: int, draws: int = 5) -> d
     Returns:
         Per instance ``(B,)`` float64, for each order ``attention``, ``gradient`` (of the predicted class with respect to the
         weights, signed), ``product`` of the two and ``random``, largest first: ``fraction_<order>``, weights zeroed over
-        tokens of the text, in (0, 1); ``fraction_support_…``, non-zero ones over the tokens that have attention (zero
-        weights are free). For two classes and a linear decoder also both of ``minimum``, the smallest set that flips, and
+        tokens of the text, in (0, 1); ``fraction_common_…``, the same where every order flips, so that orders can be held
+        against one another; ``fraction_support_…``, non-zero ones over the tokens that have attention (zero weights are
+        free). For two classes and a linear decoder also all of these of ``minimum``, the smallest set that flips, and
         ``excess_<order>``, how many more non-zero weights an order needs. NaN where the decision never flips, as for a
-        text of one token.
+        text of one token. ``flips_in_every_order`` is 1 on the texts of ``fraction_common_…``, else 0.
     """
     importances = _importances(observation)
     keys = torch.stack(list(importances.values()), dim=1)
@@ -40,11 +41,19 @@ def erasure_until_flip(observation: Observation, seed: int, draws: int = 5) -> d
     counts, counts_support = (dict(zip(names, _average_draws(each, draws), strict=True)) for each in (zeroed, zeroed_support))
     support = (observation.attention > 0).sum(dim=-1)
     columns = {f"fraction_{name}": count / observation.lengths for name, count in counts.items()}
+    columns |= _where_every_order_flips(columns)
     columns |= {f"fraction_support_{name}": count / support for name, count in counts_support.items()}
     if "minimum" in names:
         least = counts_support.pop("minimum")
         columns |= {f"excess_{name}": count - least for name, count in counts_support.items()}
     return columns
+
+
+def _where_every_order_flips(fractions: dict[str, Tensor]) -> dict[str, Tensor]:
+    """An order that flips easy texts alone would look good beside one that flips hard ones too."""
+    every = ~torch.stack(list(fractions.values())).isnan().any(dim=0)
+    common = {name.replace("_", "_common_", 1): each.where(every, torch.nan) for name, each in fractions.items()}
+    return common | {"flips_in_every_order": every.double()}
 
 
 def _importances(observation: Observation) -> dict[str, Tensor]:

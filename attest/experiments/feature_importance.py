@@ -31,16 +31,19 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         ``leave_one_out_inputs``, ``leave_one_out_hidden``, ``leave_one_out_hidden_renormalised``.
         Per instance ``(B,)`` float64, NaN where undefined, for each importance: ``tau_<importance>``, tau-b in [-1, 1];
         ``significant_…``, 1 where its p < 0.05; ``ceiling_…``, the largest |tau| that ties allow; ``ratio_…``, tau over
-        ceiling; ``tau_support_…``, tau-b among the tokens that get attention; ``tau_top_k_…``, agreement of the top-k lists
-        at k = size of the support. Also ``tau_gradient_and_leave_one_out``, how far the two importances of Jain & Wallace
-        (of inputs) agree with one another.
+        ceiling; ``concordant_…``, of the pairs of tokens that differ in attention and in importance the share that both order
+        alike, in [0, 1]; ``tau_support_…``, tau-b among the tokens that get attention; ``tau_top_k_…``, agreement of the top-k
+        lists at k = size of the support. Also ``tau_gradient_and_leave_one_out`` and
+        ``concordant_gradient_and_leave_one_out``, how far the two importances of Jain & Wallace (of inputs) agree.
     """
     kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
     importances = {name: importance(observation) for name, importance in kinds.items()}
     columns = importances | _correlations(observation, importances)
     if leave_one_out:
         pair = importances["gradient_inputs"], importances["leave_one_out_inputs"]
-        columns["tau_gradient_and_leave_one_out"] = kendall_tau_b(*pair, observation.mask).tau
+        between = kendall_tau_b(*pair, observation.mask)
+        columns["tau_gradient_and_leave_one_out"] = between.tau
+        columns["concordant_gradient_and_leave_one_out"] = between.concordant
     return columns
 
 
@@ -55,6 +58,7 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
         "significant": tau.significant,
         "ceiling": tau.ceiling,
         "ratio": tau.tau / tau.ceiling,
+        "concordant": tau.concordant,
         "tau_support": kendall_tau_b(attention, stacked, support).tau,
         "tau_top_k": kendall_top_k(attention, stacked, support.sum(dim=-1), mask),
     }

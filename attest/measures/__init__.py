@@ -4,15 +4,18 @@ In: batches of distributions or scores. Out: one number per instance. Batched, m
 measure is defined where its input is, and NaN where it is not.
 """
 
-from attest.measures.comparison import McNemar, in_seed_spreads, mcnemar
+from attest.measures.comparison import Paired, in_seed_spreads, mcnemar, signed_rank
 from attest.measures.divergences import class_logits, jensen_shannon, probabilities, total_variation
 from attest.measures.entropy import normalised_entropy
+from attest.measures.majority import Majority, against_majority
 from attest.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k
 from attest.measures.summary import summarise
 
 __all__ = [
     "KendallTau",
-    "McNemar",
+    "Majority",
+    "Paired",
+    "against_majority",
     "class_logits",
     "critical_tau",
     "in_seed_spreads",
@@ -22,6 +25,7 @@ __all__ = [
     "mcnemar",
     "normalised_entropy",
     "probabilities",
+    "signed_rank",
     "summarise",
     "total_variation",
 ]

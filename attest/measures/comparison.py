@@ -9,17 +9,24 @@ import numpy as np
 from scipy import stats
 
 
-class McNemar(NamedTuple):
-    """A paired comparison of decisions."""
+class Paired(NamedTuple):
+    """A comparison of two on the same instances."""
 
     only_first: int
-    """Instances that the first decides rightly and the second wrongly."""
+    """Instances on which the first is better: of decisions, those that it alone decides rightly."""
     only_second: int
     p_value: float
-    """Two-sided, exact, if both were equally good; 1 where they never differ."""
+    """Two-sided, if both were equally good; 1 where they never differ."""
+    favours: int
+    """1 for the first, -1 for the second, 0 for neither; of little meaning where the p-value is large."""
+
+    @property
+    def differing(self) -> int:
+        """Instances on which one of the two is better."""
+        return self.only_first + self.only_second
 
 
-def mcnemar(first: np.ndarray, second: np.ndarray) -> McNemar:
+def mcnemar(first: np.ndarray, second: np.ndarray) -> Paired:
     """McNemar's test (1947), exact: of the instances on which exactly one is right, each is so by a fair coin.
 
     Args:
@@ -28,7 +35,23 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> McNemar:
     only_first, only_second = int((first & ~second).sum()), int((~first & second).sum())
     differing = only_first + only_second
     p_value = float(stats.binomtest(only_first, differing).pvalue) if differing else 1.0
-    return McNemar(only_first, only_second, p_value)
+    return Paired(only_first, only_second, p_value, int(np.sign(only_first - only_second)))
+
+
+def signed_rank(first: np.ndarray, second: np.ndarray) -> Paired:
+    """Wilcoxon's signed-rank test (1945) of paired numbers; instances on which they are equal take no part.
+
+    Args:
+        first, second: float ``(N,)``, of the same instances; more is better.
+    """
+    difference = first - second
+    difference = difference[difference != 0]
+    if not len(difference):
+        return Paired(0, 0, 1.0, 0)
+    only_first = int((difference > 0).sum())
+    balance = stats.rankdata(np.abs(difference)) @ np.sign(difference)
+    p_value = float(stats.wilcoxon(difference).pvalue)
+    return Paired(only_first, len(difference) - only_first, p_value, int(np.sign(balance)))
 
 
 def in_seed_spreads(first: Sequence[float], second: Sequence[float]) -> float:

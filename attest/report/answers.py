@@ -1,13 +1,16 @@
-"""What the numbers of a run say, a plain sentence a question: no threshold decides, the numbers speak."""
+"""What the numbers of a run say, a plain sentence a question; where a test decides a word, its p-value stands beside it."""
 
 import math
 from collections.abc import Callable
 from typing import Any
 
+from attest.measures import Paired
+from attest.report import baseline
 from attest.report.controls import Controls
-from attest.report.numbers import number, percent
+from attest.report.numbers import number, p_value, percent
+from attest.report.pairing import Pairing
 
-Z = 1.96
+LEVEL = 0.05
 
 
 class _Means:
@@ -24,51 +27,113 @@ class _Means:
         """Whether it was measured, defined or not."""
         return f"{key}/nan" in self.summary
 
-    def share_defined(self, key: str) -> float | None:
-        """On what share of the texts a measure is defined."""
-        return 1 - self.summary[f"{key}/nan"] / self.instances if self.instances else None
+    def defined(self, key: str) -> int | None:
+        """On how many of the texts a measure is defined."""
+        return None if self.instances is None else self.instances - int(self.summary[f"{key}/nan"])
 
 
-def answers(controls: Controls, instances: int | None) -> dict[str, str]:
+def answers(
+    controls: Controls, instances: int | None, held: baseline.Baseline | None = None, pair: Pairing | None = None
+) -> dict[str, str]:
     """A sentence for each experiment that ran.
 
     Args:
         controls: of the run, and with them its summary.
-        instances: test texts, which say how far two accuracies must differ; None where that is not known.
+        instances: test texts; None where that is not known.
+        held: the run against a constant answer; None where that is not known.
+        pair: the run, first, against its twin under uniform attention, where there is one.
     """
     mean = _Means(controls.summary, instances)
-    sentences = {name: sentence(mean) for name, sentence in ANSWERS.items()}
-    return {"E4": _uniform(controls, instances)} | {name: said for name, said in sentences.items() if said}
+    sentences = {"test": baseline.sentence(held, controls.summary), "E4": _uniform(controls, pair)}
+    sentences |= {name: sentence(mean) for name, sentence in ANSWERS.items()}
+    return {name: said for name, said in sentences.items() if said}
 
 
-def _uniform(controls: Controls, instances: int | None) -> str:
+def _uniform(controls: Controls, pair: Pairing | None) -> str:
     if controls.is_uniform:
         return "This run is the control itself: every token weighs the same."
     if controls.uniform is None:
         return "Not known: the same model with uniform attention was not trained. Until then nothing below can be weighed."
-    ours, theirs = controls.summary["test/accuracy"], controls.uniform["test/accuracy"]
-    said = f"With uniform attention {percent(theirs)} are decided rightly, with learned attention {percent(ours)}"
-    if not instances:
-        return f"{said}."
-    noise = Z * math.sqrt((ours * (1 - ours) + theirs * (1 - theirs)) / instances)
-    if abs(ours - theirs) <= noise:
+    ours, theirs = controls.summary.get("test/accuracy"), controls.uniform.get("test/accuracy")
+    if ours is None or theirs is None:
+        return "Not known: this run and the one with uniform attention have no accuracy in common."
+    units = "tokens are tagged" if pair is not None and pair.tagging else "test texts are decided"
+    said = f"With uniform attention {percent(theirs, 1)} of {units} rightly, with learned attention {percent(ours, 1)}."
+    return f"{said} {_paired(pair)}"
+
+
+def _paired(pair: Pairing | None) -> str:
+    """What the texts say of the two, one by one."""
+    if pair is not None and pair.same is False:
+        return "But the two runs were tested on different texts, so these numbers cannot be compared."
+    if pair is None or pair.test is None:
         return (
-            f"{said}: no more apart than {instances} texts can tell ({percent(noise)}). The task does not show a need for it."
+            "Whether that is more than chance is not tested: it takes the decisions on single texts, and of these runs only "
+            "the summaries are there."
         )
-    return f"{said}: further apart than chance over {instances} texts ({percent(noise)})."
+    found, units = pair.test, "sentences" if pair.tagging else "texts"
+    said = (
+        f"{_differing(pair, found)} ({'Wilcoxon' if pair.tagging else 'McNemar'}'s {_kind(pair)}: {p_value(found.p_value)})."
+    )
+    if not found.differing or found.p_value >= LEVEL or not found.favours:
+        return f"These {pair.instances:,} {units} do not show that the task needs attention: {said}"
+    better = "Learned" if found.favours > 0 else "Uniform"
+    return f"{better} attention is better by more than chance: {said}"
+
+
+def _kind(pair: Pairing) -> str:
+    return "signed-rank test over sentences, since tokens of one are not independent" if pair.tagging else "exact test"
+
+
+def _differing(pair: Pairing, found: Paired) -> str:
+    if not found.differing:
+        return f"on none of them {'is one of the two better' if pair.tagging else 'is only one of the two right'}"
+    if pair.tagging:
+        several, learned = f"{_units('sentence', found)} that one of the two tags better", "is better on"
+    else:
+        several, learned = f"{_units('text', found)} that only one of the two decides rightly", "decides"
+    return f"of {found.differing:,} {several}, learned attention {learned} {found.only_first:,}"
+
+
+def _units(name: str, found: Paired) -> str:
+    return name if found.differing == 1 else f"{name}s"
+
+
+RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs"}
+"""The importances that the sentence of E1 speaks of, by what it calls them."""
 
 
 def _ranking(mean: _Means) -> str | None:
-    pairs = {"gradients": "E1/tau_gradient_inputs", "leave-one-out": "E1/tau_leave_one_out_inputs"}
-    known = {name: value for name, key in pairs.items() if (value := mean(key)) is not None}
-    if not known:
-        return "Undefined: attention that is the same everywhere ranks nothing." if pairs["gradients"] in mean else None
-    said = " and ".join(f"with {name} on {percent((1 + tau) / 2)}" for name, tau in known.items())
-    sentence = f"Of two tokens of a text that differ, attention agrees on which matters more {said} of pairs (chance: 50 %)"
-    between = mean("E1/tau_gradient_and_leave_one_out")
-    return (
-        f"{sentence}." if between is None else f"{sentence}; the two agree with one another on {percent((1 + between) / 2)}."
+    """The shares of pairs that agree; of runs from before these were measured, correlations beside their ceilings."""
+    if not any(f"E1/tau_{kind}" in mean for kind in RANKED.values()):
+        return None
+    shares = {name: share for name, kind in RANKED.items() if (share := mean(f"E1/concordant_{kind}")) is not None}
+    if not shares:
+        return _correlated(mean)
+    said = " and ".join(
+        f"as {name} {'do' if name == 'gradients' else 'does'} in {percent(share)}" for name, share in shares.items()
     )
+    between = mean("E1/concordant_gradient_and_leave_one_out")
+    both = "" if between is None else f" Gradients and leave-one-out order {percent(between)} of theirs alike."
+    return (
+        "Take all pairs of tokens of a text that differ in attention and in importance: attention orders them "
+        f"{said} of cases (mean over texts; chance: {percent(0.5)}).{both}"
+    )
+
+
+def _correlated(mean: _Means) -> str:
+    taus = {name: tau for name, kind in RANKED.items() if (tau := mean(f"E1/tau_{kind}")) is not None}
+    if not taus:
+        return "Undefined: attention that is the same everywhere ranks nothing."
+    said = " and ".join(f"{number(tau)} with {name}{_at_most(mean, name)}" for name, tau in taus.items())
+    between = mean("E1/tau_gradient_and_leave_one_out")
+    both = "" if between is None else f" Gradients and leave-one-out have {number(between)} with one another."
+    return f"Kendall's τ-b of attention, mean over texts, is {said}; 0 means no relation.{both}"
+
+
+def _at_most(mean: _Means, name: str) -> str:
+    ceiling = mean(f"E1/ceiling_{RANKED[name]}")
+    return "" if ceiling is None else f" (ties allow at most {number(ceiling)})"
 
 
 def _shuffling(mean: _Means) -> str | None:
@@ -115,19 +180,51 @@ def _erasing_one(mean: _Means) -> str | None:
             f"{percent(other)}.")  # fmt: skip
 
 
+ORDERS = {"in the order of attention": "attention", "in random order": "random"}
+"""The orders of erasure that the sentence of E12 speaks of, by what it calls them."""
+LEAST = {"in the smallest set that will do": "minimum"}
+
+
 def _erasing_many(mean: _Means) -> str | None:
-    orders = {"In the order of attention": "attention", "at random": "random"}
-    said = [f"{how} {_flips(mean, order)}" for how, order in orders.items() if mean(f"E12/fraction_{order}") is not None]
-    excess = mean("E12/excess_attention")
-    least = "" if excess is None else f" Attention's order needs {excess:.1f} weights more than the smallest set that will do."
-    return f"{'; '.join(said)}.{least}" if said else None
+    if not any(f"E12/fraction_{order}" in mean for order in ORDERS.values()):
+        return None
+    return " ".join(said for said in (_flips(mean), _needed(mean), _excess(mean)) if said)
 
 
-def _flips(mean: _Means, order: str) -> str:
-    """How many decisions flip, and after how much, if weights are zeroed in an order."""
-    flip = mean.share_defined(f"E12/fraction_{order}")
-    after = percent(mean(f"E12/fraction_{order}") or 0.0)
-    return f"{'' if flip is None else f'{percent(flip)} of '}decisions flip, after {after} of the weights"
+def _flips(mean: _Means) -> str:
+    """How many decisions flip at all, in each order by itself."""
+    counts = {how: mean.defined(f"E12/fraction_{order}") for how, order in ORDERS.items() if f"E12/fraction_{order}" in mean}
+    known = [f"{count:,} {how}" for how, count in counts.items() if count is not None]
+    return f"Of {mean.instances:,} decisions, erasing weight after weight flips {' and '.join(known)}." if known else ""
+
+
+def _needed(mean: _Means) -> str:
+    """How much each order must erase, on the texts that flip in every order; of older runs no such number is known."""
+    if all(mean(f"E12/fraction_{order}") is None for order in ORDERS.values()):
+        return ""
+    if "E12/fraction_common_attention" not in mean:
+        return (
+            "After what share of the weights is not said here: this run's means are over other texts for each order, and so "
+            "cannot be compared."
+        )
+    shares = {how: mean(f"E12/fraction_common_{order}") for how, order in (ORDERS | LEAST).items()}
+    said = [f"{percent(share)} {how}" for how, share in shares.items() if share is not None]
+    if not said:
+        return "No decision flips in every order, so orders cannot be compared."
+    count = mean.defined("E12/fraction_common_attention")
+    texts = "texts" if count is None else f"{count:,} texts"
+    return f"On the {texts} that flip in every order, the share of weights to erase is {', '.join(said)}."
+
+
+def _excess(mean: _Means) -> str:
+    excess, count = (
+        mean("E12/excess_attention"),
+        mean.defined("E12/excess_attention") if "E12/excess_attention" in mean else None,
+    )
+    if excess is None:
+        return ""
+    over = "" if count is None else f", mean over the {count:,} texts that flip in that order"
+    return f"The order of attention needs {excess:.1f} weights more than the smallest set that will do{over}."
 
 
 ANSWERS: dict[str, Callable[[_Means], str | None]] = {

@@ -54,6 +54,12 @@ EVIDENCE = {
         "E1  τ-b of gradient × input and leave-one-out",
         "How far two kinds of importance agree with one another: what may be expected of attention at best.",
     ),
+    "E1/concordant_gradient_inputs": (
+        "E1  pairs that attention and gradient × input order alike",
+        "Of the pairs of tokens that differ in both, the share that both order alike. By chance 0.5. Tokens without attention "
+        "are tied, so of sparse attention this speaks of few pairs.",
+    ),
+    "E1/concordant_leave_one_out_inputs": ("E1  pairs that attention and leave-one-out order alike", "The same."),
     "E1/significant_gradient_inputs": (
         "E1  share of significant τ-b",
         "Share of texts whose τ-b with gradient × input has p < 0.05. Long texts reach it with a small τ-b.",
@@ -149,14 +155,29 @@ EVIDENCE = {
         "Most decisions need no single token; that no one flips does not clear the attention.",
     ),
     "E11/only_random": ("E11  decisions that need another", "The reverse: only the random other one flips the decision."),
-    "E12/fraction_attention": (
+    "E12/flips_in_every_order": (
+        "E12  texts that flip in every order",
+        "Share of the texts whose decision flips whichever order weights are zeroed in. The two rows that follow are means "
+        "over these texts alone, so that they can be compared.",
+    ),
+    "E12/fraction_common_attention": (
         "E12  erased by attention until the flip",
-        "Share of the weights zeroed, largest first, before the decision flips, over the texts where it does.",
+        "Share of the weights zeroed, largest first, before the decision flips, over the texts that flip in every order.",
         "Zeroed weights leave the hidden states as they are: what the tokens told their neighbours stays.",
     ),
-    "E12/fraction_minimum": (
+    "E12/fraction_common_minimum": (
         "E12  erased at least until the flip",
-        "Share of the weights in the smallest set that flips the decision, exactly. A faithful order comes near.",
+        "Share of the weights in the smallest set that flips the decision, exactly, over the same texts. A faithful order "
+        "comes near.",
+    ),
+    "E12/fraction_attention": (
+        "E12  erased by attention, where that flips",
+        "Share of the weights zeroed, largest first, before the decision flips, over the texts that flip in this order. Not "
+        "to be compared with the least possible share, which is over other texts.",
+    ),
+    "E12/fraction_minimum": (
+        "E12  erased at least, where anything flips",
+        "Share of the weights in the smallest set that flips the decision, exactly, over all texts that have such a set.",
     ),
     "E13/trivial_context": (
         "E13  contexts that determine their attention",
@@ -174,9 +195,13 @@ EVIDENCE = {
 }
 
 
+NEWER = {f"E12/fraction_{order}": f"E12/fraction_common_{order}" for order in ("attention", "minimum")}
+"""Numbers that are shown of older runs alone, and what newer ones have in their place."""
+
+
 QUESTIONS = {
+    "test": "Is the model worth asking?",
     "E4": "Does the task need attention at all?",
-    "test": "Does the model decide well?",
     "E1": "Does attention rank tokens as their importance does?",
     "E2": "Does the prediction depend on where attention lies?",
     "E3": "Would quite another attention have given the same prediction?",

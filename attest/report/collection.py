@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from attest.errors import AttestError
-from attest.report.claims import EVIDENCE, SCORES
+from attest.report.claims import EVIDENCE, NEWER, SCORES
 from attest.report.controls import value_of
 from attest.runs.folder import RunFolder, read_json
 
@@ -76,12 +76,18 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
     """The numbers to show: those of the verdict that any setting has, or all that match a pattern such as ``E1/tau_*``."""
     if not patterns:
-        return [key for key in (*SCORES, *EVIDENCE) if any(each.over_seeds(key) for each in settings)]
+        known = [key for key in (*SCORES, *EVIDENCE) if any(each.over_seeds(key) for each in settings)]
+        return [key for key in known if not _all_have_newer(key, settings)]
     names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
     chosen = [name for pattern in patterns for name in sorted(names) if _matches(name, pattern)]
     if not chosen:
         raise AttestError(f"no number is called {' or '.join(patterns)}; expected names as in summary.json, such as E1/tau_*.")
     return list(dict.fromkeys(chosen))
+
+
+def _all_have_newer(key: str, settings: Sequence[Setting]) -> bool:
+    """Whether every setting that has a number has also what is shown in its place."""
+    return key in NEWER and all(each.over_seeds(NEWER[key]) for each in settings if each.over_seeds(key))
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -8,19 +8,20 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from matplotlib.figure import Figure
 
-from attest.measures import McNemar, in_seed_spreads, mcnemar
+from attest.measures import Paired, in_seed_spreads
 from attest.report.claims import EVIDENCE, QUESTIONS, SCORES, Claim
 from attest.report.collection import Setting, label_of, settings_of, shared_keys
 from attest.report.controls import value_of
 from attest.report.figures import CLASS_COLOURS, to_svg
-from attest.report.numbers import number
+from attest.report.notes import notes
+from attest.report.numbers import p_value
+from attest.report.pairing import pairing
 from attest.report.tables import cell
 from attest.report.templating import render
 from attest.report.verdict import scale_of
-from attest.runs.folder import INSTANCES, RunFolder, write_text
+from attest.runs.folder import RunFolder, write_text
 
 MARKS = "os^Dv*PX"
 
@@ -34,16 +35,19 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
     """
     settings = settings_of(runs)
     keys = shared_keys(settings)
+    compared = decisions(settings)
     page = {
         "settings": settings,
+        "notes": notes(settings, keys),
         "links": {each.name: _links(path, each) for each in settings},
         "groups": _groups(settings, keys),
         "figure": to_svg(dots(settings, keys)),
-        "decisions": decisions(settings),
+        "decisions": [each for each in compared if each.test is not None],
+        "unpaired": [each for each in compared if each.same is False],
         "pairs": list(combinations([each.name for each in settings], 2)),
         "differences": differences(settings, keys),
     }
-    write_text(path, render("comparison.html", **page, number=number))
+    write_text(path, render("comparison.html", **page, p_value=p_value))
 
 
 def _links(page: Path, setting: Setting) -> list[tuple[int, str | None]]:
@@ -108,33 +112,27 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
 
 @dataclass(frozen=True)
 class Decision:
-    """Two settings on the same test texts, with the same seed."""
+    """Two settings with the same seed, text by text."""
 
     pair: tuple[str, str]
     seed: int
-    test: McNemar
+    same: bool | None
+    """Whether both were tested on the same texts; None where their folders do not tell."""
+    test: Paired | None
+    """None where the texts are not the same, or were not kept."""
     instances: int
+    tagging: bool
 
 
 def decisions(settings: Sequence[Setting]) -> list[Decision]:
-    """McNemar's test for every two settings and every seed that both have, over the texts that both decided."""
-    right = {each.name: {seed: _right(run) for seed, run in each.runs.items()} for each in settings}
+    """The paired test of every two settings, for every seed that both have."""
     compared = []
-    for first, second in combinations([each.name for each in settings], 2):
-        for seed in sorted({*right[first]} & {*right[second]}):
-            both = pd.concat([right[first][seed], right[second][seed]], axis=1, join="inner").to_numpy(dtype=bool)
-            if len(both):
-                compared.append(Decision((first, second), seed, mcnemar(both[:, 0], both[:, 1]), len(both)))
+    for first, second in combinations(settings, 2):
+        for seed in sorted({*first.runs} & {*second.runs}):
+            pair = pairing(first.runs[seed], second.runs[seed])
+            names = first.name, second.name
+            compared.append(Decision(names, seed, pair.same, pair.test, pair.instances, pair.tagging))
     return compared
-
-
-def _right(run: RunFolder) -> pd.Series:
-    """Whether each test text was decided rightly, by id; empty where no texts were kept."""
-    path = run.evidence(INSTANCES)
-    if not path.is_file():
-        return pd.Series(dtype=bool)
-    rows = pd.read_parquet(path, columns=["id", "label", "predicted"]).set_index("id")
-    return rows["label"] == rows["predicted"]
 
 
 def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:

@@ -2,24 +2,29 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import mean, stdev
 from typing import Any
 
+from attest.report.baseline import Baseline
+from attest.report.commands import control_commands
 from attest.report.numbers import number, spread
 from attest.runs.folder import RunFolder, read_json
-from attest.runs.naming import portable, readable_name, without_machine_keys
+from attest.runs.naming import without_machine_keys
 
 Summary = dict[str, Any]
 
 WITHIN_RUN = {
     "E1/tau_gradient_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
     "E1/tau_leave_one_out_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
+    "E1/concordant_gradient_inputs": ("gradient × input with leave-one-out", "E1/concordant_gradient_and_leave_one_out"),
+    "E1/concordant_leave_one_out_inputs": ("gradient × input with leave-one-out", "E1/concordant_gradient_and_leave_one_out"),
     "E8/correct_softmax": ("as trained", "E8/correct"),
     "E8/correct_sparsemax": ("as trained", "E8/correct"),
     "E8/correct_entmax15": ("as trained", "E8/correct"),
     "E10/entropy_gradient": ("of the attention itself", "E10/entropy_attention"),
     "E11/only_top": ("a random other token", "E11/only_random"),
-    "E12/fraction_attention": ("in random order, where that flips it", "E12/fraction_random"),
+    "E12/fraction_common_attention": ("in random order, on the same texts", "E12/fraction_common_random"),
 }
 """By summary key without its statistic: the number of the same run that chance, or nothing at all, would give."""
 
@@ -44,13 +49,15 @@ class Controls:
         folder: of the run.
         settings: its configuration.
         summary: its numbers.
+        held: the run against a constant answer; None where that is not known.
     """
 
-    def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary) -> None:
-        self.folder, self.settings, self.summary = folder, settings, summary
+    def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary, held: Baseline | None = None) -> None:
+        self.folder, self.settings, self.summary, self.held = folder, settings, summary, held
         self.is_uniform = settings["run"]["projection"] == "uniform"
-        base, theirs = _base(folder, settings)
-        self.uniform = None if self.is_uniform else _uniform_twin(base, theirs)
+        base, theirs = self._base = _base(folder, settings)
+        self.uniform_run = None if self.is_uniform else _uniform_twin(base, theirs)
+        self.uniform = None if self.uniform_run is None else read_json(self.uniform_run.summary)
         self.seeds = _summaries_of_seeds(folder)
         compared = base.path / "controls" / folder.summary.name
         self.between_seeds = _between_seeds(read_json(compared)) if compared.is_file() else {}
@@ -58,31 +65,20 @@ class Controls:
 
     def of(self, key: str) -> list[Control]:
         """Everything that one number can be held against, the nearest first."""
+        constant = [self._constant(self.held)] if key == "test/accuracy" and self.held is not None else []
         within = [self._within_run(key)] if key in WITHIN_RUN else []
         uniform = [] if self.is_uniform else [self._of_uniform(key)]
-        return [control for control in (*within, *uniform, self._of_seeds(key)) if control is not None]
+        return [control for control in (*constant, *within, *uniform, self._of_seeds(key)) if control is not None]
 
-    @property
-    def is_hashed(self) -> bool:
-        """Whether the run has options beside its choices, which its name shows as a hash alone."""
-        return portable(self.folder.path.parent.name) != readable_name(self.settings["run"])
-
-    @property
+    @cached_property
     def commands(self) -> dict[str, str]:
-        """What to type for the controls that were not run, by their kind."""
-        commands = {}
-        if not self.is_uniform and self.uniform is None:
-            commands["uniform"] = self.command
-        if len(self.seeds) < 2:
-            commands["seeds"] = self.command
-        return commands
+        """What to type for the controls that were not run, by their kind; of the base where the run depends on one."""
+        missing = {"uniform": not self.is_uniform and self.uniform is None, "seeds": len(self.seeds) < 2}
+        wanted = [kind for kind, lacking in missing.items() if lacking]
+        return {kind: command for kind, command in control_commands(*self._base).items() if kind in wanted} if wanted else {}
 
-    @property
-    def command(self) -> str:
-        """What trains and compares all controls of this run, or of its base where it depends on one."""
-        run = self.settings["run"]
-        choices = " ".join(f"{name.upper()}={run[name]}" for name in ("data", "model", "scoring", "projection"))
-        return f"make controls {choices} SEED={self.settings['seed_everything']}"
+    def _constant(self, held: Baseline) -> Control:
+        return Control(f"always “{held.answer}”", number(held.majority.share), held.majority.share)
 
     def _within_run(self, key: str) -> Control | None:
         name, other = WITHIN_RUN[key]
@@ -125,13 +121,13 @@ def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
     return [read_json(path) for path in sorted(folder.path.parent.glob("seed*/summary.json"))]
 
 
-def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> Summary | None:
-    """The summary of the run that differs in its projection alone; None where that was not run."""
+def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | None:
+    """The run that differs in its projection alone; None where that was not run."""
     mine = _but_for_projection(settings)
     for config in sorted(folder.path.parents[1].glob(f"*-uniform*/{folder.path.name}/config.yaml")):
         other = RunFolder(config.parent)
         if other.summary.is_file() and _but_for_projection(other.settings()) == mine:
-            return read_json(other.summary)
+            return other
     return None
 
 

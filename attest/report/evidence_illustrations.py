@@ -88,10 +88,12 @@ def _e11(rows: pd.DataFrame, class_names: Sequence[str]) -> Iterator[Illustratio
 
 def _e12(rows: pd.DataFrame, class_names: Sequence[str]) -> Iterator[Illustration]:
     least = " The minimum is exact: no order can do with less." if "fraction_minimum" in rows else ""
+    every = len(rows.filter([f"fraction_{order}" for order in draw.ORDERS]).dropna())
     yield Illustration(
         "E12/erasure_until_flip",
         "E12  Erasing until the decision flips",
         "Share of the tokens whose weights are zeroed before the decision flips, by order (Serrano & Smith 2019). An order "
-        f"that needs few names the tokens that decide. Only texts that flip in every order are drawn.{least}",
+        f"that needs few names the tokens that decide. Only the {every:,} of {len(rows):,} texts that flip in every order are "
+        f"drawn.{least}",
         draw.erasure_boxes(rows, class_names),
     )

@@ -22,7 +22,13 @@ def interval(mean: float | None, low: float | None, high: float | None) -> str:
     return f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
-def percent(share: float) -> str:
-    """A share of 1 as whole percent, with one decimal below 10."""
-    digits = 0 if abs(share) >= 0.0995 or share == 0 else 1
+def p_value(p: float) -> str:
+    """``p = 0.031``, two digits that count; ``p < 0.0001`` below that."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {float(f'{p:.2g}')}".removesuffix(".0")
+
+
+def percent(share: float, digits: int | None = None) -> str:
+    """A share of 1 as percent; unless told otherwise whole ones, with one decimal below 10."""
+    if digits is None:
+        digits = 0 if abs(share) >= 0.0995 or share == 0 else 1
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"

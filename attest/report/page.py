@@ -7,6 +7,7 @@ import pandas as pd
 import yaml
 
 from attest.report.answers import answers
+from attest.report.baseline import baseline
 from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.controls import Controls
 from attest.report.evidence_illustrations import evidence_illustrations
@@ -15,10 +16,11 @@ from attest.report.figures import learning_curves, permutation_violins
 from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table
 from attest.report.layer_illustrations import layer_illustrations
+from attest.report.pairing import pairing
 from attest.report.saved_figures import embedded, save_figures
 from attest.report.templating import render
 from attest.report.verdict import verdict
-from attest.runs.folder import INSTANCES, RunFolder, read_json, write_text
+from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table, write_text
 
 TOKENS_SHOWN = 3000
 """Texts that stand open in the page hold about so many tokens together …"""
@@ -33,25 +35,26 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         folder: of the run.
         figures: what ``illustrations`` returns, if that was asked already.
     """
-    settings = folder.settings()
-    summary, timing = read_json(folder.summary), read_json(folder.timing)
+    settings, summary = folder.settings(), read_json(folder.summary)
+    timing = read_json(folder.timing) if folder.timing.is_file() else {}
     drawn = save_figures(folder, illustrations(folder) if figures is None else figures)
-    controls = Controls(folder, settings, summary)
+    held = baseline(folder)
+    controls = Controls(folder, settings, summary, held)
+    pair = None if controls.uniform_run is None else pairing(folder, controls.uniform_run)
     tables = _tables(folder)
     class_names = _class_names(tables.get(INSTANCES))
     page = {
         "name": f"{settings['run']['data']} / {folder.path.parent.name} / {folder.path.name}",
         "path": str(folder.path),
-        "epochs": len(read_json(folder.curves)),
-        "best_epoch": int(summary["best/epoch"]) + 1,
+        "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
+        "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "verdict": verdict(controls, class_names),
-        "answers": answers(controls, len(tables[INSTANCES]) if INSTANCES in tables else None),
+        "answers": answers(controls, len(tables[INSTANCES]) if INSTANCES in tables else None, held, pair),
         "commands": controls.commands,
-        "hashed": controls.is_hashed,
         "figures": embedded(drawn),
         "config": yaml.safe_dump(settings, sort_keys=False),
         "timing": timing,
-        "longest": max(timing["seconds"].values(), default=1.0) or 1.0,
+        "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
     }
     write_text(folder.report, render("report.html", **page, **_texts(tables, class_names, _attention_name(settings))))
 
@@ -104,12 +107,12 @@ def _shown(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
 
 def _tables(folder: RunFolder) -> dict[str, pd.DataFrame]:
     """Every table of evidence that is there, by experiment."""
-    return {path.stem: pd.read_parquet(path) for path in sorted(folder.evidence(INSTANCES).parent.glob("*.parquet"))}
+    return {path.stem: read_table(path) for path in sorted(folder.evidence(INSTANCES).parent.glob("*.parquet"))}
 
 
 def _table(folder: RunFolder, identity: str) -> pd.DataFrame | None:
     path = folder.evidence(identity)
-    return pd.read_parquet(path) if path.is_file() else None
+    return read_table(path) if path.is_file() else None
 
 
 def _class_names(instances: pd.DataFrame | None) -> list[str]:

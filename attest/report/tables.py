@@ -3,9 +3,11 @@
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Sequence
 
 from attest.report.collection import Over, Setting, label_of
+from attest.report.notes import notes
 from attest.report.numbers import spread
 
 LATEX = str.maketrans(
@@ -15,20 +17,23 @@ LATEX = str.maketrans(
     | {"ŷ": r"$\hat{y}$", "\N{COMBINING TILDE}": ""}
 )
 
+COLUMNS = ("setting", "measure", "mean", "std", "seeds")
+
 
 def as_markdown(settings: Sequence[Setting], keys: Sequence[str]) -> str:
-    """GitHub's tables; vertical bars in names are escaped."""
+    """GitHub's tables; vertical bars in names are escaped. Below, what must be known before columns are compared."""
     rows = [["", *(each.name for each in settings)], ["---"] * (len(settings) + 1), *_cells(settings, keys)]
-    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+    table = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+    return table + "".join(f"\n{note}\n" for note in notes(settings, keys))
 
 
 def as_latex(settings: Sequence[Setting], keys: Sequence[str]) -> str:
-    """A ``tabular`` with booktabs' rules."""
+    """A ``tabular`` with booktabs' rules; as comments, what must be known before columns are compared."""
     head = ["", *(each.name for each in settings)]
     lines = [_latex_row(row) for row in _cells(settings, keys)]
     return "\n".join([
         rf"\begin{{tabular}}{{l{'r' * len(settings)}}}", r"\toprule", _latex_row(head), r"\midrule",
-        *lines, r"\bottomrule", r"\end{tabular}", "",
+        *lines, r"\bottomrule", r"\end{tabular}", *(f"% {note.translate(LATEX)}" for note in notes(settings, keys)), "",
     ])  # fmt: skip
 
 
@@ -36,7 +41,7 @@ def as_csv(settings: Sequence[Setting], keys: Sequence[str]) -> str:
     """A line a setting and number, unrounded: ``setting,measure,mean,std,seeds``; std is empty for one seed."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["setting", "measure", "mean", "std", "seeds"])
+    writer.writerow(COLUMNS)
     for each in settings:
         for key in keys:
             if (over := each.over_seeds(key)) is not None:
@@ -49,6 +54,14 @@ FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str]], str]] = {
     "latex": as_latex,
     "csv": as_csv,
 }
+
+SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
+"""Formats by the suffix of a file."""
+BEGINNINGS = {
+    name: re.compile(re.escape(text))
+    for name, text in {"markdown": "|  | ", "latex": r"\begin{tabular}{lr", "csv": ",".join(COLUMNS)}.items()
+}
+"""How each begins, by which a table of ours is known."""
 
 
 def _cells(settings: Sequence[Setting], keys: Sequence[str]) -> list[list[str]]:

@@ -1,11 +1,15 @@
 """Pages from templates: everything that comes from data is escaped, and nothing is left undefined."""
 
+import re
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from attest import __version__
+
+OURS = re.compile(r".*?<title>Attest", re.DOTALL)
+"""How every page begins."""
 
 
 @cache

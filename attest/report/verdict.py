@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from attest.report.claims import EVIDENCE, QUESTIONS, SCORES, Claim
+from attest.report.claims import EVIDENCE, NEWER, QUESTIONS, SCORES, Claim
 from attest.report.controls import Control, Controls
 from attest.report.numbers import interval, number
 from attest.report.published import Published, published
@@ -61,7 +61,7 @@ class Group:
 
 
 def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
-    """The control first, then scores, then evidence; what did not run is left out.
+    """Scores first, which say whether the model is worth asking, then its control, then evidence; only what did run.
 
     Args:
         controls: of the run, and with them its summary.
@@ -78,7 +78,7 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     lines += [
         _line(key, Claim(*entry), summary, class_names, controls.of(key), theirs.get(key))
         for key, entry in EVIDENCE.items()
-        if f"{key}/mean" in summary
+        if f"{key}/mean" in summary and f"{NEWER.get(key)}/mean" not in summary
     ]
     return _grouped(lines)
 
@@ -91,8 +91,8 @@ def uniform_control(controls: Controls) -> Line:
         return Line("E4/accuracy", name, "this run", controls.summary.get("test/accuracy"), means, not_meant)
     if controls.uniform is None:
         return Line("E4/accuracy", name, "not run", None, means, not_meant, detail=controls.commands["uniform"])
-    value = controls.uniform["test/accuracy"]
-    ours = Control("this run", number(controls.summary["test/accuracy"]), controls.summary["test/accuracy"])
+    value, mine = (summary.get("test/accuracy") for summary in (controls.uniform, controls.summary))
+    ours = Control("this run", number(mine), mine)
     return Line("E4/accuracy", name, number(value), value, means, not_meant, controls=[ours])
 
 

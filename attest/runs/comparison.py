@@ -20,10 +20,8 @@ from attest.errors import AttestError
 from attest.measures import total_variation
 from attest.measures.divergences import jensen_shannon_terms
 from attest.measures.kullback_leibler import kullback_leibler_terms
-from attest.runs.folder import INSTANCES, RunFolder, write_table
-
-TAGGED = "tagged"
-"""The table of a tagger's sentences, as ``INSTANCES`` is that of a classifier's texts."""
+from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_table, write_table
+from attest.runs.same_texts import table_of, texts_of
 
 
 def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
@@ -33,7 +31,7 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
         AttestError: a run has no table of its instances, or the two were tested on different texts.
     """
     theirs, ours = _instances(base), _instances(other)
-    if not theirs["id"].equals(ours["id"]) or not theirs["length"].equals(ours["length"]):
+    if not texts_of(base).same_as(texts_of(other)):
         raise AttestError(f"{base.path} and {other.path} were tested on different texts; expected runs on the same corpus.")
     compare = _tagged if "tags" in theirs else _labelled
     return compare(theirs, ours)
@@ -58,9 +56,8 @@ def write_comparison(identity: str, base: RunFolder, other: RunFolder) -> None:
 
 
 def _instances(folder: RunFolder) -> pd.DataFrame:
-    for name in (INSTANCES, TAGGED):
-        if folder.evidence(name).is_file():
-            return pd.read_parquet(folder.evidence(name))
+    if (path := table_of(folder)) is not None:
+        return read_table(path)
     raise AttestError(
         f"{folder.evidence(INSTANCES)} does not exist; expected what the run predicts and attends to, text by text. "
         "Leave ANALYSES out, so that it is written."

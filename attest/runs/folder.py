@@ -10,12 +10,13 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import yaml
 
 from attest.errors import AttestError, chain, unwritable
@@ -23,6 +24,8 @@ from attest.runs.class_paths import current
 
 INSTANCES, MAPS = "instances", "maps"
 """The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""
+TAGGED = "tagged"
+"""The table of a tagger's sentences, as ``INSTANCES`` is that of a classifier's texts."""
 TEMPORARY = ".unfinished"
 """How the name of a file ends while it is written."""
 
@@ -50,7 +53,7 @@ class RunFolder:
 
     def settings(self) -> dict[str, Any]:
         """What ``config.yaml`` says, with class paths as they are now."""
-        return yaml.safe_load(current(self.config.read_text(encoding="utf-8")))
+        return read_yaml(self.config)
 
     def evidence(self, identity: str) -> Path:
         """The table of one experiment."""
@@ -179,8 +182,51 @@ def _json_numbers(content: Any) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON that ``write_json`` wrote."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Read JSON that ``write_json`` wrote.
+
+    Raises:
+        AttestError: it is no longer as it was written.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # of JSON and of UTF-8
+        again = f", or compute it again: attest evidence --run {path.parent} FORCE=1" if path.name == "summary.json" else ""
+        raise _damaged(path, "JSON", error, again) from error
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a configuration that a run has kept, with class paths as they are now.
+
+    Raises:
+        AttestError: it is no longer as it was written.
+    """
+    try:
+        return yaml.safe_load(current(path.read_text(encoding="utf-8")))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise _damaged(path, "YAML", error) from error
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read a table that ``write_table`` wrote, or some of its columns.
+
+    Raises:
+        AttestError: it is no longer as it was written.
+    """
+    try:
+        return pd.read_parquet(path, columns=None if columns is None else list(columns))
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        again = f", or compute it again: attest evidence --run {path.parent.parent} {path.stem} FORCE=1"
+        raise _damaged(path, "a Parquet table", error, again) from error
+
+
+def _damaged(path: Path, kind: str, error: Exception, again: str = "") -> AttestError:
+    reason = " ".join(str(error).split())[:200]
+    return AttestError(
+        f"{path} cannot be read as {kind} ({reason}); expected the whole file as attest wrote it. Put a whole copy in its "
+        f"place{again}"
+    )
 
 
 def write_table(path: Path, rows: pd.DataFrame) -> None:

@@ -32,6 +32,7 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.errors import AttestError, mendable
 from attest.report import illustrations, summarise_run, write_report
+from attest.report.baseline import last_words
 from attest.runs.choices import choice_arguments
 from attest.runs.class_paths import current
 from attest.runs.folder import RunFolder, read_json, write_json, write_text
@@ -315,6 +316,28 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
     )
 
 
+class _Resolver(AttestCLI):
+    """A configuration, and nothing done with it."""
+
+    def _set_seed(self) -> None: ...
+
+    def before_instantiate_classes(self) -> None: ...
+
+    def instantiate_classes(self) -> None: ...
+
+    def _run_subcommand(self, subcommand: str) -> None: ...
+
+
+def resolve(arguments: list[str]) -> dict[str, Any]:
+    """The whole configuration that files and options give, as plain values.
+
+    Raises:
+        AttestError: an option is not known, or its value is none that may be.
+    """
+    cli = _Resolver(["fit", *arguments])
+    return cli.resolved(cli.config)
+
+
 def _idle_parameters(model: LightningModule) -> bool:
     """Whether training leaves parameters without gradients, which plain DDP refuses: scores that no attention asks for."""
     return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())
@@ -341,6 +364,8 @@ def _print_scores(scores: Any) -> None:
 
 @rank_zero_only
 def _name_results(folder: RunFolder) -> None:
+    for line in last_words(folder):
+        print(line)
     print(f"Run folder: {folder.path}\nReport:     {folder.report}", flush=True)
     if wandb.run is not None and wandb.run.url:
         print(f"W&B:        {wandb.run.url}", flush=True)

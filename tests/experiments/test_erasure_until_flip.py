@@ -99,6 +99,20 @@ def test_no_order_beats_the_minimum_and_excess_counts_by_how_much():
     assert (columns["excess_random"] > 0).any()
 
 
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_orders_are_compared_on_the_texts_that_flip_in_all_of_them(outputs):
+    columns = erasure_until_flip(observation_of(pooling_classifier(outputs, Sparsemax()), LENGTHS), seed=0)
+    orders = [*ORDERS, "random", *(["minimum"] if outputs == 1 else [])]
+    rows = range(len(LENGTHS))
+    every = [all(not columns[f"fraction_{order}"][row].isnan() for order in orders) for row in rows]
+    some = [any(not columns[f"fraction_{order}"][row].isnan() for order in orders) for row in rows]
+    assert 0 < sum(every) < sum(some), "or there is nothing to tell apart"
+    assert columns["flips_in_every_order"].tolist() == every
+    for order in orders:
+        expected = [columns[f"fraction_{order}"][row].item() if every[row] else np.nan for row in rows]
+        np.testing.assert_array_equal(columns[f"fraction_common_{order}"], expected)
+
+
 def test_without_a_linear_decoder_of_two_classes_there_is_no_minimum():
     for network in (pooling_classifier(outputs=3), DeepDecoder(pooling_classifier())):
         assert not any(

@@ -47,6 +47,13 @@ def test_every_experiment_is_drawn_with_a_panel_a_class():
         assert all(name in title for name, title in zip(CLASSES, titles, strict=True))
 
 
+def test_the_caption_counts_the_texts_that_are_drawn():
+    rows = table(TABLES["E12"])
+    rows.loc[[3, 7], "fraction_random"] = np.nan
+    (boxes,) = illustrations({"E12": rows})
+    assert "Only the 57 of 60 texts that flip in every order are drawn." in boxes.caption
+
+
 def test_equal_tables_give_equal_pictures():
     first, second = ([to_svg(figure.drawing) for figure in illustrations(tables())] for _ in range(2))
     assert first == second

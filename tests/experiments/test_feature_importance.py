@@ -11,6 +11,7 @@ from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
 from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
 from attest.measures import kendall_tau_b
 from tests.experiments.networks import DeepDecoder, FourSteps, Sentences, observation_of, pooling_classifier
+from tests.measures.test_rank_correlation import share_in_the_same_order
 
 LENGTHS = [7, 4, 1, 12]
 
@@ -104,6 +105,18 @@ def test_correlations_equal_scipy(projection):
                 np.testing.assert_allclose(columns[f"tau_support_{name}"][row], expected, atol=1e-12)
     between = stats.kendalltau(columns["gradient_inputs"][3], columns["leave_one_out_inputs"][3]).statistic
     np.testing.assert_allclose(columns["tau_gradient_and_leave_one_out"][3], between, atol=1e-12)
+
+
+@pytest.mark.parametrize("projection", [Softmax(), Sparsemax()])
+def test_concordant_shares_equal_a_plain_loop(projection):
+    observation = observation_of(pooling_classifier(projection=projection), LENGTHS)
+    columns = feature_importance(observation)
+    of_attention = {f"concordant_{name}": (observation.attention, columns[name]) for name in GRADIENTS | LEAVE_ONE_OUT}
+    between = {"concordant_gradient_and_leave_one_out": (columns["gradient_inputs"], columns["leave_one_out_inputs"])}
+    for name, (x, y) in (of_attention | between).items():
+        plain = [share_in_the_same_order(x[row, :n].tolist(), y[row, :n].tolist()) for row, n in enumerate(LENGTHS)]
+        undefined = torch.tensor([bool(y[row, :n].isnan().any()) for row, n in enumerate(LENGTHS)])
+        np.testing.assert_allclose(columns[name], np.where(undefined, np.nan, plain), atol=1e-12, err_msg=name)
 
 
 def test_importances_are_what_they_promise():

@@ -1,13 +1,15 @@
-"""Comparing two settings: McNemar's test against counting all coins, seed spreads by hand."""
+"""Comparing two settings: McNemar's test against counting all coins, signed ranks against all signs, seed spreads by hand."""
 
+import itertools
 from math import comb, isnan
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from attest.measures import in_seed_spreads, mcnemar
+from attest.measures import in_seed_spreads, mcnemar, signed_rank
 
 
 def as_decisions(only_first: int, only_second: int, both: int = 3, neither: int = 2) -> tuple[np.ndarray, np.ndarray]:
@@ -37,3 +39,27 @@ def test_difference_in_seed_spreads():
     assert in_seed_spreads([0.0, 2.0, 4.0], [0.0, 0.0]) == pytest.approx(2 / (4 / 2) ** 0.5)
     assert isnan(in_seed_spreads([1.0], [2.0, 3.0])), "one seed has no spread"
     assert isnan(in_seed_spreads([1.0, 1.0], [2.0, 2.0])), "nothing to measure by"
+
+
+def test_signed_ranks_equal_scipy_and_all_signs_tried():
+    """Without ties and zeros the p-value of few pairs is exact: the share of signs whose rank sum is at least as uneven."""
+    first, second = np.array([3.0, 1.0, 7.5, 4.0, 9.0, 0.0]), np.array([2.5, 3.0, 3.5, 1.0, 2.0, 1.5])
+    difference = first - second
+    ranks = np.abs(difference).argsort().argsort() + 1
+    balances = [np.dot(ranks, signs) for signs in itertools.product((-1, 1), repeat=6)]
+    found = signed_rank(first, second)
+    as_uneven = np.mean(np.abs(balances) >= abs(ranks @ np.sign(difference)))
+    assert found.p_value == pytest.approx(as_uneven) == pytest.approx(stats.wilcoxon(first, second).pvalue)
+    assert (found.only_first, found.only_second, found.favours, found.differing) == (4, 2, 1, 6)
+    assert signed_rank(second, first).favours == -1
+
+
+def test_equal_pairs_take_no_part_in_signed_ranks():
+    first, second = np.array([0.5, 0.75, 1.0, 0.25]), np.array([0.5, 0.25, 0.5, 0.0])
+    assert signed_rank(first, second) == signed_rank(first[1:], second[1:])
+    assert signed_rank(first, first) == (0, 0, 1.0, 0)
+
+
+def test_the_better_of_two_is_named():
+    assert [mcnemar(*as_decisions(*counts)).favours for counts in ((3, 1), (1, 3), (2, 2))] == [1, -1, 0]
+    assert mcnemar(*as_decisions(3, 1)).differing == 4

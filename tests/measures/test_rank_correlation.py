@@ -41,6 +41,41 @@ def test_tau_and_p_value_equal_scipy(levels, lengths):
         np.testing.assert_allclose(ours.p_value[row], theirs.pvalue, atol=1e-12)
 
 
+def share_in_the_same_order(x, y):
+    """The definition, pair by pair; NaN where no pair differs in both."""
+    differ = [(a, b) for a, b in itertools.combinations(range(len(x)), 2) if x[a] != x[b] and y[a] != y[b]]
+    alike = [(x[a] < x[b]) == (y[a] < y[b]) for a, b in differ]
+    return sum(alike) / len(alike) if alike else np.nan
+
+
+@pytest.mark.parametrize("lengths", [SHORT, (*SHORT, ALL_PAIRS_UP_TO + 1, 90)])
+@pytest.mark.parametrize("levels", [1, 2, 5, 1000])
+def test_the_concordant_share_equals_a_plain_loop(levels, lengths):
+    generator = np.random.default_rng(levels)
+    x, mask = ragged(lengths, lambda n: generator.integers(levels, size=n))
+    y, _ = ragged(lengths, lambda n: generator.integers(5, size=n))
+    ours = kendall_tau_b(x, y, mask)
+    plain = [share_in_the_same_order(x[row, :n].tolist(), y[row, :n].tolist()) for row, n in enumerate(lengths)]
+    np.testing.assert_allclose(ours.concordant, plain, atol=1e-12)
+
+
+def test_without_ties_the_concordant_share_is_scipys_tau_on_another_scale():
+    x, y = np.random.default_rng(0).random((2, 6, 60))
+    ours = kendall_tau_b(torch.tensor(x), torch.tensor(y), torch.ones(6, 60, dtype=torch.bool)).concordant
+    np.testing.assert_allclose(ours, [(1 + stats.kendalltau(*pair).statistic) / 2 for pair in zip(x, y, strict=True)])
+
+
+@pytest.mark.parametrize(("sign", "share"), [(1, 1.0), (-1, 0.0)])
+def test_sparse_attention_in_perfect_order_agrees_on_every_pair_that_differs_in_both(sign, share):
+    """Attention on 5 of 100 tokens, whose tau of 0.31 would be 66 % of pairs if none were tied."""
+    attention = torch.zeros(1, 100, dtype=torch.float64)
+    attention[0, :5] = torch.arange(1, 6)
+    importance = sign * (attention + torch.linspace(0, 0.1, 100))
+    tau = kendall_tau_b(attention, importance, torch.ones(1, 100, dtype=torch.bool))
+    assert tau.concordant == share
+    assert round(float(tau.tau), 2) == sign * 0.31
+
+
 def test_any_mask_selects_the_tokens_to_rank():
     generator = torch.Generator().manual_seed(0)
     x, y = torch.randn(2, 4, 60, generator=generator).round(decimals=1)

@@ -1,19 +1,24 @@
 """The page that a person reads: self-contained, escaped, complete."""
 
+import html
 import json
 import re
 import shutil
+import tarfile
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
+from attest.cli.main import main
 from attest.report import illustrations, write_report
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
 
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 HOSTILE = '</span></script><script>alert(1)</script><img src=x onerror=alert(2)>"onmouseover="alert(3)"{{7*7}}\u2028'
 
 
@@ -85,10 +90,14 @@ def test_text_from_the_data_cannot_inject_markup(run):
     assert {*data["texts"]["0"]["tokens"]} == {HOSTILE}, "and the script's data hold it unchanged"
 
 
-def test_the_control_comes_first_with_the_command_that_runs_it(small_run):
-    page = small_run.report.read_text()
-    assert page.index("Accuracy with uniform attention") < page.index("Accuracy</th>") < page.index("τ-b of attention")
-    assert "make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0" in page
+def test_whether_the_model_is_worth_asking_comes_first_then_its_control_with_the_command_that_runs_it(small_run):
+    page = html.unescape(small_run.report.read_text())
+    short, verdict = page.split('id="verdict"')
+    assert short.index("Is the model worth asking?") < short.index("Does the task need attention at all?")
+    order = ["Is the model worth asking?", "Accuracy</th>", "always “blame”:", "Accuracy with uniform attention", "τ-b of att"]
+    places = [verdict.index(text) for text in order]
+    assert places == sorted(places)
+    assert "make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0 ARGS='--data" in page
 
 
 def sibling(run: RunFolder, name: str, seed: int, settings: dict, accuracy: float) -> None:
@@ -150,6 +159,37 @@ def test_it_is_written_without_evidence_that_did_not_run(run):
         table.unlink()
     write_report(run)
     assert Outline(run.report.read_text()).tags.count("svg") == 1
+
+
+def test_it_is_written_of_the_runs_that_are_kept_without_curves_and_tables(tmp_path):
+    """Those behind the published tables: configuration, summary and timing are all there is."""
+    with tarfile.open(RESULTS / "runs-conll2000.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    kept = [RunFolder(path.parent) for path in sorted(tmp_path.rglob("summary.json"))]
+    base = next(run for run in kept if not (run.path / "base.json").is_file())
+    dependent = next(run for run in kept if (run.path / "base.json").is_file())
+    assert not base.curves.exists()
+    for run in (base, dependent):
+        write_report(run)
+        page = html.unescape(run.report.read_text())
+        assert f"The model is that of epoch {read_json(run.summary)['best/epoch'] + 1}, the best by validation." in page
+        assert "Not known: " in page.split('id="verdict"')[0]
+        assert "<svg" not in page
+        assert '<h2 id="figures">' not in page
+
+
+@pytest.mark.parametrize(
+    "name", ["evidence/E2.parquet", "evidence/instances.parquet", "summary.json", "curves.json", "config.yaml"]
+)
+@pytest.mark.parametrize("keep", [300, 0])
+def test_a_damaged_file_is_named_in_a_sentence(run, capsys, name, keep):
+    path = run.path / name
+    path.write_bytes(b"{" + path.read_bytes()[:keep] + b"\xff")
+    assert main(["report", str(run.path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"attest: {path} cannot be read as ")
+    assert "expected the whole file as attest wrote it. Put a whole copy in its place" in said
+    assert "Traceback" not in said
 
 
 def test_undefined_evidence_is_drawn_and_counted_not_crashed_on():

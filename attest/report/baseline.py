@@ -1,0 +1,101 @@
+"""Is the model worth asking? Its decisions beside those of a constant answer, read from a run's folder."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from attest.measures import Majority, against_majority
+from attest.report.numbers import p_value, percent
+from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
+from attest.runs.same_texts import table_of
+
+SCORES = {"test/accuracy": "accuracy", "test/f1": "F1", "test/chunk_f1": "chunk F1", "test/roc_auc": "ROC-AUC"}
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A model beside the constant answer that fits the test labels best."""
+
+    majority: Majority
+    answer: str
+    """Name of the constant answer."""
+    only: str | None
+    """Name of the class that the model always predicts; None where it predicts several."""
+    instances: int
+    """Texts, or sentences of a tagger."""
+    tagging: bool
+
+    @property
+    def test(self) -> str:
+        """The test that was made, with its p-value."""
+        name = "Wilcoxon's signed-rank test over sentences" if self.tagging else "McNemar's exact test"
+        return f"{name}: {p_value(self.majority.test.p_value)}"
+
+
+def baseline(run: RunFolder) -> Baseline | None:
+    """The baseline of a run's test texts; None where it has kept no table of them."""
+    path = table_of(run)
+    if path is None:
+        return None
+    tagging = path.stem == TAGGED
+    rows = read_table(path, ["length", "tags", "predicted_tags"] if tagging else ["label", "predicted"])
+    columns = pq.read_schema(path).names  # of the other columns the names alone: attention may be many megabytes
+    names = [column.removeprefix("probability_") for column in columns if column.startswith("probability_")]
+    if tagging:
+        labels, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))
+        majority = against_majority(labels, predicted, rows["length"].to_numpy())
+    else:
+        majority = against_majority(rows["label"].to_numpy(), rows["predicted"].to_numpy())
+    only = None if majority.only is None else names[majority.only]
+    return Baseline(majority, names[majority.label], only, len(rows), tagging)
+
+
+def last_words(run: RunFolder) -> list[str]:
+    """How well a run does, in a line, and a warning where that is no better than a constant answer."""
+    summary, held = read_json(run.summary), baseline(run)
+    scores = [f"{name} {summary[key]:.4f}" for key, name in SCORES.items() if summary.get(key) is not None]
+    if not scores:
+        return []
+    if held is None:
+        return [f"Test:       {', '.join(scores)}"]
+    lines = [f"Test:       {', '.join(scores)}; always “{held.answer}” would have accuracy {held.majority.share:.4f}"]
+    if held.only is not None:
+        lines.append(f"Warning:    the model predicts “{held.only}” every time.")
+    if not held.majority.better:
+        lines.append(
+            f"Warning:    its accuracy is not shown to be better than that of the constant answer ({held.test}). "
+            "What is measured on a model that has not learned its task says little."
+        )
+    return lines
+
+
+def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
+    """Whether the model is worth asking, for the report; None of a run that has no accuracy.
+
+    Args:
+        held: against its baseline; None where that is not known.
+        summary: of the run.
+    """
+    if summary.get("test/accuracy") is None:
+        return None
+    if held is None:
+        return (
+            f"Not known: {percent(summary['test/accuracy'], 1)} are decided rightly, but this folder has no table of the test "
+            "texts, so it is not known what a constant answer would reach."
+        )
+    majority, units = held.majority, "tokens" if held.tagging else "test texts"
+    of = f"the tokens of {held.instances:,} test sentences" if held.tagging else f"{held.instances:,} test texts"
+    said = (
+        f"The model decides {percent(majority.accuracy, 1)} of {of} rightly; always answering “{held.answer}”, the most "
+        f"frequent label of these {units}, would be right on {percent(majority.share, 1)} ({held.test})."
+    )
+    only = "" if held.only is None else f" The model predicts “{held.only}” every time."
+    if majority.better:
+        return f"Yes. {said}{only}"
+    roc_auc = summary.get("test/roc_auc")
+    area = "" if roc_auc is None else f" Its ROC-AUC is {roc_auc:.3f}; chance is 0.5."
+    return (
+        f"Not shown. {said}{only}{area} What is measured below on a model that has not learned its task says little about "
+        "attention."
+    )

@@ -1,0 +1,59 @@
+"""What must be known before numbers of several settings are held against one another."""
+
+from collections.abc import Sequence
+from itertools import product
+
+from attest.report.claims import NEWER
+from attest.report.collection import Setting
+from attest.runs.same_texts import Texts, texts_of
+
+Tested = dict[int, Texts]
+"""The texts that each seed of a setting was tested on."""
+
+
+def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
+    """Sentences for under a table, or above it; empty where there is nothing to say.
+
+    Args:
+        settings: its columns.
+        keys: of the numbers in its rows.
+    """
+    return [note for note in (_other_texts(settings), _other_orders(settings, keys)) if note]
+
+
+def _other_texts(settings: Sequence[Setting]) -> str | None:
+    groups: list[tuple[Tested, list[str]]] = []
+    for setting in settings:
+        tested = {seed: texts_of(run) for seed, run in setting.runs.items()}
+        names = next((names for first, names in groups if not _differ(first, tested)), None)
+        if names is None:
+            groups.append((tested, names := []))
+        names.append(setting.name)
+    if len(groups) < 2:
+        return None
+    told = "; ".join(f"({number}) {', '.join(names)}" for number, (_, names) in enumerate(groups, start=1))
+    return f"Not all settings were tested on the same texts: {told}. Numbers of different groups cannot be compared."
+
+
+def _differ(first: Tested, second: Tested) -> bool:
+    """Whether two settings are known to differ in their texts: seed by seed, or all of one from all of the other."""
+    shared = first.keys() & second.keys()
+    pairs = [(first[seed], second[seed]) for seed in shared] or list(product(first.values(), second.values()))
+    differing = [one.same_as(other) is False for one, other in pairs]
+    return any(differing) if shared else all(differing)
+
+
+def _other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
+    older = [key for key in keys if key.removesuffix("/mean") in NEWER]
+    if len(older) < 2:
+        return None
+    counts = [f"{setting.name}: {', '.join(f'{key}: {_undefined(setting, key)}' for key in older)}" for setting in settings]
+    return (
+        f"{' and '.join(older)} are means over different texts, those that flip in the order, and cannot be compared. "
+        f"Texts left out, by seed: {'; '.join(counts)}."
+    )
+
+
+def _undefined(setting: Setting, key: str) -> str:
+    counts = [summary.get(f"{key}/nan") for _, summary in sorted(setting.summaries.items())]
+    return ", ".join("–" if count is None else f"{count:.0f}" for count in counts)

@@ -1,0 +1,37 @@
+"""Run folders made by hand: a configuration, a summary, and maybe a table of texts."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from attest.runs.folder import RunFolder, write_json, write_table
+
+RUN = {"data": "mine", "recipe": "jw", "model": "bilstm", "scoring": "additive", "projection": "softmax"}
+
+
+def made_run(path: Path, summary: dict[str, Any], rows: pd.DataFrame | None = None, **run: str) -> RunFolder:
+    """A run with these numbers; ``rows`` as in ``decided`` or ``tagged``; other words of its choices by name."""
+    folder = RunFolder(path)
+    path.mkdir(parents=True, exist_ok=True)
+    folder.config.write_text(yaml.safe_dump({"run": RUN | run, "seed_everything": 0}), encoding="utf-8")
+    write_json(folder.summary, {"version": 1} | summary)
+    if rows is not None:
+        write_table(folder.evidence("tagged" if "tags" in rows else "instances"), rows)
+    return folder
+
+
+def decided(labels: list[int], predicted: list[int]) -> pd.DataFrame:
+    """Texts of three tokens, of the classes ``bad``, ``good`` and ``odd``."""
+    columns = {f"probability_{name}": np.float32(1 / 3) for name in ("bad", "good", "odd")}
+    ids = np.arange(len(labels))
+    return pd.DataFrame({"id": ids, "label": labels, "predicted": predicted, "length": 3} | columns)
+
+
+def tagged(tags: list[list[int]], predicted: list[list[int]]) -> pd.DataFrame:
+    """Sentences with tags ``N`` and ``V``."""
+    columns = {f"probability_{name}": [np.full(len(each), 0.5) for each in tags] for name in "NV"}
+    lengths = [len(each) for each in tags]
+    return pd.DataFrame({"id": range(len(tags)), "length": lengths, "tags": tags, "predicted_tags": predicted} | columns)

@@ -1,0 +1,98 @@
+"""Whether a model is worth asking, from tables made by hand: the report's sentence and the last words of a run."""
+
+import pytest
+
+from attest.cli.main import main
+from attest.report.baseline import baseline, last_words, sentence
+from tests.conftest import SMALL_RUN
+from tests.report.made import decided, made_run, tagged
+
+HALF = [0] * 10 + [1] * 10
+
+
+def plain(text):
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def told(path, summary, rows):
+    run = made_run(path, summary, rows)
+    return plain(sentence(baseline(run), {"version": 1} | summary)), last_words(run)
+
+
+def test_a_model_that_has_learned_its_task(tmp_path):
+    said, words = told(
+        tmp_path, {"test/accuracy": 0.95, "test/f1": 0.947, "test/roc_auc": 0.99}, decided(HALF, [0] * 11 + [1] * 9)
+    )
+    assert said == (
+        "Yes. The model decides 95.0 % of 20 test texts rightly; always answering “bad”, the most frequent label of these "
+        "test "
+        "texts, would be right on 50.0 % (McNemar's exact test: p = 0.0039)."
+    )
+    assert words == ["Test:       accuracy 0.9500, F1 0.9470, ROC-AUC 0.9900; always “bad” would have accuracy 0.5000"]
+
+
+def test_a_model_at_chance_that_always_says_the_same(tmp_path):
+    said, words = told(tmp_path, {"test/accuracy": 0.5, "test/roc_auc": 0.512}, decided(HALF, [1] * 20))
+    assert said == (
+        "Not shown. The model decides 50.0 % of 20 test texts rightly; always answering “bad”, the most frequent label of "
+        "these "
+        "test texts, would be right on 50.0 % (McNemar's exact test: p = 1). The model predicts “good” every time. Its "
+        "ROC-AUC "
+        "is 0.512; chance is 0.5. What is measured below on a model that has not learned its task says little about attention."
+    )
+    assert words == [
+        "Test:       accuracy 0.5000, ROC-AUC 0.5120; always “bad” would have accuracy 0.5000",
+        "Warning:    the model predicts “good” every time.",
+        "Warning:    its accuracy is not shown to be better than that of the constant answer (McNemar's exact test: p = 1). "
+        "What "
+        "is measured on a model that has not learned its task says little.",
+    ]
+
+
+def test_a_model_that_is_worse_than_the_constant_answer_is_not_called_better(tmp_path):
+    said, words = told(tmp_path, {"test/accuracy": 0.1}, decided([1] * 20, [0] * 18 + [1] * 2))
+    assert said == (
+        "Not shown. The model decides 10.0 % of 20 test texts rightly; always answering “good”, the most frequent label of "
+        "these "
+        "test texts, would be right on 100.0 % (McNemar's exact test: p < 0.0001). What is measured below on a model that has "
+        "not learned its task says little about attention."
+    )
+    assert len(words) == 2
+
+
+def test_a_tagger_is_judged_by_its_sentences(tmp_path):
+    tags = [[0, 0, 1]] * 8
+    said, words = told(tmp_path, {"test/accuracy": 1.0, "test/chunk_f1": 0.9}, tagged(tags, tags))
+    assert f"{2 / 2**8:.4f}" == "0.0078", (
+        "all eight sentences are tagged better, as one of 256 patterns of signs in each direction"
+    )
+    assert said == (
+        "Yes. The model decides 100.0 % of the tokens of 8 test sentences rightly; always answering “N”, the most frequent "
+        "label "
+        "of these tokens, would be right on 66.7 % (Wilcoxon's signed-rank test over sentences: p = 0.0078)."
+    )
+    assert words == ["Test:       accuracy 1.0000, chunk F1 0.9000; always “N” would have accuracy 0.6667"]
+
+
+def test_of_a_summary_alone_nothing_is_held_against_anything(tmp_path):
+    run = made_run(tmp_path, {"test/accuracy": 0.801, "test/f1": 0.8})
+    assert baseline(run) is None
+    assert plain(sentence(None, {"test/accuracy": 0.801})) == (
+        "Not known: 80.1 % are decided rightly, but this folder has no table of the test texts, so it is not known what a "
+        "constant answer would reach."
+    )
+    assert last_words(run) == ["Test:       accuracy 0.8010, F1 0.8000"]
+
+
+@pytest.mark.parametrize("summary", [{}, {"test/accuracy": None}])
+def test_a_run_without_scores_says_nothing_of_them(tmp_path, summary):
+    assert sentence(None, summary) is None
+    assert last_words(made_run(tmp_path, summary)) == []
+
+
+def test_fit_ends_with_the_score_and_the_baseline(small_run, capsys):
+    """A model at chance: two epochs of ten batches have taught it nothing."""
+    assert main(["fit", *SMALL_RUN, f"--run.root={small_run.path.parents[2]}"]) == 0
+    said = capsys.readouterr().out
+    assert "\n".join(last_words(small_run)) in said
+    assert said.index("Test:       accuracy 0.4935") < said.index("Warning:") < said.index("Run folder:")

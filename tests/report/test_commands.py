@@ -1,0 +1,85 @@
+"""The command that is printed for controls, read back as a shell and make read it, names the very run it was printed for."""
+
+import shlex
+
+import pytest
+import yaml
+
+from attest.report.commands import control_commands
+from attest.runs.choices import expand
+from attest.runs.folder import RunFolder
+from attest.runs.naming import run_path, without_machine_keys
+from attest.runs.training import resolve
+
+FILES = (
+    "DATA=files",
+    "--data.init_args.train=my texts.csv",
+    "--data.init_args.test=it's $5.csv",
+    "--data.init_args.text_column=null",
+)
+
+
+def finished(root, *arguments):
+    """The folder of a run with these choices and options, with its configuration alone."""
+    settings = resolve(expand([*arguments, f"--run.root={root}"]))
+    named = [f"{name.upper()}={settings['run'][name]}" for name in ("data", "model", "scoring", "projection", "recipe")]
+    reference = None if "MODEL=mine" in named else resolve(expand(named))
+    folder = RunFolder(run_path(settings, reference))
+    folder.path.mkdir(parents=True)
+    folder.config.write_text(yaml.safe_dump(settings))
+    return folder, settings
+
+
+def typed(command):
+    """What attest gets: the words of the shell, and those in ARGS once more, a doubled dollar being make's."""
+    make, target, *words = shlex.split(command)
+    assert make == "make"
+    args = [word.removeprefix("ARGS=").replace("$$", "$") for word in words if word.startswith("ARGS=")]
+    return (
+        target,
+        [word for word in words if not word.startswith("ARGS=")],
+        [each for text in args for each in shlex.split(text)],
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("DATA=planted",),
+        ("DATA=planted", "SEED=3", "RECIPE=me", "PROJECTION=entmax:1.3"),
+        ("DATA=planted", "ANALYSES=weights", "--trainer.max_epochs=3", "--analyses.E3=null"),
+        ("DATA=planted", "--model.init_args.network.init_args.encoder.init_args.hidden_size=8", "--run.threads=2"),
+        FILES,
+        ("DATA=files", "MODEL=tagger", "--data.init_args.train=a.jsonl", "--model.init_args.optimizer.init_args.lr=0.01"),
+    ],
+)
+def test_it_names_the_run_itself(tmp_path, arguments):
+    folder, settings = finished(tmp_path, *arguments)
+    commands = control_commands(folder, settings)
+    target, choices, options = typed(commands["uniform"])
+    assert target == "controls"
+    assert commands["seeds"] == commands["uniform"]
+    again = resolve(expand([*choices, *options]))
+    assert without_machine_keys(again) == without_machine_keys(settings)
+    assert (again["seed_everything"], again["run"]["root"]) == (settings["seed_everything"], str(tmp_path))
+
+
+@pytest.mark.parametrize("choice", ["PROJECTION=uniform", "MODEL=average"])
+def test_a_control_has_other_seeds_alone(tmp_path, choice):
+    folder, settings = finished(tmp_path, "DATA=planted", choice, "SEED=4")
+    commands = control_commands(folder, settings)
+    target, choices, _ = typed(commands["seeds"])
+    assert [*commands] == ["seeds"]
+    assert (target, choices[-1]) == ("train", "SEED=5")
+    assert choice in choices
+
+
+def test_a_configuration_of_ones_own_is_given_as_it_is(tmp_path):
+    folder, settings = finished(tmp_path / "my runs", "DATA=planted", "--run.model=mine")
+    commands = control_commands(folder, settings)
+    again = resolve(expand(shlex.split(commands["uniform"])[2:]))
+    assert again["run"]["projection"] == "uniform"
+    assert again["model"]["init_args"]["network"]["init_args"]["projection"]["class_path"] == "attest.attention.Uniform"
+    again = resolve(expand(shlex.split(commands["seeds"])[2:]))
+    assert again["seed_everything"] == 1
+    assert without_machine_keys(again) == without_machine_keys(settings)

@@ -1,0 +1,87 @@
+"""What a table of several settings must say before its columns are compared."""
+
+import pytest
+
+from attest.cli.main import main
+from attest.report.collection import find_runs, settings_of, shared_keys
+from attest.report.notes import notes
+from attest.report.tables import as_latex, as_markdown
+from tests.report.made import decided, made_run
+
+ROWS = decided([0, 1, 1], [0, 1, 0])
+OLDER = {"E12/fraction_attention/mean": 0.588, "E12/fraction_attention/nan": 14.0}
+OLDER |= {"E12/fraction_minimum/mean": 0.685, "E12/fraction_minimum/nan": 2.0}
+NEWER = {
+    "E12/fraction_common_attention/mean": 0.2,
+    "E12/fraction_common_minimum/mean": 0.1,
+    "E12/flips_in_every_order/mean": 0.3,
+}
+
+
+def settings(root):
+    return settings_of(find_runs([root]))
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """Settings a and b on the same texts with two seeds, c on fewer, d with another seed on those of a."""
+    for seed, rows in ((0, ROWS), (1, ROWS.assign(length=4))):
+        made_run(tmp_path / "x" / "a" / f"seed{seed}", {"test/accuracy": 0.5}, rows)
+        made_run(tmp_path / "x" / "b" / f"seed{seed}", {"test/accuracy": 0.6}, rows)
+    made_run(tmp_path / "x" / "c" / "seed0", {"test/accuracy": 0.7}, ROWS.iloc[:2])
+    made_run(tmp_path / "x" / "d" / "seed7", {"test/accuracy": 0.8}, ROWS)
+    return tmp_path
+
+
+NOTE = "Not all settings were tested on the same texts: (1) a, b, d; (2) c. Numbers of different groups cannot be compared."
+
+
+def test_other_texts_are_told_by_seed(mixed):
+    assert notes(settings(mixed), ["test/accuracy"]) == [NOTE]
+
+
+def test_one_seed_on_other_texts_is_enough(mixed):
+    made_run(mixed / "x" / "b" / "seed1", {"test/accuracy": 0.6}, ROWS)
+    found = settings(mixed / "x" / "a") + settings(mixed / "x" / "b")
+    assert notes(found, ["test/accuracy"]) == [
+        "Not all settings were tested on the same texts: (1) a; (2) b. Numbers of different groups cannot be compared."
+    ]
+
+
+def test_the_same_texts_need_no_note(mixed):
+    assert notes(settings(mixed / "x" / "a") + settings(mixed / "x" / "b"), ["test/accuracy"]) == []
+
+
+def test_every_table_and_page_has_the_note(mixed, capsys):
+    found = settings(mixed)
+    assert as_markdown(found, ["test/accuracy"]).endswith(f" |\n\n{NOTE}\n")
+    assert f"% {NOTE}\n" in as_latex(found, ["test/accuracy"])
+    assert main(["table", str(mixed), "--format", "csv"]) == 0
+    out, err = capsys.readouterr()
+    assert err == f"Note: {NOTE}\n"
+    assert NOTE not in out
+    assert main(["report", str(mixed)]) == 0
+    page = (mixed / "x" / "comparison.html").read_text()
+    assert f"<strong>{NOTE}</strong>" in page
+    assert "Not paired, since they were tested on different texts: a and c (seed 0); b and c (seed 0)." in page
+
+
+def test_orders_of_erasure_over_different_texts_are_said_to_be_so(tmp_path):
+    made_run(tmp_path / "x" / "old" / "seed0", OLDER)
+    found = settings(tmp_path)
+    keys = shared_keys(found)
+    assert keys == ["E12/fraction_attention", "E12/fraction_minimum"]
+    assert notes(found, keys) == [
+        "E12/fraction_attention and E12/fraction_minimum are means over different texts, those that flip in the order, and "
+        "cannot be compared. Texts left out, by seed: old: E12/fraction_attention: 14, E12/fraction_minimum: 2."
+    ]
+    assert notes(found, ["E12/fraction_attention"]) == []
+
+
+def test_orders_over_the_same_texts_take_the_place_of_those_over_different_ones(tmp_path):
+    made_run(tmp_path / "x" / "new" / "seed0", OLDER | NEWER)
+    found = settings(tmp_path)
+    assert shared_keys(found) == [*(key.removesuffix("/mean") for key in sorted(NEWER))]
+    assert notes(found, shared_keys(found)) == []
+    made_run(tmp_path / "x" / "old" / "seed0", OLDER)
+    assert "E12/fraction_attention" in shared_keys(settings(tmp_path)), "or the older run would have no number at all"
