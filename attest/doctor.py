@@ -4,7 +4,6 @@ attest doctor                     # the machine, the packages, the corpora, W&B,
 attest doctor imdb --root runs    # … and whether a run on IMDb could begin
 """
 
-import argparse
 import netrc
 import os
 import shutil
@@ -21,6 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from attest.command_parser import CommandParser
 from attest.errors import unknown_choice
 from attest.versions import environment
 from datamodules.cache import CACHE_VARIABLE, DEFAULT_CACHE
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     Args:
         arguments: what follows ``attest doctor``.
     """
-    parser = argparse.ArgumentParser(prog="attest doctor", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = CommandParser("attest doctor", __doc__)
     parser.add_argument("corpora", nargs="*", help=f"corpora that must be within reach: any of {', '.join(MODULES)}")
     parser.add_argument("--root", type=Path, default=Path("runs"), help="where runs are to go")
     typed = parser.parse_args(list(arguments))

@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from attest.extras import extra_named_in, install_command
+
 
 class AttestError(Exception):
     """A mistake the user can mend; its message is one readable sentence and needs no traceback."""
@@ -30,8 +32,7 @@ def mendable(error: BaseException | None) -> AttestError | None:
         if isinstance(each, AttestError):
             return each
         if isinstance(each, ModuleNotFoundError):
-            said = " ".join(str(each).split())
-            return AttestError(f"a package is missing ({said}). It comes with an extra: pip install 'attest[tensorboard]'")
+            return missing_package(each)
         if isinstance(each, OSError) and each.errno in UNWRITABLE:
             return unwritable(each.filename or "a file of this run", each)
         if isinstance(each, OSError) and each.errno in REFUSED and each.filename is not None:
@@ -64,6 +65,19 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+def missing_package(error: ModuleNotFoundError) -> AttestError:
+    """The error for a package that is not there: one of an extra's, or one that should have come with Attest."""
+    said = " ".join(str(error).split())
+    if extra := extra_named_in(said):
+        return AttestError(
+            f"a package is missing that comes with the extra {extra!r} ({said.split('. ')[0]}). Type: {install_command(extra)}"
+        )
+    return AttestError(
+        f"a package is missing ({said}); expected all that this configuration imports. `attest doctor` says what Attest "
+        "itself lacks; install any other with this environment's own pip."
+    )
+
+
 def unwritable(path: object, error: OSError) -> AttestError:
     """The error for a file that cannot be written."""
     reason = os.strerror(error.errno) if error.errno else str(error)
@@ -83,8 +97,14 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
         command: a command that works, with ``{}`` where a name goes.
     """
     names = sorted(expected)
-    nearest = difflib.get_close_matches(found, names, n=1, cutoff=0.0)
     return AttestError(
         f"{what}={found} is not known; expected one of: {', '.join(names)}. "
-        f"Type for example: {command.format(nearest[0] if nearest else '')}"
+        f"Type for example: {command.format(nearest(found, names, cutoff=0.0))}"
     )
+
+
+def nearest(found: str, names: Iterable[str], cutoff: float) -> str:
+    """The name most like the one found, in capitals or not; empty where none is like it by at least ``cutoff``, in [0, 1]."""
+    in_small_letters = {name.lower(): name for name in names}
+    matches = difflib.get_close_matches(found.lower(), in_small_letters, n=1, cutoff=cutoff)
+    return in_small_letters[matches[0]] if matches else ""

@@ -6,7 +6,6 @@
 In the terminal, and as a page. A file holds one text a line; blank lines are no texts.
 """
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +15,7 @@ from pytorch_lightning import LightningModule
 from torch import Tensor
 
 from attest.attention import Entmax15, Softmax, Sparsemax
+from attest.command_parser import CommandParser
 from attest.errors import AttestError
 from attest.evidence import Observation, activation_swap, adversarial_attention, feature_importance
 from attest.evidence_command import configuration_of
@@ -46,10 +46,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="attest explain", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+def _parser() -> CommandParser:
+    parser = CommandParser("attest explain", __doc__)
     parser.add_argument("--run", type=Path, required=True, help="a run folder; its best checkpoint explains itself")
     parser.add_argument("--text", action="append", default=[], help="a text; may be given several times")
     parser.add_argument("--file", type=Path, help="a file with one text a line, in UTF-8")

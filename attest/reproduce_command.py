@@ -32,9 +32,10 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import Progress
 
-from attest.choices import CHOICE, configs_folder
+from attest.choices import CHOICE, SMALL_CHOICE, configs_folder, stray_word
 from attest.errors import AttestError, unknown_choice
 from attest.experiments import experiment_file, experiment_names, read_experiment, shorten_sweeps
+from attest.extras import install_command
 from attest.reproduce.estimate import forecast
 from attest.reproduce.gpus import on_one_gpu
 from attest.reproduce.locate import RunLocator
@@ -145,6 +146,8 @@ def parse_request(arguments: list[str]) -> Request:
     selected = {match[1]: tuple(match[2].split(",")) for _, match in matches if match and match[1] in SELECTORS and match[2]}
     rest = [argument for argument, match in matches if not (match and (match[1] in WORDS or match[1] in SELECTORS))]
     _refuse_seed(rest)
+    if small := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
+        raise stray_word(small)
     smoke = _flag("SMOKE", WORDS | words)
     typed = WORDS | (SMOKE_WORDS if smoke else {}) | words
     place = "smoke" if smoke else ""
@@ -201,7 +204,7 @@ def _count(name: str, typed: dict[str, str], least: int) -> int:
 def _carry_out(request: Request, plan: Plan) -> int:
     """Let Snakemake run what is missing; where something has failed, name it and write the tables without it."""
     if find_spec("snakemake") is None:
-        raise AttestError("Snakemake is missing; expected it to carry out the runs. Type: pip install 'attest[reproduce]'")
+        raise AttestError(f"Snakemake is missing; expected it to carry out the runs. Type: {install_command('reproduce')}")
     try:
         with FileLock(request.results / ".lock", timeout=0):
             outcome = _snakemake(request, plan)

@@ -4,9 +4,9 @@ attest table runs/sst
 attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --keys "test/*" "E1/tau_*_inputs"
 """
 
-import argparse
 from pathlib import Path
 
+from attest.command_parser import CommandParser
 from attest.report.collection import find_runs, settings_of, shared_keys
 from attest.report.tables import FORMATS
 from attest.run_folder import write_text
@@ -31,10 +31,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="attest table", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+def _parser() -> CommandParser:
+    parser = CommandParser("attest table", __doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
     parser.add_argument("--format", choices=FORMATS, default="markdown")
     parser.add_argument("--keys", nargs="+", default=[], metavar="KEY", help="numbers of summary.json, with * for any part")

@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -116,7 +118,15 @@ def test_a_truncated_checkpoint_is_named(small_run, tmp_path, capsys):
     copy.curves.unlink()
     copy.last.write_bytes(small_run.last.read_bytes()[:1000])
     assert fit(root) == 2
-    assert "last.ckpt cannot be read as a checkpoint" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "last.ckpt is damaged and cannot be read as a checkpoint" in said
+    assert "FORCE=1" in said
+
+
+def test_the_version_is_told_without_importing_lightning():
+    command = "import sys; from attest.cli import main; main(['--version']); assert not {*sys.modules} & {'torch', 'wandb'}"
+    said = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout
+    assert re.fullmatch(r"attest [\d.]+, torch \S+, lightning \S+, python [\d.]+\n", said)
 
 
 def test_a_folder_of_another_configuration_is_refused(small_run, tmp_path, capsys):

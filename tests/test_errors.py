@@ -1,12 +1,15 @@
 """Which errors a user can mend, however deep a library has wrapped them."""
 
 import errno
+import sys
 
 import pytest
 import torch
 from torch import nn
 
-from attest.errors import AttestError, mendable
+from attest.errors import AttestError, mendable, unknown_choice
+
+HERE = f"{sys.executable} -m pip install"
 
 
 def wrapped(error: BaseException) -> RuntimeError:
@@ -22,7 +25,9 @@ def wrapped(error: BaseException) -> RuntimeError:
     ("error", "sentence"),
     [
         (AttestError("x is 1; expected 2."), "x is 1; expected 2."),
-        (ModuleNotFoundError("No module named 'tensorboard'"), "a package is missing"),
+        (ModuleNotFoundError("Neither `tensorboard` nor `tensorboardX` is available."), f"{HERE} 'attest[tensorboard]'"),
+        (ModuleNotFoundError("No module named 'wandb_workspaces'"), f"{HERE} 'attest[dashboard]'"),
+        (ModuleNotFoundError("No module named 'mymodels'"), "expected all that this configuration imports"),
         (OSError(errno.ENOSPC, "full", "/runs/x"), "/runs/x cannot be written: No space left on device; expected"),
         (OSError(errno.EROFS, "ro"), "a file of this run cannot be written: Read-only file system"),
         (PermissionError(errno.EACCES, "no", "/secret"), "/secret cannot be used: Permission denied; expected"),
@@ -48,3 +53,7 @@ def test_a_checkpoint_of_another_network_is_described_by_its_first_difference():
     assert "another network (size mismatch for weight: copying a param with shape torch.Size([4, 2])" in str(
         mendable(raised.value)
     )
+
+
+def test_a_name_in_other_letters_is_the_nearest_one():
+    assert str(unknown_choice("DATA", "PLANTED", ["imdb", "planted", "sst"], "{}")).endswith("Type for example: planted")
