@@ -16,7 +16,7 @@ there is not trained again.
 from lightning_utilities.core.rank_zero import rank_zero_only
 
 from attest import adversaries
-from attest.controls import choose, controls, require_controls, train_guide
+from attest.controls import announced, choose, controls, require_controls, train_guide
 from attest.dependent_run import split_arguments, train_base
 from attest.report import write_report
 from attest.report.controls_page import Found, write_controls
@@ -46,6 +46,7 @@ def main(arguments: list[str]) -> int:
         return 0
     lambdas = choices.lambdas or GUIDING[base.settings["model"]["class_path"]]
     planned = list(controls(base, typed, own, seeds, choices, lambdas))
+    print("Controls, trained unless they are there:", *(announced(control, base) for control in planned), sep="\n", flush=True)
     found: list[tuple[str, str, RunFolder]] = []
     for place, control in enumerate(planned, start=1):
         print(f"Control {place} of {len(planned)}: {control.experiment}, {control.name}", flush=True)
