@@ -46,13 +46,12 @@ class ContinuedWriter(ExperimentWriter):
             self.metrics_keys = list(rows[0])
 
     def forget_from(self, step: int) -> None:
-        rows = self._rows()
-        kept = [row for row in rows if int(row["step"]) < step]
-        if len(kept) < len(rows):
+        """Write the file anew without these rows."""
+        if rows := self._rows():
             with Path(self.metrics_file_path).open("w", newline="") as file:
                 writer = csv.DictWriter(file, fieldnames=self.metrics_keys)
                 writer.writeheader()
-                writer.writerows(kept)
+                writer.writerows(row for row in rows if int(row["step"]) < step)
 
     def _rows(self) -> list[dict[str, str]]:
         """As written, but for a last one that was cut off."""

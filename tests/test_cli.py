@@ -142,11 +142,12 @@ def test_a_checkpoint_of_another_network_is_no_silent_success(small_run, capsys)
     assert "the checkpoint is one of another network (size mismatch for" in capsys.readouterr().err
 
 
-def test_sparse_attention_is_sparse_all_the_way(tmp_path):
+def test_sparse_attention_is_sparse_all_the_way(tmp_path, capsys):
     assert fit("PROJECTION=sparsemax", "--trainer.max_epochs=1", f"--run.root={tmp_path}") == 0
     folder = only_folder(tmp_path)
     assert "-sparsemax" in folder.path.parent.name
     assert pd.read_parquet(folder.evidence("E8"))["tvd_sparsemax"].max() < 1e-6, "its own projection moves nothing"
+    assert "Epoch 1/1: train/loss 0." in capsys.readouterr().out, "a line where there is no bar"
 
 
 @pytest.mark.parametrize(
