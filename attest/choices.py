@@ -22,6 +22,10 @@ SETTINGS = {"SEED": "--seed_everything={}", "PROTOCOL": "--data.init_args.protoc
 """Choices that stand for one option."""
 
 
+FORCED = {"1": "true", "true": "true", "0": "false", "false": "false"}
+"""What may be typed behind ``FORCE=``; a word that means neither must not delete a run."""
+
+
 def configs_folder() -> Path:
     """The shipped configuration files: beside the package in a checkout, inside it when installed from a wheel."""
     package = Path(__file__).parent
@@ -124,8 +128,10 @@ def _with_defaults(typed: dict[str, str]) -> dict[str, str]:
 
 
 def _as_yaml(name: str, value: str) -> str:
+    if name == "FORCE" and value not in FORCED:
+        raise AttestError(f"FORCE={value} is neither yes nor no; expected FORCE=1, which deletes what is there, or FORCE=0.")
     if name == "FORCE":
-        return "true" if value not in ("0", "false") else "false"
+        return FORCED[value]
     if name == "SEED" and not value.isdigit():
         raise AttestError(f"SEED={value} is not a seed; expected a whole number from 0. Type for example: make train SEED=0")
     return value

@@ -40,6 +40,8 @@ def main(arguments: list[str]) -> int:
     seeds, guided_by, rest = choose(arguments)
     choices, rest = adversaries.choose(rest)
     typed, own = split_arguments(rest)
+    if guided_by is not None and guided_by != "base":
+        adversaries.named(guided_by)  # refused before anything is trained
     base = train_base(typed, require_controls)
     if guided_by is not None:
         train_guide(base, own, guided_by)

@@ -20,6 +20,9 @@ REFUSED = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
 OTHER_NETWORK = re.compile(r"Error\(s\) in loading state_dict for .*?\n(.*)")
 INVALID = re.compile(r"Invalid (\w+(?: \w+)*): ")
 """How the optimisers of torch begin."""
+NO_SEED = re.compile(r"(-?\d+) is not in bounds, numpy accepts")
+REFUSED_BY_TRAINER = "MisconfigurationException"
+"""Lightning's class, by name: importing it takes a second."""
 NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory", re.IGNORECASE)
 
 
@@ -49,6 +52,13 @@ def mendable(error: BaseException | None) -> AttestError | None:
             return AttestError(
                 f"the optimiser cannot be made ({each}); expected a value in its range. Look at model.init_args."
             )
+        if isinstance(each, ValueError) and (found := NO_SEED.match(str(each))):
+            return AttestError(
+                f"{found[1]} is not a seed; expected a whole number from 0 to 4294967295. Type for example: SEED=0"
+            )
+        if type(each).__name__ == REFUSED_BY_TRAINER:
+            said = " ".join(str(each).split())
+            return AttestError(f"the Trainer refuses its settings ({said}); expected others. Look at the options --trainer.…")
         if isinstance(each, MemoryError) or (isinstance(each, RuntimeError) and NO_MEMORY.search(str(each))):
             return AttestError(
                 "there is not enough memory for a batch and its evidence; expected room for both. Type "

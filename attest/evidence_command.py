@@ -91,7 +91,7 @@ def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
     if run is None:
         yield []
         return
-    settings: dict[str, Any] = yaml.safe_load(run.config.read_text(encoding="utf-8"))
+    settings = _settings_of(run)
     suited = config_file("ANALYSES", default_choices(settings["run"]["model"])["ANALYSES"])
     shipped = yaml.safe_load(suited.read_text(encoding="utf-8"))["analyses"]
     settings["analyses"] = shipped | {name: given for name, given in settings["analyses"].items() if given}
@@ -99,6 +99,16 @@ def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
         file = Path(temporary) / "config.yaml"
         file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
         yield [f"--config={file}"]
+
+
+def _settings_of(run: RunFolder) -> dict[str, Any]:
+    try:
+        settings = yaml.safe_load(run.config.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        settings = None
+    if not isinstance(settings, dict) or not {"run", "model", "data", "analyses"} <= settings.keys():
+        raise AttestError(f"{run.config} is not the configuration of a run; expected the file that `attest fit` wrote there.")
+    return settings
 
 
 class EvidenceCLI(AttestCLI):

@@ -163,7 +163,7 @@ def parse_request(arguments: list[str]) -> Request:
         run=_flag("RUN", typed),
         jobs=_count("JOBS", typed, 1),
         gpus=_count("GPUS", typed, 0),
-        profile=typed["PROFILE"],
+        profile=_profile(typed["PROFILE"]).name if typed["PROFILE"] else "",
         root=root,
         results=results,
         selected=selected,

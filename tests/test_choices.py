@@ -38,6 +38,7 @@ def test_a_config_without_choices_stands_alone():
         ("PROJECTION=sparsmax", r"PROJECTION=sparsmax is not known.* PROJECTION=sparsemax$"),
         ("COLOUR=blue", r"COLOUR=blue is no choice; expected one of: TRAINER, LOGGER, DATA"),
         ("DATA=PLANTED", r"Type for example: make train DATA=planted$"),
+        ("FORCE=no", r"FORCE=no is neither yes nor no; expected FORCE=1, which deletes what is there, or FORCE=0"),
         ("SEED=one", r"SEED=one is not a seed; expected a whole number from 0"),
     ],
 )

@@ -70,6 +70,12 @@ def test_what_will_be_trained_is_announced_with_its_epochs(tmp_path):
     assert (shorter[-1].adversary_epochs, shorter[-1].epochs, shorter[0].epochs) == (3, 3, 8)
 
 
+def test_a_guide_that_is_none_is_refused_before_anything_is_trained(tmp_path, capsys):
+    assert main(["controls", *SMALL_RUN, "GUIDE=foo", f"--run.root={tmp_path}"]) == 2
+    assert "foo names no adversary" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_seeds_are_a_number():
     assert choose(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (5, "base", ["DATA=sst"])
     assert choose([]) == (3, None, [])

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from torch import nn
 
 from attest.errors import AttestError, mendable, unknown_choice
@@ -33,6 +34,8 @@ def wrapped(error: BaseException) -> RuntimeError:
         (PermissionError(errno.EACCES, "no", "/secret"), "/secret cannot be used: Permission denied; expected"),
         (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"), "there is not enough memory"),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"), "--run.memory_gib=0.25"),
+        (MisconfigurationException("max_epochs is -5"), "the Trainer refuses its settings (max_epochs is -5)"),
+        (ValueError("-1 is not in bounds, numpy accepts from 0 to 4294967295"), "-1 is not a seed; expected a whole number"),
         (MemoryError(), "there is not enough memory"),
         (ValueError("Invalid learning rate: -1.0"), "the optimiser cannot be made (Invalid learning rate: -1.0)"),
     ],
