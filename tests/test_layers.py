@@ -83,7 +83,7 @@ def test_a_text_is_explained_by_rollout_as_in_the_report(run, tmp_path, capsys):
     assert main(["explain", "--run", str(run.path), "--text", " ".join(text["tokens"]), "--out", str(page)]) == 0
     said = capsys.readouterr().out
     assert f"{text['probability_praise']:.3f}" in said
-    assert f"{text['attention'].max():.3g}" in said.split("Attention rollout")[1].splitlines()[2]
+    assert f"{text['attention'].max():.3g}" in said.split("most: ")[1].splitlines()[0]
     assert f"rollout {tables['E1'].loc[7, 'tau_gradient_inputs']:.3f}".replace("-0", "−0") in said
     assert "Swapped" not in said
     assert "Attention rollout" in page.read_text()
