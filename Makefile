@@ -5,9 +5,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-# Every folder below configs/ is a kind of choice (DATA=sst, MODEL=bilstm, …); these are options by another name.
-CHOICES := $(shell ls configs | tr a-z A-Z) PROTOCOL SEED FORCE LAMBDA VARIANT DIVERGENCE SEEDS GUIDE
-chosen   = $(foreach name,$(CHOICES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)='$($(name))'))
+# Every word typed after a target (DATA=sst, MODEL=bilstm, …) goes to attest, which refuses those that it does not know.
+OURS    := PYTHON VENV ARGS
+chosen   = $(strip $(foreach name,$(filter-out $(OURS),$(.VARIABLES)),$(if $(filter command,$(firstword $(origin $(name)))),$(name)='$($(name))')))
 
 export OMP_WAIT_POLICY := PASSIVE
 
@@ -35,7 +35,7 @@ controls: $(READY)  ## compare a run with uniform attention, other seeds and gui
 	@$(BIN)/attest controls $(chosen) $(ARGS)
 
 keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
-	@$(BIN)/attest keys $(chosen) $(if $(ATTACK),ATTACK='$(ATTACK)') $(ARGS)
+	@$(BIN)/attest keys $(chosen) $(ARGS)
 
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
@@ -45,7 +45,7 @@ mutants: $(READY)  ## break the code on purpose, in a copy, and see whether test
 	@$(if $(ONLY),,OMP_NUM_THREADS=1 $(BIN)/mutmut run && $(BIN)/mutmut results)
 
 reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
-	@$(BIN)/attest reproduce $(foreach name,TABLE SMOKE DRY RUN JOBS GPUS PROFILE ATTACK,$(if $($(name)),$(name)='$($(name))')) $(chosen) $(ARGS)
+	@$(BIN)/attest reproduce $(chosen) $(ARGS)
 
 bench: $(READY)  ## race evidence and training against the literature's own way: DATA=sst|imdb TEXTS=200
 	@$(BIN)/python -m benchmarks.evidence --data $(or $(DATA),sst) $(if $(TEXTS),--texts $(TEXTS))

@@ -6,6 +6,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from attest.extras import extra_named_in, install_command
+
 
 class AttestError(Exception):
     """A mistake the user can mend; its message is one readable sentence and needs no traceback."""
@@ -18,6 +20,9 @@ REFUSED = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST,
 OTHER_NETWORK = re.compile(r"Error\(s\) in loading state_dict for .*?\n(.*)")
 INVALID = re.compile(r"Invalid (\w+(?: \w+)*): ")
 """How the optimisers of torch begin."""
+NO_SEED = re.compile(r"(-?\d+) is not in bounds, numpy accepts")
+REFUSED_BY_TRAINER = "MisconfigurationException"
+"""Lightning's class, by name: importing it takes a second."""
 NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory", re.IGNORECASE)
 
 
@@ -30,8 +35,7 @@ def mendable(error: BaseException | None) -> AttestError | None:
         if isinstance(each, AttestError):
             return each
         if isinstance(each, ModuleNotFoundError):
-            said = " ".join(str(each).split())
-            return AttestError(f"a package is missing ({said}). It comes with an extra: pip install 'attest[tensorboard]'")
+            return missing_package(each)
         if isinstance(each, OSError) and each.errno in UNWRITABLE:
             return unwritable(each.filename or "a file of this run", each)
         if isinstance(each, OSError) and each.errno in REFUSED and each.filename is not None:
@@ -48,6 +52,13 @@ def mendable(error: BaseException | None) -> AttestError | None:
             return AttestError(
                 f"the optimiser cannot be made ({each}); expected a value in its range. Look at model.init_args."
             )
+        if isinstance(each, ValueError) and (found := NO_SEED.match(str(each))):
+            return AttestError(
+                f"{found[1]} is not a seed; expected a whole number from 0 to 4294967295. Type for example: SEED=0"
+            )
+        if type(each).__name__ == REFUSED_BY_TRAINER:
+            said = " ".join(str(each).split())
+            return AttestError(f"the Trainer refuses its settings ({said}); expected others. Look at the options --trainer.…")
         if isinstance(each, MemoryError) or (isinstance(each, RuntimeError) and NO_MEMORY.search(str(each))):
             return AttestError(
                 "there is not enough memory for a batch and its evidence; expected room for both. Type "
@@ -62,6 +73,19 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+def missing_package(error: ModuleNotFoundError) -> AttestError:
+    """The error for a package that is not there: one of an extra's, or one that should have come with Attest."""
+    said = " ".join(str(error).split())
+    if extra := extra_named_in(said):
+        return AttestError(
+            f"a package is missing that comes with the extra {extra!r} ({said.split('. ')[0]}). Type: {install_command(extra)}"
+        )
+    return AttestError(
+        f"a package is missing ({said}); expected all that this configuration imports. `attest doctor` says what Attest "
+        "itself lacks; install any other with this environment's own pip."
+    )
 
 
 def unwritable(path: object, error: OSError) -> AttestError:
@@ -83,8 +107,14 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
         command: a command that works, with ``{}`` where a name goes.
     """
     names = sorted(expected)
-    nearest = difflib.get_close_matches(found, names, n=1, cutoff=0.0)
     return AttestError(
         f"{what}={found} is not known; expected one of: {', '.join(names)}. "
-        f"Type for example: {command.format(nearest[0] if nearest else '')}"
+        f"Type for example: {command.format(nearest(found, names, cutoff=0.0))}"
     )
+
+
+def nearest(found: str, names: Iterable[str], cutoff: float) -> str:
+    """The name most like the one found, in capitals or not; empty where none is like it by at least ``cutoff``, in [0, 1]."""
+    in_small_letters = {name.lower(): name for name in names}
+    matches = difflib.get_close_matches(found.lower(), in_small_letters, n=1, cutoff=cutoff)
+    return in_small_letters[matches[0]] if matches else ""

@@ -106,12 +106,23 @@ class AtomicCheckpointIO(TorchCheckpointIO):
         except FileNotFoundError as error:
             raise AttestError(f"{path} does not exist; expected a checkpoint. Train one first: make train") from error
         except Exception as error:  # torch reports a broken file as any of half a dozen types
-            raise AttestError(
-                f"{path} cannot be read as a checkpoint ({type(error).__name__}): it is truncated or none; expected a file "
-                "that this program wrote. Delete it and run the same command again, or add FORCE=1 to train afresh."
-            ) from error
+            raise unreadable(Path(path)) from error
         if not isinstance(checkpoint, dict) or "state_dict" not in checkpoint:
             raise AttestError(
                 f"{path} holds no trained network; expected a checkpoint that this program wrote. Give another file."
             )
         return checkpoint
+
+
+def unreadable(path: Path) -> AttestError:
+    """The error for a file that is no checkpoint: a run can be trained again, any other file cannot be helped."""
+    run = RunFolder(path.absolute().parent.parent)
+    if path.absolute() in (run.best.absolute(), run.last.absolute()) and run.config.is_file():
+        return AttestError(
+            f"{path} is damaged and cannot be read as a checkpoint; expected one that is whole. To train this run afresh, "
+            "type the command that trained it and add FORCE=1."
+        )
+    return AttestError(
+        f"{path} cannot be read as a checkpoint; expected a file that this program wrote, such as "
+        "<run folder>/checkpoints/best.ckpt. Name another file."
+    )

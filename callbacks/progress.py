@@ -1,11 +1,28 @@
-"""Progress of long evidence: which experiment runs, how far through the split, how long still."""
+"""How far a run is: a bar in a terminal, and a line an epoch where what is printed goes into a file."""
 
-from pytorch_lightning import Trainer
+import sys
+from typing import Any
+
+from lightning_utilities.core.rank_zero import rank_zero_only
+from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.callbacks import RichProgressBar
+
+from attest.callbacks.curves import Curves
+
+
+def terminal() -> bool:
+    """Whether standard output can show a bar."""
+    return sys.stdout.isatty()
+
+
+def epochs_counted(trainer: Trainer) -> str:
+    """Which epoch runs, counted from 1, and of how many at most where that is known: ``Epoch 8/8``."""
+    most = trainer.max_epochs
+    return f"Epoch {trainer.current_epoch + 1}" + (f"/{most}" if most is not None and most > 0 else "")
 
 
 class EvidenceProgress(RichProgressBar):
-    """Lightning's bar, which names the experiment that runs while the test split is gone through.
+    """Lightning's bar, which counts epochs from 1 and names the experiment that runs while the test split is gone through.
 
     Batches are sorted by length, and long ones take longer: what remains is an estimate from the batches so far.
     """
@@ -16,11 +33,36 @@ class EvidenceProgress(RichProgressBar):
         running = self._trainer is not None and self._trainer.testing
         return 1 if running else super().refresh_rate
 
+    def _get_train_description(self, current_epoch: int) -> str:
+        return epochs_counted(self.trainer).ljust(len(self.validation_description))
+
+    def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> Any:
+        """What is logged for the bar, without the number that a logger has given the run."""
+        return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
+
     def name_experiment(self, identity: str) -> None:
         """Show which experiment runs now."""
         if self.progress is not None and self.test_progress_bar_id is not None:
             self.progress.update(self.test_progress_bar_id, description=f"Evidence {identity}")
             self.refresh()
+
+
+class EpochLines(Callback):
+    """Prints a line at the end of every epoch: the mean training loss, and the validation score that chooses the best one.
+
+    Args:
+        curves: knows them; it must come before this callback.
+        monitor: name of that score.
+    """
+
+    def __init__(self, curves: Curves, monitor: str) -> None:
+        self.curves, self.monitor = curves, monitor
+
+    @rank_zero_only
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        known = self.curves.epochs[-1]
+        shown = {name: known[name] for name in ("train/loss", self.monitor) if name in known}
+        print(f"{epochs_counted(trainer)}: " + ", ".join(f"{name} {value:.4f}" for name, value in shown.items()), flush=True)
 
 
 def show_running(trainer: Trainer, identity: str) -> None:

@@ -12,7 +12,6 @@ from attest.callbacks.evidence import data_of
 from attest.callbacks.layers.base import LayerEvidence
 from attest.experiments.layers import LayerObservation
 from attest.experiments.layers.observation import self_attending
-from attest.runs.comparison import TAGGED
 from attest.runs.folder import TAGGED
 
 

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from attest.errors import AttestError
-from attest.runs.choices import ORDER, config_file, configs_folder, expand
+from attest.runs.choices import ORDER, config_file, configs_folder, corpora_with_protocols, expand, stray_word
 
 
 def stems(arguments):
@@ -37,12 +37,27 @@ def test_a_config_without_choices_stands_alone():
         ("DATA=sts", r"DATA=sts is not known; expected one of: .*planted.*sst.* Type for example: make train DATA=sst"),
         ("PROJECTION=sparsmax", r"PROJECTION=sparsmax is not known.* PROJECTION=sparsemax$"),
         ("COLOUR=blue", r"COLOUR=blue is no choice; expected one of: TRAINER, LOGGER, DATA"),
+        ("DATA=PLANTED", r"Type for example: make train DATA=planted$"),
+        ("FORCE=no", r"FORCE=no is neither yes nor no; expected FORCE=1, which deletes what is there, or FORCE=0"),
         ("SEED=one", r"SEED=one is not a seed; expected a whole number from 0"),
     ],
 )
 def test_a_mistyped_choice_says_what_was_expected(typed, sentence):
     with pytest.raises(AttestError, match=sentence):
         expand([typed])
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"), [("data=planted", "Type DATA=planted"), ("epochs=3", "begins with --."), ("sst", "begins with --.")]
+)
+def test_a_word_that_is_no_choice_says_how_choices_are_typed(typed, hint):
+    said = str(stray_word(typed))
+    assert said.startswith(f"{typed} is not known; expected a choice in capitals, such as DATA=sst")
+    assert said.endswith(hint)
+
+
+def test_the_corpora_that_papers_have_cut_in_several_ways():
+    assert corpora_with_protocols() == ["20news", "conll2000", "imdb", "sst"]
 
 
 def test_every_shipped_choice_is_a_mapping_with_a_comment_on_top():

@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
 from contextlib import nullcontext
 from types import SimpleNamespace
 
@@ -121,7 +123,17 @@ def test_a_truncated_checkpoint_is_named(small_run, tmp_path, capsys):
     copy.curves.unlink()
     copy.last.write_bytes(small_run.last.read_bytes()[:1000])
     assert fit(root) == 2
-    assert "last.ckpt cannot be read as a checkpoint" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "last.ckpt is damaged and cannot be read as a checkpoint" in said
+    assert "FORCE=1" in said
+
+
+def test_the_version_is_told_without_importing_lightning():
+    command = (
+        "import sys; from attest.cli.main import main; main(['--version']); assert not {*sys.modules} & {'torch', 'wandb'}"
+    )
+    said = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout
+    assert re.fullmatch(r"attest [\d.]+, torch \S+, lightning \S+, python [\d.]+\n", said)
 
 
 def test_a_folder_of_another_configuration_is_refused(small_run, tmp_path, capsys):
@@ -137,11 +149,12 @@ def test_a_checkpoint_of_another_network_is_no_silent_success(small_run, capsys)
     assert "the checkpoint is one of another network (size mismatch for" in capsys.readouterr().err
 
 
-def test_sparse_attention_is_sparse_all_the_way(tmp_path):
+def test_sparse_attention_is_sparse_all_the_way(tmp_path, capsys):
     assert fit("PROJECTION=sparsemax", "--trainer.max_epochs=1", f"--run.root={tmp_path}") == 0
     folder = only_folder(tmp_path)
     assert "-sparsemax" in folder.path.parent.name
     assert pd.read_parquet(folder.evidence("E8"))["tvd_sparsemax"].max() < 1e-6, "its own projection moves nothing"
+    assert "Epoch 1/1: train/loss 0." in capsys.readouterr().out, "a line where there is no bar"
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import pytest
 
 from attest.cli.main import main
 from attest.errors import AttestError
-from attest.runs.controls import choose, require_controls, train_guide
+from attest.runs.adversaries import Choices
+from attest.runs.controls import announced, choose, controls, require_controls, train_guide
 from attest.runs.dependent import Base
-from attest.runs.folder import RunFolder, read_json
+from attest.runs.folder import RunFolder, read_json, write_json
 from tests.conftest import SMALL_RUN
 
 LITTLE = ("--trainer.max_epochs=1", *(f"--analyses.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12")))
@@ -51,6 +52,28 @@ def test_nothing_is_trained_twice(controlled, tmp_path, capsys):
     assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={tmp_path}", "SEEDS=2", "LAMBDA=1"]) == 0
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("best.ckpt")} == checkpoints
     assert capsys.readouterr().out.count("complete: ") == len(checkpoints)
+
+
+def test_what_will_be_trained_is_announced_with_its_epochs(tmp_path):
+    """The adversary of a guide above all, which trains for up to 80 epochs."""
+    write_json(tmp_path / "timing.json", {"seconds": {"train": 80.0}})
+    write_json(tmp_path / "curves.json", [{}] * 8)
+    run = {"recipe": "jw", "model": "bilstm"}
+    model = {"class_path": "attest.lightning_modules.Classifier"}
+    trainer = {"max_epochs": 8, "max_steps": -1}
+    settings = {"run": run, "model": model, "trainer": trainer, "data": {"init_args": {}}, "seed_everything": 0}
+    base = Base(RunFolder(tmp_path), settings)
+    said = [announced(control, base) for control in controls(base, [], [], 1, Choices(), [1e-3])]
+    assert said[1] == "  E5  seed 1: at most 8 epochs, about 80 s judging by the base"
+    assert "an adversary, at most 80 epochs, about 13 min judging by the base, and then at most 8 epochs" in said[-1]
+    shorter = list(controls(base, [], ["--trainer.max_epochs=3"], 1, Choices(), [1e-3]))
+    assert (shorter[-1].adversary_epochs, shorter[-1].epochs, shorter[0].epochs) == (3, 3, 8)
+
+
+def test_a_guide_that_is_none_is_refused_before_anything_is_trained(tmp_path, capsys):
+    assert main(["controls", *SMALL_RUN, "GUIDE=foo", f"--run.root={tmp_path}"]) == 2
+    assert "foo names no adversary" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 def test_seeds_are_a_number():

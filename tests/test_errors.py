@@ -1,12 +1,16 @@
 """Which errors a user can mend, however deep a library has wrapped them."""
 
 import errno
+import sys
 
 import pytest
 import torch
+from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from torch import nn
 
-from attest.errors import AttestError, mendable
+from attest.errors import AttestError, mendable, unknown_choice
+
+HERE = f"{sys.executable} -m pip install"
 
 
 def wrapped(error: BaseException) -> RuntimeError:
@@ -22,12 +26,19 @@ def wrapped(error: BaseException) -> RuntimeError:
     ("error", "sentence"),
     [
         (AttestError("x is 1; expected 2."), "x is 1; expected 2."),
-        (ModuleNotFoundError("No module named 'tensorboard'"), "a package is missing"),
+        (
+            ModuleNotFoundError("Neither `tensorboard` nor `tensorboardX` is available."),
+            f"{HERE} 'attest-attention[tensorboard]'",
+        ),
+        (ModuleNotFoundError("No module named 'wandb_workspaces'"), f"{HERE} 'attest-attention[dashboard]'"),
+        (ModuleNotFoundError("No module named 'mymodels'"), "expected all that this configuration imports"),
         (OSError(errno.ENOSPC, "full", "/runs/x"), "/runs/x cannot be written: No space left on device; expected"),
         (OSError(errno.EROFS, "ro"), "a file of this run cannot be written: Read-only file system"),
         (PermissionError(errno.EACCES, "no", "/secret"), "/secret cannot be used: Permission denied; expected"),
         (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"), "there is not enough memory"),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"), "--run.memory_gib=0.25"),
+        (MisconfigurationException("max_epochs is -5"), "the Trainer refuses its settings (max_epochs is -5)"),
+        (ValueError("-1 is not in bounds, numpy accepts from 0 to 4294967295"), "-1 is not a seed; expected a whole number"),
         (MemoryError(), "there is not enough memory"),
         (ValueError("Invalid learning rate: -1.0"), "the optimiser cannot be made (Invalid learning rate: -1.0)"),
     ],
@@ -48,3 +59,7 @@ def test_a_checkpoint_of_another_network_is_described_by_its_first_difference():
     assert "another network (size mismatch for weight: copying a param with shape torch.Size([4, 2])" in str(
         mendable(raised.value)
     )
+
+
+def test_a_name_in_other_letters_is_the_nearest_one():
+    assert str(unknown_choice("DATA", "PLANTED", ["imdb", "planted", "sst"], "{}")).endswith("Type for example: planted")

@@ -40,7 +40,7 @@ def test_missing_evidence_of_a_run_is_computed_and_reported(run, capsys):
     assert len(rows) == 32
     summary = json.loads((run / "summary.json").read_text())
     assert summary["E11/delta_js/mean"] == pytest.approx(rows["delta_js"].mean())
-    assert main(["evidence", "--run", str(run), "E11"]) == 0
+    assert main(["evidence", "--run", str(run), "e11"]) == 0
     assert "there already" in capsys.readouterr().out
     assert table.stat().st_mtime_ns == written
 
@@ -86,6 +86,7 @@ def test_another_checkpoint_of_the_same_name_gets_its_own_evidence(run, tmp_path
     ("arguments", "said"),
     [
         (["E1"], "told of nothing trained"),
+        (["--run", "a", "--ckpt", "b.ckpt"], "told of two things, a run and a checkpoint; expected either --run or --ckpt"),
         (["--run", "nowhere"], "nowhere/checkpoints/best.ckpt does not exist"),
         (["--ckpt", "nowhere.ckpt"], "nowhere.ckpt does not exist"),
     ],
@@ -95,7 +96,28 @@ def test_mistakes_are_named(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("content", ["a: 1", "[", "", "- a"])
+@pytest.mark.parametrize("command", [["evidence", "E1"], ["explain", "--text=fine"]])
+def test_a_folder_whose_configuration_is_none_is_named(content, command, tmp_path, capsys):
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "best.ckpt").touch()
+    (tmp_path / "config.yaml").write_text(content)
+    assert main([*command, "--run", str(tmp_path)]) == 2
+    assert "config.yaml is not the configuration of a run; expected the file" in capsys.readouterr().err
+
+
 @pytest.mark.slow
-def test_an_experiment_that_is_not_known_is_named(run, capsys):
-    assert main(["evidence", "--run", str(run), "E99"]) == 2
-    assert "E99" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("E99", "The experiment=E99 is not known"),
+        ("e99", "The experiment=E99 is not known"),
+        ("E4", "Type: attest controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax"),
+        ("e7", "Type: attest adversarial DATA=planted MODEL=bilstm"),
+        ("E9", "inside the layers of a Transformer. Type: attest keys DATA=planted MODEL=transformer-dr"),
+        ("foo", "foo is not known; expected a choice in capitals"),
+    ],
+)
+def test_an_experiment_that_the_run_cannot_answer_is_named(run, named, said, capsys):
+    assert main(["evidence", "--run", str(run), named]) == 2
+    assert said in capsys.readouterr().err

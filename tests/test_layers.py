@@ -76,6 +76,20 @@ def test_processes_gather_the_same_bytes(run, tmp_path, processes):
 
 
 @pytest.mark.slow
+def test_a_text_is_explained_by_rollout_as_in_the_report(run, tmp_path, capsys):
+    tables = {name: pd.read_parquet(run.evidence(name)).set_index("id") for name in ("instances", "E1")}
+    text = tables["instances"].loc[7]
+    page = tmp_path / "page.html"
+    assert main(["explain", "--run", str(run.path), "--text", " ".join(text["tokens"]), "--out", str(page)]) == 0
+    said = capsys.readouterr().out
+    assert f"{text['probability_praise']:.3f}" in said
+    assert f"{text['attention'].max():.3g}" in said.split("most: ")[1].splitlines()[0]
+    assert f"rollout {tables['E1'].loc[7, 'tau_gradient_inputs']:.3f}".replace("-0", "−0") in said
+    assert "Swapped" not in said
+    assert "Attention rollout" in page.read_text()
+
+
+@pytest.mark.slow
 def test_evidence_inside_layers_can_be_had_later(run, tmp_path):
     """On the tables that ship for its model, under a configuration of its own."""
     out = tmp_path / "later"

@@ -18,7 +18,7 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 from attest.report import write_report
 from attest.report.controls_page import Found, write_controls
 from attest.runs import adversaries
-from attest.runs.controls import choose, controls, require_controls, train_guide
+from attest.runs.controls import announced, choose, controls, require_controls, train_guide
 from attest.runs.dependent import split_arguments, train_base
 from attest.runs.folder import RunFolder
 
@@ -40,12 +40,15 @@ def main(arguments: list[str]) -> int:
     seeds, guided_by, rest = choose(arguments)
     choices, rest = adversaries.choose(rest)
     typed, own = split_arguments(rest)
+    if guided_by is not None and guided_by != "base":
+        adversaries.named(guided_by)  # refused before anything is trained
     base = train_base(typed, require_controls)
     if guided_by is not None:
         train_guide(base, own, guided_by)
         return 0
     lambdas = choices.lambdas or GUIDING[base.settings["model"]["class_path"]]
     planned = list(controls(base, typed, own, seeds, choices, lambdas))
+    print("Controls, trained unless they are there:", *(announced(control, base) for control in planned), sep="\n", flush=True)
     found: list[tuple[str, str, RunFolder]] = []
     for place, control in enumerate(planned, start=1):
         print(f"Control {place} of {len(planned)}: {control.experiment}, {control.name}", flush=True)

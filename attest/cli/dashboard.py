@@ -5,13 +5,13 @@
 The run says which experiments there are; the workspace shows all runs of the project. ``--show`` prints what it would hold.
 """
 
-import argparse
 import os
 from pathlib import Path
 from typing import Any
 
 import wandb
 
+from attest.cli.command_parser import CommandParser
 from attest.errors import AttestError
 from attest.report import illustrations
 from attest.runs.folder import RunFolder, read_json
@@ -49,10 +49,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="attest dashboard", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+def _parser() -> CommandParser:
+    parser = CommandParser("attest dashboard", __doc__)
     parser.add_argument("--run", type=Path, required=True, help="a finished run, which says what there is to see")
     parser.add_argument("--project", help="the W&B project; that of the run's configuration if not given")
     parser.add_argument("--entity", help="the W&B user or team; your own if not given")

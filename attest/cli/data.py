@@ -1,8 +1,8 @@
 """``attest data --check``: the published counts of every corpus beside ours, equal or why not."""
 
-import argparse
 from collections.abc import Callable, Iterable, Sequence
 
+from attest.cli.command_parser import CommandParser
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.conll2000 import Conll2000DataModule
 from attest.datamodules.corpus import Corpus
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     Args:
         arguments: what follows ``attest data``.
     """
-    parser = argparse.ArgumentParser(prog="attest data", description=__doc__)
+    parser = CommandParser("attest data", __doc__)
     parser.add_argument("--check", action="store_true", required=True, help="print the table of counts")
     parser.add_argument("corpora", nargs="*", help=f"any of {', '.join(MODULES)}; all of them if none is named")
     names = parser.parse_args(list(arguments)).corpora or list(MODULES)

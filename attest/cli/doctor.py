@@ -4,7 +4,6 @@ attest doctor                     # the machine, the packages, the corpora, W&B,
 attest doctor imdb --root runs    # … and whether a run on IMDb could begin
 """
 
-import argparse
 import netrc
 import os
 import shutil
@@ -21,12 +20,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from attest.cli.command_parser import CommandParser
 from attest.cli.data import MODULES
 from attest.datamodules.cache import CACHE_VARIABLE, DEFAULT_CACHE
 from attest.datamodules.hub import endpoint, reachable
 from attest.datamodules.newsgroups import ARCHIVE
 from attest.datamodules.sources import DATA_VARIABLE
 from attest.errors import unknown_choice
+from attest.extras import DISTRIBUTION
 from attest.runs.versions import environment
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
@@ -51,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     Args:
         arguments: what follows ``attest doctor``.
     """
-    parser = argparse.ArgumentParser(prog="attest doctor", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = CommandParser("attest doctor", __doc__)
     parser.add_argument("corpora", nargs="*", help=f"corpora that must be within reach: any of {', '.join(MODULES)}")
     parser.add_argument("--root", type=Path, default=Path("runs"), help="where runs are to go")
     typed = parser.parse_args(list(arguments))
@@ -90,7 +91,7 @@ def packages() -> Iterator[Finding]:
 def _requirements() -> list[Requirement]:
     """What the installed package asks for, extras left out; nothing where it runs from a bare checkout."""
     try:
-        asked = [Requirement(line) for line in requires("attest-attention") or ()]
+        asked = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
     except PackageNotFoundError:
         return []
     return [each for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]

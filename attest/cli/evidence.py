@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ import yaml
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import LightningModule
 
+from attest.cli.command_parser import CommandParser
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord
 from attest.errors import AttestError, unknown_choice
@@ -33,9 +34,15 @@ from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
 from attest.runs.naming import without_machine_keys
 from attest.runs.training import AttestCLI
 
-EXPERIMENT = re.compile(r"E\d+|instances|maps")
+EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
 TRIAL = "trial.json"
 """The file that names, by hash, what the evidence in a folder apart is on."""
+ELSEWHERE = {
+    **dict.fromkeys(("E4", "E5", "E6"), "compares this run with others. Type: attest controls {choices}"),
+    "E7": "compares this run with adversaries that are trained against it. Type: attest adversarial {choices}",
+    "E9": "is asked inside the layers of a Transformer. Type: attest keys DATA={data} MODEL=transformer-dr",
+}
+"""Experiments that a run may not be able to answer by itself, and the command that answers them."""
 
 
 def main(arguments: list[str]) -> int:
@@ -47,8 +54,9 @@ def main(arguments: list[str]) -> int:
         AttestError: there is no such run, checkpoint, configuration or experiment.
     """
     typed, rest = _parser().parse_known_args(arguments)
-    wanted = [argument for argument in rest if EXPERIMENT.fullmatch(argument)]
-    options = [argument for argument in rest if argument not in wanted]
+    named = [argument for argument in rest if EXPERIMENT.fullmatch(argument)]
+    options = [argument for argument in rest if argument not in named]
+    wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
     checkpoint, run = _on_trial(typed)
     own = run is not None and typed.out is None and typed.ckpt is None
     with configuration_of(run) as configuration:
@@ -56,10 +64,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="attest evidence", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+def _parser() -> CommandParser:
+    parser = CommandParser("attest evidence", __doc__)
     parser.add_argument("--run", type=Path, help="a run folder; its best checkpoint is put on trial")
     parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, say what it is by choices or --config")
     parser.add_argument("--out", type=Path, help="where tables go; the run's own folder, or beside the checkpoint")
@@ -68,9 +74,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
     """The checkpoint, and the run that it belongs to if that is known."""
-    if typed.run is None and typed.ckpt is None:
+    if (typed.run is None) == (typed.ckpt is None):
+        found = "nothing trained" if typed.run is None else "two things, a run and a checkpoint"
         raise AttestError(
-            "attest evidence was told of nothing trained; expected --run or --ckpt. Type for example: attest evidence --run "
+            f"attest evidence was told of {found}; expected either --run or --ckpt. Type for example: attest evidence --run "
             "runs/sst/jw-bilstm-additive-softmax/seed0 E3"
         )
     run = RunFolder(typed.run if typed.run is not None else typed.ckpt.parent.parent)
@@ -126,7 +133,7 @@ def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
     if run is None:
         yield []
         return
-    settings: dict[str, Any] = run.settings()
+    settings = _settings_of(run)
     suited = config_file("ANALYSES", default_choices(settings["run"]["model"])["ANALYSES"])
     shipped = yaml.safe_load(suited.read_text(encoding="utf-8"))["analyses"]
     settings["analyses"] = shipped | {name: given for name, given in settings["analyses"].items() if given}
@@ -134,6 +141,13 @@ def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
         file = Path(temporary) / "config.yaml"
         file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
         yield [f"--config={file}"]
+
+
+def _settings_of(run: RunFolder) -> dict[str, Any]:
+    settings = run.settings()
+    if not isinstance(settings, dict) or not {"run", "model", "data", "analyses"} <= settings.keys():
+        raise AttestError(f"{run.config} is not the configuration of a run; expected the file that `attest fit` wrote there.")
+    return settings
 
 
 class EvidenceCLI(AttestCLI):
@@ -157,7 +171,7 @@ class EvidenceCLI(AttestCLI):
         analyses = {name: evidence for name, evidence in self.config.test.analyses.items() if evidence is not None}
         for name in self.wanted:
             if name not in analyses:
-                raise unknown_choice("The experiment", name, analyses, "attest evidence --run <folder> {}")
+                raise self._not_here(name, analyses)
         settings = self.resolved(self.config)
         self.config.test.analyses = {name: analyses[name] for name in self.wanted or analyses}
         super().before_instantiate_classes()
@@ -165,6 +179,17 @@ class EvidenceCLI(AttestCLI):
 
     def _made_from(self) -> RunFolder | None:
         return self.on_trial
+
+    def _not_here(self, name: str, analyses: Iterable[str]) -> AttestError:
+        """The error for an experiment that this run cannot answer, or not by itself."""
+        if name not in ELSEWHERE:
+            return unknown_choice("The experiment", name, analyses, "attest evidence --run <folder> {}")
+        run = self.config.test.run
+        choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
+        where = ELSEWHERE[name].format(choices=choices, data=run.data)
+        return AttestError(
+            f"{name} is no evidence on this run alone; expected one of: {', '.join(sorted(analyses))}. {name} {where}"
+        )
 
     def _require_same_configuration(self) -> None:
         """The configuration is the run's own, but for the experiments; nothing of it is written."""

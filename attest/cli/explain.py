@@ -3,19 +3,21 @@
     attest explain --run runs/sst/jw-bilstm-additive-softmax/seed0 --text "a gorgeous , witty , seductive movie ."
     attest explain --run runs/imdb/jw-bilstm-additive-softmax/seed0 --file reviews.txt
 
-In the terminal, and as a page. A file holds one text a line; blank lines are no texts.
+In the terminal, and as a page. Of a Transformer that has attention inside its layers alone, attention rollout is shown. A file
+holds one text a line; blank lines are no texts.
 """
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from pytorch_lightning import LightningModule
 from torch import Tensor
 
 from attest.attention import Entmax15, Softmax, Sparsemax
+from attest.callbacks.explaining import Explaining
+from attest.cli.command_parser import CommandParser
 from attest.cli.evidence import configuration_of
 from attest.datamodules.notice import say
 from attest.errors import AttestError
@@ -25,6 +27,7 @@ from attest.runs.folder import INSTANCES, RunFolder
 from attest.runs.training import AttestCLI
 
 PAGE = "explained.html"
+ROLLOUT = "Attention rollout"
 
 
 def main(arguments: list[str]) -> int:
@@ -47,10 +50,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="attest explain", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+def _parser() -> CommandParser:
+    parser = CommandParser("attest explain", __doc__)
     parser.add_argument("--run", type=Path, required=True, help="a run folder; its best checkpoint explains itself")
     parser.add_argument("--text", action="append", default=[], help="a text; may be given several times")
     parser.add_argument("--file", type=Path, help="a file with one text a line, in UTF-8")
@@ -114,8 +115,9 @@ class ExplainCLI(AttestCLI):
         if not documents.lengths[0]:
             raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one. Leave it out.")
         encoded = data.encode(documents)
-        observation = cast(Any, model).observe(encoded.__getitems__([0]))
+        observation = explained_observation(model, encoded.__getitems__([0]))
         row = {name: _plain(column, observation.mask) for name, column in evidence_on(observation).items()}
+        row |= {} if observation.read_instead is None else {"attention_name": ROLLOUT}
         names = data.label_names
         return row | {
             "title": f"text {number}",
@@ -126,16 +128,28 @@ class ExplainCLI(AttestCLI):
         }
 
 
+def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Observation:
+    """Pooled attention where there is any, else attention rollout through the layers, as in the report of such a run."""
+    pooled = getattr(model.network, "pools_by_attention", True)
+    return Explaining("attention" if pooled else "rollout").observe(model, batch)
+
+
 def evidence_on(observation: Observation) -> dict[str, Tensor]:
-    """What the report quotes of E1, E3 and E8, named as there; a swap is right where it keeps the decision."""
+    """What the report quotes of E1, E3 and E8, named as there; a swap is right where it keeps the decision.
+
+    Rollout is no attention that could be another or be swapped, so that E1 alone is asked of it.
+    """
+    importance = {INSTANCES: {"attention": observation.explanation}, "E1": feature_importance(observation)}
+    tampered = {} if observation.read_instead is not None else _tampered(observation)
+    return {f"{name}/{column}": values for name, of in (importance | tampered).items() for column, values in of.items()}
+
+
+def _tampered(observation: Observation) -> dict[str, dict[str, Tensor]]:
     projections = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
-    measured = {
-        INSTANCES: {"attention": observation.attention},
-        "E1": feature_importance(observation),
+    return {
         "E3": adversarial_attention(observation),
         "E8": activation_swap(observation, projections, observation.predicted),
     }
-    return {f"{name}/{column}": values for name, columns in measured.items() for column, values in columns.items()}
 
 
 def _plain(column: Tensor, mask: Tensor) -> Any:

@@ -10,14 +10,8 @@ import sys
 import warnings
 from importlib import import_module
 
-import wandb
-from pytorch_lightning.utilities.exceptions import SIGTERMException
-
 from attest.cli.process_family import end_with_first_rank
-from attest.errors import mendable, unknown_choice
-from attest.runs.choices import expand
-from attest.runs.parser_errors import unmarked
-from attest.runs.training import AttestCLI
+from attest.runs.versions import version_line
 
 COMMANDS = {
     "evidence": "attest.cli.evidence:main",
@@ -63,16 +57,31 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: what follows the program's name; from the command line if None.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    _quieten()
+    if arguments == ["--version"]:
+        print(version_line())
+        return 0
+    return _run(*(arguments or ["--help"]))
+
+
+def _run(command: str, *rest: str) -> int:
+    """Run a command; what is imported here takes seconds, which ``--version`` does not wait for."""
     end_with_first_rank()
+    import wandb
+    from pytorch_lightning.utilities.exceptions import SIGTERMException
+
+    from attest.errors import mendable, unknown_choice
+    from attest.runs.choices import expand
+    from attest.runs.parser_errors import unmarked
+    from attest.runs.training import AttestCLI
+
+    _quieten()
     try:
-        command, *rest = arguments or ["--help"]
         if command in COMMANDS:
             module, function = COMMANDS[command].split(":")
-            return int(getattr(import_module(module), function)(rest))
+            return int(getattr(import_module(module), function)(list(rest)))
         if not command.startswith("-") and command not in AttestCLI.subcommands():
             raise unknown_choice("The command", command, [*AttestCLI.subcommands(), *COMMANDS], "attest {}")
-        AttestCLI([command, *(expand(rest) if command in AttestCLI.subcommands() else rest)])
+        AttestCLI([command, *(expand(list(rest)) if command in AttestCLI.subcommands() else rest)])
     except Exception as error:
         if (mistake := mendable(error)) is None:
             raise

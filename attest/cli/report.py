@@ -4,10 +4,10 @@ attest report runs/sst/jw-bilstm-additive-softmax/seed0
 attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html
 """
 
-import argparse
 import os
 from pathlib import Path
 
+from attest.cli.command_parser import CommandParser
 from attest.cli.output import kind_of, require_own
 from attest.report import write_report
 from attest.report.collection import find_runs
@@ -44,10 +44,8 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="attest report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+def _parser() -> CommandParser:
+    parser = CommandParser("attest report", __doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
     parser.add_argument(
         "--out", type=Path, help=f"where the page goes, *.html; of several runs {PAGE} in the folder that they share"

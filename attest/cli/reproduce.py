@@ -33,7 +33,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from attest.errors import AttestError, unknown_choice
-from attest.runs.choices import CHOICE, configs_folder
+from attest.extras import install_command
+from attest.runs.choices import CHOICE, SMALL_CHOICE, configs_folder, stray_word
 from attest.runs.folder import write_json
 from attest.tables.definition import experiment_file, experiment_names, read_experiment, shorten_sweeps
 from attest.tables.estimate import forecast
@@ -145,6 +146,8 @@ def parse_request(arguments: list[str]) -> Request:
     selected = {match[1]: tuple(match[2].split(",")) for _, match in matches if match and match[1] in SELECTORS and match[2]}
     rest = [argument for argument, match in matches if not (match and (match[1] in WORDS or match[1] in SELECTORS))]
     _refuse_seed(rest)
+    if small := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
+        raise stray_word(small)
     smoke = _flag("SMOKE", WORDS | words)
     typed = WORDS | (SMOKE_WORDS if smoke else {}) | words
     place = "smoke" if smoke else ""
@@ -160,7 +163,7 @@ def parse_request(arguments: list[str]) -> Request:
         run=_flag("RUN", typed),
         jobs=_count("JOBS", typed, 1),
         gpus=_count("GPUS", typed, 0),
-        profile=typed["PROFILE"],
+        profile=_profile(typed["PROFILE"]).name if typed["PROFILE"] else "",
         root=root,
         results=results,
         selected=selected,
@@ -201,7 +204,7 @@ def _count(name: str, typed: dict[str, str], least: int) -> int:
 def _carry_out(request: Request, plan: Plan) -> int:
     """Let Snakemake run what is missing; where something has failed, name it and write the tables without it."""
     if find_spec("snakemake") is None:
-        raise AttestError("Snakemake is missing; expected it to carry out the runs. Type: pip install 'attest[reproduce]'")
+        raise AttestError(f"Snakemake is missing; expected it to carry out the runs. Type: {install_command('reproduce')}")
     try:
         with FileLock(request.results / ".lock", timeout=0):
             outcome = _snakemake(request, plan)

@@ -5,10 +5,10 @@ attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --keys "test/*
 attest table runs/sst --out sst.csv
 """
 
-import argparse
 import sys
 from pathlib import Path
 
+from attest.cli.command_parser import CommandParser
 from attest.cli.output import kind_of, require_own
 from attest.errors import AttestError
 from attest.report.collection import find_runs, settings_of, shared_keys
@@ -54,10 +54,8 @@ def _format(typed: str | None, out: Path | None) -> str:
     return by_suffix
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="attest table", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
+def _parser() -> CommandParser:
+    parser = CommandParser("attest table", __doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
     parser.add_argument("--format", choices=FORMATS, help="markdown where neither this nor --out says otherwise")
     parser.add_argument("--keys", nargs="+", default=[], metavar="KEY", help="numbers of summary.json, with * for any part")

@@ -112,7 +112,7 @@ def _is_trained(row: Mapping[str, Any], key: str) -> bool:
 
 def _note(row: Mapping[str, Any], key: str) -> str:
     if key.startswith("E1/"):
-        return f"τ-b with attention {number(row.get(f'E1/tau_{key[3:]}'))}"
+        return f"τ-b with {str(row.get('attention_name', 'attention')).lower()} {number(row.get(f'E1/tau_{key[3:]}'))}"
     if key == "E3/adversary":
         return f"JSD {number(row['E3/jsd_exact'])} to attention, moves the prediction by {number(row['E3/tvd_exact'])}"
     projection = key.removeprefix("E8/attention_")

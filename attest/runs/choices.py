@@ -13,11 +13,17 @@ import yaml
 from attest.errors import AttestError, unknown_choice
 
 CHOICE = re.compile(r"([A-Z]+)=(.*)")
+SMALL_CHOICE = re.compile(r"[A-Za-z]*[a-z][A-Za-z]*=.*")
+"""What is typed by whoever does not know that choices stand in capitals."""
 DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
 ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "ANALYSES")
 """Later files override earlier ones; a recipe may so change what a model or corpus set."""
 SETTINGS = {"SEED": "--seed_everything={}", "PROTOCOL": "--data.init_args.protocol={}", "FORCE": "--run.force={}"}
 """Choices that stand for one option."""
+
+
+FORCED = {"1": "true", "true": "true", "0": "false", "false": "false"}
+"""What may be typed behind ``FORCE=``; a word that means neither must not delete a run."""
 
 
 def configs_folder() -> Path:
@@ -42,6 +48,22 @@ def config_file(choice: str, value: str) -> Path:
         known = [path.stem for path in folder.glob("*.yaml")]
         raise unknown_choice(choice, value, known, f"make train {choice}={{}}")
     return file
+
+
+def corpora_with_protocols() -> list[str]:
+    """The values of ``DATA`` that ``PROTOCOL`` goes with: corpora that papers have cut and split in several ways."""
+    files = (configs_folder() / "data").glob("*.yaml")
+    return sorted(file.stem for file in files if "protocol:" in file.read_text())
+
+
+def stray_word(argument: str) -> AttestError:
+    """The error for what is neither a choice nor an option: ``data=planted``, ``sst``."""
+    name, _, value = argument.partition("=")
+    known = (*ORDER, *SETTINGS, *(folder.name.upper() for folder in configs_folder().iterdir() if folder.is_dir()))
+    hint = f" Type {name.upper()}={value}" if value and name.upper() in known else ""
+    return AttestError(
+        f"{argument} is not known; expected a choice in capitals, such as DATA=sst, or an option that begins with --.{hint}"
+    )
 
 
 def expand(arguments: list[str]) -> list[str]:
@@ -116,8 +138,10 @@ def _with_defaults(typed: dict[str, str]) -> dict[str, str]:
 
 
 def _as_yaml(name: str, value: str) -> str:
+    if name == "FORCE" and value not in FORCED:
+        raise AttestError(f"FORCE={value} is neither yes nor no; expected FORCE=1, which deletes what is there, or FORCE=0.")
     if name == "FORCE":
-        return "true" if value not in ("0", "false") else "false"
+        return FORCED[value]
     if name == "SEED" and not value.isdigit():
         raise AttestError(f"SEED={value} is not a seed; expected a whole number from 0. Type for example: make train SEED=0")
     return value

@@ -14,6 +14,7 @@ from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
 from attest.runs.folder import RunFolder
+from attest.runs.forecast import at_most
 
 ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|ANALYSES)=|--(model|analyses)\.")
 OVERLAYS = {"attest.lightning_modules.Classifier": "guide", "attest.lightning_modules.Tagger": "probe"}
@@ -29,11 +30,15 @@ class Control:
         experiment: E4, E5 or E6.
         name: in tables.
         train: trains it, unless it is there, and says where it lies.
+        epochs: of its training, at most; None or -1 for no limit.
+        adversary_epochs: likewise of the adversary that is trained before it; 0 for none.
     """
 
     experiment: str
     name: str
     train: Callable[[], RunFolder]
+    epochs: int | None
+    adversary_epochs: int = 0
 
 
 def choose(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
@@ -83,15 +88,31 @@ def controls(
         choices, lambdas: of the adversaries whose attention guides; they are trained too.
     """
     twins = _with_corpus(base, typed)
-    yield Control("E4", "uniform attention", lambda: train_base([*typed, "PROJECTION=uniform"]).folder)
+    epochs = base.settings["trainer"]["max_epochs"]
+    guide_epochs = _typed_epochs(own, epochs)
+    adversary_epochs = _typed_epochs(own, adversary(choices, 0.0, base.settings).overlay["trainer"]["max_epochs"])
+    yield Control("E4", "uniform attention", lambda: train_base([*typed, "PROJECTION=uniform"]).folder, epochs)
     for seed in range(base.settings["seed_everything"] + 1, base.settings["seed_everything"] + 1 + seeds):
-        yield Control("E5", f"seed {seed}", partial(_train_seed, twins, seed))
+        yield Control("E5", f"seed {seed}", partial(_train_seed, twins, seed), epochs)
     if not _tags(base):
         yield from _contextless(base, typed)
-    yield Control("E6", "guide: base's attention", partial(train_guide, base, own, "base"))
+    yield Control("E6", "guide: base's attention", partial(train_guide, base, own, "base"), guide_epochs)
     for lam in lambdas:
         train = partial(train_guide, base, own, choices.name(lam))
-        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train)
+        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train, guide_epochs, adversary_epochs)
+
+
+def _typed_epochs(own: Sequence[str], otherwise: Any) -> Any:
+    """``trainer.max_epochs`` of the runs that depend on the base, where that is typed in one word."""
+    typed = [option.partition("=")[2] for option in own if option.startswith("--trainer.max_epochs=")]
+    return int(typed[-1]) if typed and typed[-1].isdigit() else otherwise
+
+
+def announced(control: Control, base: Base) -> str:
+    """A line that says what is trained for a control, and about how long."""
+    most = partial(at_most, steps=base.settings["trainer"]["max_steps"], base=base.folder)
+    first = f"an adversary, {most(control.adversary_epochs)}, and then " if control.adversary_epochs else ""
+    return f"  {control.experiment}  {control.name}: {first}{most(control.epochs)}"
 
 
 def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
@@ -110,10 +131,10 @@ def _tags(base: Base) -> bool:
 
 def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
     """Guides of a classifier with uniform and with learned attention; of a tagger these are E4 and the base itself."""
-    recipe = base.settings["run"]["recipe"]
+    recipe, epochs = base.settings["run"]["recipe"], base.settings["trainer"]["max_epochs"]
     average = [*(each for each in typed if not ABOUT_THE_MODEL.match(each)), "MODEL=average", f"RECIPE={recipe}"]
-    yield Control("E6", "guide: uniform attention", lambda: train_base([*average, "PROJECTION=uniform"]).folder)
-    yield Control("E6", "guide: attention learned with it", lambda: train_base(average).folder)
+    yield Control("E6", "guide: uniform attention", lambda: train_base([*average, "PROJECTION=uniform"]).folder, epochs)
+    yield Control("E6", "guide: attention learned with it", lambda: train_base(average).folder, epochs)
 
 
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:

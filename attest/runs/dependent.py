@@ -34,6 +34,7 @@ from torch import Tensor
 from attest.errors import AttestError
 from attest.runs.choices import configs_folder, expand
 from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.forecast import at_most
 from attest.runs.naming import without_machine_keys
 from attest.runs.training import AttestCLI
 from attest.tracking.loggers import declare_base
@@ -222,6 +223,10 @@ class DependentCLI(AttestCLI):
     def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
         rank_zero_only(declare_base)(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
         super()._train(model, ckpt_path)
+
+    def _expectation(self) -> str:
+        trainer = self.config.fit.trainer
+        return f": {at_most(trainer.max_epochs, trainer.max_steps, self.base.folder)}"
 
     def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
         scores = super()._test(model, checkpoint)

@@ -29,6 +29,7 @@ class RunSettings:
         memory_gib: working memory that evidence may take above the loaded model and batch, in GiB.
         max_evidence_tokens: longer texts are left out of evidence that compares every token with every other, as are those
             whose pairs do not fit ``memory_gib``; their columns are NaN, and counted.
+        max_search_steps: experiments that search take at most so many steps, whatever ``analyses`` says; None for as many.
     """
 
     root: str = "runs"
@@ -45,9 +46,10 @@ class RunSettings:
     evidence_while_training: bool = True
     memory_gib: float = 1.0
     max_evidence_tokens: int = 3000
+    max_search_steps: int | None = None
 
 
-POSITIVE = ("threads", "checkpoint_every_n_batches")
+POSITIVE = ("threads", "checkpoint_every_n_batches", "max_search_steps")
 
 
 def require_positive(run: RunSettings) -> None:
@@ -57,10 +59,8 @@ def require_positive(run: RunSettings) -> None:
         AttestError: one is.
     """
     for name in POSITIVE:
-        if getattr(run, name) < 1:
-            raise AttestError(
-                f"run.{name} is {getattr(run, name)}; expected a whole number from 1. Type --run.{name}=<number>"
-            )
+        if (value := getattr(run, name)) is not None and value < 1:
+            raise AttestError(f"run.{name} is {value}; expected a whole number from 1. Type --run.{name}=<number>")
 
 
 MACHINE_KEYS = (
@@ -71,6 +71,7 @@ MACHINE_KEYS = (
     "run.evidence_while_training",
     "run.memory_gib",
     "run.max_evidence_tokens",
+    "run.max_search_steps",
     "trainer.accelerator",
     "trainer.devices",
     "trainer.num_nodes",
@@ -88,7 +89,8 @@ MACHINE_KEYS = (
     "weights_only",
     "verbose",
 )
-"""Settings that say where and how a run is computed, not what; the seed has a folder of its own."""
+"""Settings that say where and how a run is computed, not what; the seed has a folder of its own, and the steps that searches
+are cut to stand in ``analyses``."""
 
 
 def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:

@@ -4,11 +4,13 @@ jsonargparse parses nested classes with nested parsers and quotes their errors i
 our parsers therefore marks its sentence, and an outer one passes on the marked sentence of the inner.
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 
 from jsonargparse import ArgumentParser
+
+from attest.errors import nearest
+from attest.runs.choices import corpora_with_protocols, stray_word
 
 MARK = "\N{INVISIBLE SEPARATOR}"
 MARKED = re.compile(f"{MARK}(.+?){MARK}", re.DOTALL)
@@ -53,9 +55,14 @@ def unmarked(sentence: str) -> str:
 
 def _sentence(message: str, parser: ArgumentParser) -> str:
     if match := UNRECOGNISED.search(message):
+        if not match[1].startswith("-"):
+            return str(stray_word(match[1]))
         return _unknown(match[1], match[1].lstrip("-").split("=")[0], _options(parser))
     if match := UNKNOWN_OPTION.search(message):
         name = match[1] or match[2]
+        if name == "protocol":
+            known = ", ".join(corpora_with_protocols())
+            return f"this corpus has no PROTOCOL; expected one that has: {known}. Leave PROTOCOL out, or type DATA=sst"
         return _unknown(f"option {name}", name, _options(parser))
     if match := MISSING_FILE.search(message):
         return f"{match[1]} does not exist; expected a configuration file. Those that ship with Attest lie in configs/."
@@ -74,9 +81,9 @@ def _sentence(message: str, parser: ArgumentParser) -> str:
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     names = sorted({*known} - {"h", "help"})
-    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.3)
     expected = ", ".join(names) if len(names) <= 16 else "one that `attest fit --help` lists"
-    hint = f" Did you mean {nearest[0]}?" if nearest else ""
+    guess = nearest(name, names, cutoff=0.3)
+    hint = f" Did you mean {guess}?" if guess else ""
     return f"{what} is not known; expected {expected}.{hint}"
 
 

@@ -6,6 +6,7 @@ an unfinished run up where it stopped.
 
 import secrets
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ import wandb
 import yaml
 from jsonargparse import Namespace, get_loader, set_loader
 from lightning_utilities.core.rank_zero import rank_zero_only
-from pytorch_lightning import LightningDataModule, LightningModule, Trainer
+from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
 from pytorch_lightning.callbacks import ProgressBar
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
@@ -23,9 +24,10 @@ from attest.attention import Uniform
 from attest.callbacks import Evidence
 from attest.callbacks.axes import EpochAxes
 from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
+from attest.callbacks.continued_log import ContinuedLog
 from attest.callbacks.curves import Curves
 from attest.callbacks.finite import FiniteLoss
-from attest.callbacks.progress import EvidenceProgress
+from attest.callbacks.progress import EpochLines, EvidenceProgress, terminal
 from attest.callbacks.termination import EndAtOnce
 from attest.compute.memory import keep_freed_memory, set_memory_budget
 from attest.datamodules import TextDataModule
@@ -62,6 +64,20 @@ class Parser(LightningArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
         raise AttestError(readable_parser_error(message, self))
+
+    def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
+        config = super().parse_args(*args, **kwargs)
+        if "analyses" in config:  # that of a subcommand, not the one of all
+            cut_searches_short(config)
+        return config
+
+
+def cut_searches_short(settings: Namespace) -> None:
+    """Write ``run.max_search_steps`` into the experiments that search, so that the configuration says what they do."""
+    for evidence in settings.analyses.values():
+        options = evidence.get("init_args", {}) if evidence and settings.run.max_search_steps else {}
+        if "steps" in options:
+            options["steps"] = min(options["steps"], settings.run.max_search_steps)
 
 
 class AttestCLI(LightningCLI):
@@ -216,6 +232,7 @@ class AttestCLI(LightningCLI):
             *self.analyses.values(),
             self.curves,
             EpochAxes(),
+            ContinuedLog(),
             RandomState(),
             FiniteLoss(),
             EndAtOnce(),
@@ -223,13 +240,16 @@ class AttestCLI(LightningCLI):
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
         ]
         theirs = config.trainer.callbacks or []
-        silent = config.trainer.enable_progress_bar is False or any(isinstance(each, ProgressBar) for each in theirs)
-        callbacks = [*theirs, *ours, *([] if silent else [EvidenceProgress()])]
+        kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (_has_bar(theirs) or terminal())
+        callbacks = [*theirs, *ours, *([] if _has_bar(theirs) else [self._progress(kwargs["enable_progress_bar"])])]
         if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
             kwargs["strategy"] = "ddp_find_unused_parameters_true"
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
         without_deprecated(trainer.loggers)
         return trainer
+
+    def _progress(self, bar: bool) -> Callback:
+        return EvidenceProgress() if bar else EpochLines(self.curves, self.run.monitor)
 
     def _run_subcommand(self, subcommand: str) -> None:
         if self.nothing_to_do:
@@ -247,7 +267,7 @@ class AttestCLI(LightningCLI):
 
     def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
         resumed = self.folder.last.is_file() and not self.run.force
-        _say(f"{'Taking up' if resumed else 'Training'} {self.folder.path}")
+        _say(f"{'Taking up' if resumed else 'Training'} {self.folder.path}{self._expectation()}")
         for logger in self.trainer.loggers:
             logger.log_hyperparams(self.settings)
         started = time.perf_counter()
@@ -262,6 +282,10 @@ class AttestCLI(LightningCLI):
             part = "train since the last stop" if resumed else "train"
             self.folder.note(seconds={part: time.perf_counter() - started})
             write_json(self.folder.curves, self.curves.epochs)
+
+    def _expectation(self) -> str:
+        """What is known beforehand of how long training will take."""
+        return ""
 
     def _gather_evidence(self, model: LightningModule) -> None:
         missing = self.identities if self.run.force else self.folder.missing_evidence(self.identities)
@@ -297,6 +321,10 @@ class AttestCLI(LightningCLI):
     def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
         (scores,) = self.trainer.test(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
         return dict(scores)
+
+
+def _has_bar(callbacks: Iterable[Callback]) -> bool:
+    return any(isinstance(each, ProgressBar) for each in callbacks)
 
 
 def require_same_task(model: LightningModule, data: LightningDataModule) -> None:

@@ -7,11 +7,15 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import torch
-
 from attest import __version__
 
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy")
+
+
+def version_line() -> str:
+    """What ``attest --version`` prints; nothing heavy is imported for it."""
+    known = environment()
+    return f"attest {__version__}, torch {known['torch']}, lightning {known['pytorch-lightning']}, python {known['python']}"
 
 
 def environment() -> dict[str, str]:
@@ -27,6 +31,8 @@ def environment() -> dict[str, str]:
 
 def peak_memory() -> dict[str, float]:
     """The most memory this process has held, in MiB: resident, and on the GPU where there is one."""
+    import torch
+
     kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
     peak = {"resident_mib": round(kibibytes / 1024, 1)}
     if torch.cuda.is_available():

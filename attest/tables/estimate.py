@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from attest.runs.folder import RunFolder, read_json
+from attest.runs.forecast import duration
 from attest.tables.plan import Job
 
 
@@ -62,10 +63,3 @@ def _in_all(expected: Sequence[float | None], at_once: int) -> str:
 
 def _shown(job: Job, root: Path) -> str:
     return str(job.folder.relative_to(root)) if job.folder.is_relative_to(root) else str(job.folder)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: ``48 s``, ``12 min``, ``3.5 h``."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from attest.errors import AttestError
+from attest.extras import install_command
 from attest.report.claims import EVIDENCE, QUESTIONS, SCORES
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def workspace(sections: Sequence[Section], entity: str, project: str, name: str)
         from wandb_workspaces import workspaces
     except ModuleNotFoundError as error:
         raise AttestError(
-            "W&B's library for dashboards is not installed; expected wandb-workspaces. Type: pip install 'attest[dashboard]'"
+            "W&B's library for dashboards is not installed; expected wandb-workspaces. Type: " + install_command("dashboard")
         ) from error
     drawn = [
         workspaces.Section(name=section.name, panels=[_panel(panel) for panel in section.panels], is_open=True)

@@ -1,14 +1,16 @@
-"""The bar of the test split names the experiment that runs, and steps with every batch."""
+"""A bar that counts from 1 and names the experiment that runs; a line an epoch where there is no terminal."""
 
 import io
 from types import SimpleNamespace
 
 import pytest
 from pytorch_lightning import LightningModule, Trainer
-from torch import zeros
+from torch import nn, optim, zeros
 from torch.utils.data import DataLoader
 
-from attest.callbacks.progress import EvidenceProgress, show_running
+from attest.callbacks.curves import Curves
+from attest.callbacks.progress import EpochLines, EvidenceProgress, show_running
+from attest.tracking.csv_log import CSVLog
 
 
 class Nothing(LightningModule):
@@ -40,3 +42,42 @@ def test_the_bar_names_the_experiment_and_counts_every_batch(seen, tmp_path):
 
 def test_without_a_bar_nothing_is_said():
     show_running(SimpleNamespace(progress_bar_callback=None), "E1")
+
+
+class Learning(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(zeros(1))
+
+    def training_step(self, batch, batch_idx):
+        self.log("train/loss", 0.25 * (1 + self.current_epoch), prog_bar=True)
+        return self.weight.sum()
+
+    def on_train_epoch_end(self):
+        self.log("validation/accuracy", 0.5)
+
+    def configure_optimizers(self):
+        return optim.SGD(self.parameters(), lr=0.1)
+
+
+def train(tmp_path, bar: bool, **options) -> None:
+    trainer = Trainer(
+        max_epochs=2, default_root_dir=tmp_path, accelerator="cpu", enable_checkpointing=False, enable_model_summary=False,
+        enable_progress_bar=bar, log_every_n_steps=1, **options,
+    )  # fmt: skip
+    trainer.fit(Learning(), DataLoader(zeros(2, 1)))
+
+
+def test_the_bar_counts_epochs_from_one_and_shows_no_number_of_the_logger(tmp_path):
+    drawn = io.StringIO()
+    bar = EvidenceProgress(console_kwargs={"file": drawn, "force_terminal": True, "width": 120})
+    train(tmp_path, True, callbacks=[bar], logger=CSVLog(str(tmp_path)))
+    assert bar.train_progress_bar.description.strip() == "Epoch 2/2"
+    assert "train/loss: 0.500" in drawn.getvalue()
+    assert "v_num" not in drawn.getvalue()
+
+
+def test_without_a_terminal_an_epoch_is_a_line_with_its_score(tmp_path, capsys):
+    curves = Curves()
+    train(tmp_path, False, callbacks=[curves, EpochLines(curves, "train/loss")], logger=False)
+    assert capsys.readouterr().out.splitlines()[-2:] == ["Epoch 1/2: train/loss 0.2500", "Epoch 2/2: train/loss 0.5000"]

@@ -6,7 +6,7 @@ import pytest
 
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder, read_json, write_json
-from attest.tables.estimate import duration, expected_seconds, forecast
+from attest.tables.estimate import expected_seconds, forecast
 from attest.tables.plan import as_json, make_plan
 from tests.tables.conftest import TABLE, finished_run, parse
 
@@ -122,11 +122,6 @@ def test_a_forecast_without_anything_to_judge_by(invented, tmp_path):
     assert "unknown  runs/imdb/jw-bilstm-additive-softmax/seed0" in said
     assert "2 runs; no finished run is like any of them" in said
     assert forecast([], tmp_path, 1) == "0 runs; everything is there."
-
-
-@pytest.mark.parametrize(("seconds", "said"), [(99, "99 s"), (100, "2 min"), (5999, "100 min"), (7200, "2.0 h")])
-def test_durations_as_people_say_them(seconds, said):
-    assert duration(seconds) == said
 
 
 def test_runs_that_an_earlier_version_named_with_a_colon_are_done(invented, tmp_path):

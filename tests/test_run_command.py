@@ -1,0 +1,34 @@
+"""What ``attest fit`` makes of its configuration before it builds anything."""
+
+import pytest
+
+from attest.runs.choices import expand
+from attest.tables.locate import RunLocator
+
+
+@pytest.fixture(scope="module")
+def parsed():
+    """From choices to the parsed configuration."""
+    parser = RunLocator()._cli.parser
+    return lambda *typed: parser.parse_args(["fit", *expand(list(typed))]).fit
+
+
+@pytest.mark.parametrize("model", ["bilstm", "transformer-dr"])
+def test_a_smoke_run_searches_as_little_as_it_trains(parsed, model):
+    smoke = parsed("CUT=smoke", f"MODEL={model}").analyses
+    whole = parsed(f"MODEL={model}").analyses
+    assert smoke["E3"].init_args.steps == 2
+    assert whole["E3"].init_args.steps >= 200
+    assert smoke["E2"] == whole["E2"], "what does not search is as it was"
+
+
+def test_a_limit_beyond_what_is_searched_changes_nothing(parsed):
+    assert parsed("--run.max_search_steps=9000").analyses == parsed().analyses
+
+
+def test_the_limit_is_named_by_the_experiments_alone(parsed):
+    """So that folders of runs without a limit are called as they always were."""
+    locate = RunLocator()
+    assert locate([]).parts[-2:] == ("jw-bilstm-additive-softmax", "seed0")
+    assert locate(["--run.max_search_steps=9000"]) == locate([])
+    assert locate(["--run.max_search_steps=3"]) == locate(["--analyses.E3.init_args.steps=3"]) != locate([])
