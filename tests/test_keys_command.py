@@ -7,6 +7,8 @@ import pytest
 import torch
 
 from attest.cli import main
+from attest.experiments import Column
+from attest.reproduce.measured import instance_values, measured
 from attest.run_folder import RunFolder, read_json
 from tests.test_layers import SMALL_TRANSFORMER
 
@@ -53,6 +55,17 @@ def test_an_attacks_table_its_scores_and_its_report_agree(root):
         expected = rows["correct"] ^ rows["flipped"] ^ (attack == "opposite")
         assert (rows["correct_attacked"] == expected).all(), "two classes: a flip makes right wrong"
         assert "accuracy under attack" in folder.report.read_text()
+
+
+@pytest.mark.slow
+def test_two_attacks_can_be_compared_text_by_text(root):
+    """The mean over the texts is the score, so the texts are those that the score is about."""
+    for attack in ("adversarial", "opposite"):
+        (folder,) = (base_of(root).path / "keys").glob(f"{attack}*")
+        accuracy = Column("accuracy", "test/accuracy")
+        right = instance_values(folder, accuracy)
+        assert len(right) == 77
+        assert right.mean() == pytest.approx(measured(folder, accuracy))
 
 
 @pytest.mark.slow

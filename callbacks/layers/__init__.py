@@ -8,11 +8,12 @@ from callbacks.layers.adversarial_attention import LayerAdversarialAttention
 from callbacks.layers.attention_maps import AttentionMaps, KeyAttackMaps
 from callbacks.layers.base import LayerEvidence, observed_layers
 from callbacks.layers.identifiability import LayerIdentifiability
-from callbacks.layers.key_attack import KeyAttack
+from callbacks.layers.key_attack import AttackedInstances, KeyAttack
 from callbacks.layers.key_shuffle import KeyShuffle
 from callbacks.layers.permutation import LayerPermutation
 
 __all__ = [
+    "AttackedInstances",
     "AttentionMaps",
     "KeyAttack",
     "KeyAttackMaps",
