@@ -28,8 +28,8 @@ def table_figures(experiment: Experiment, numbers: pd.DataFrame, folders: Folder
         folders: of finished runs.
     """
     measured = numbers[numbers["seeds"] > 0]
-    published = measured[measured["published"] != ""]
-    figures = {"ours-and-published": ours_and_published(published, experiment.title)} if len(published) else {}
+    judged = measured[measured["verdict"] != ""]
+    figures = {"ours-and-published": ours_and_published(judged, experiment.title)} if len(judged) else {}
     for drawing in experiment.drawings if len(measured) else ():
         figures |= dict(DRAWINGS[drawing.draw](experiment, measured, folders, drawing.options))
     return figures

@@ -66,6 +66,14 @@ def test_numbers_are_means_over_seeds_beside_each_source(invented, folders):
     assert trend["ours"] == pytest.approx(stats.kendalltau([-10, 0, 0.5], [0.9, 0.8, 0.85]).statistic)
 
 
+def test_what_stands_beside_and_is_not_judged_has_no_verdict(folders):
+    told = parse(
+        TABLE.replace("{key: test/accuracy, margin: 0.03, neutral: 0.5}", "{key: test/accuracy, margin: 0.03, judged: false}")
+    )
+    paper = number(table_numbers(told, folders), "dense", "accuracy", "Nobody")
+    assert (paper["published"], paper["verdict"]) == ("0.800", "")
+
+
 def test_what_has_not_run_says_so(invented, folders):
     numbers = table_numbers(invented, folders)
     imdb = numbers[numbers["data"] == "imdb"]
