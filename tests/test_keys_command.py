@@ -8,6 +8,8 @@ import torch
 
 from attest.cli.main import main
 from attest.runs.folder import RunFolder, read_json
+from attest.tables.definition import Column
+from attest.tables.measured import instance_values, measured
 from tests.test_layers import SMALL_TRANSFORMER
 
 BASE = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--analyses"))
@@ -53,6 +55,17 @@ def test_an_attacks_table_its_scores_and_its_report_agree(root):
         expected = rows["correct"] ^ rows["flipped"] ^ (attack == "opposite")
         assert (rows["correct_attacked"] == expected).all(), "two classes: a flip makes right wrong"
         assert "accuracy under attack" in folder.report.read_text()
+
+
+@pytest.mark.slow
+def test_two_attacks_can_be_compared_text_by_text(root):
+    """The mean over the texts is the score, so the texts are those that the score is about."""
+    for attack in ("adversarial", "opposite"):
+        (folder,) = (base_of(root).path / "keys").glob(f"{attack}*")
+        accuracy = Column("accuracy", "test/accuracy")
+        right = instance_values(folder, accuracy)
+        assert len(right) == 77
+        assert right.mean() == pytest.approx(measured(folder, accuracy))
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ data: [planted]
 sources:
   paper: {cite: Nobody 2019}
 columns:
-  accuracy: {key: test/accuracy, tolerance: 0.5, neutral: 0.2}
+  accuracy: {key: test/accuracy, margin: 0.5, neutral: 0.2}
 rows:
   - name: dense
     run: {MODEL: bilstm, SCORING: additive, PROJECTION: softmax, RECIPE: jw}

@@ -56,5 +56,6 @@ def model_name(row: Row) -> str:
 
 def _beside(text: str, source: Source, their_recipe: str, recipe: str) -> Published:
     differs = [source.why] if source.why else []
+    differs += ["not published"] if source.own else []
     differs += [f"RECIPE={their_recipe} there"] if their_recipe != recipe else []
     return Published(text, source.citation, not differs, "; ".join(differs))

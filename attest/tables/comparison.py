@@ -1,120 +1,136 @@
-"""Ours against published, and one row against another: the rules by which a table says *replicated*.
+"""Ours against published, and one row against another, by ``RULES``: pure functions of a few numbers a seed.
 
-All are stated before anything is run: tolerances and directions in ``configs/experiments``, the rules themselves here, and
-both are printed below every table.
+Everything rests on one test: does the mean over seeds lie above a value?
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 
-from attest.measures import mcnemar
-from attest.tables.definition import Column, Quoted
-
-REPLICATED, SAME_DIRECTION, NOT_REPLICATED = "replicated", "same direction", "not replicated"
-NOT_RUN, UNDEFINED = "not run", "undefined"
-"""What is said instead of a number: its runs are not there; they are, but it is undefined or its evidence missing."""
-SPREADS = 2
-"""Standard deviations over our seeds within which a published number, itself one run, is taken for one more of them."""
-ENOUGH_SEEDS = 3
-"""From how many seeds on their spread is taken for one; two may lie anywhere."""
-LEVEL = 0.05
-
-NUMBER_RULE = (
-    f"A number is *{REPLICATED}* where our mean over seeds lies within the column's tolerance of the published one, or within "
-    f"{SPREADS} standard deviations over our seeds (of {ENOUGH_SEEDS} at least), and on the same side of the column's neutral "
-    f"value; *{SAME_DIRECTION}* where only the latter holds; else *{NOT_REPLICATED}*. A column without a neutral value has no "
-    "direction."
+from attest.tables.definition import Column
+from attest.tables.rules import (
+    CONTRADICTED,
+    DIFFERENT,
+    ENOUGH_SEEDS,
+    HOLDS,
+    LEVEL,
+    MEAN_ALONE,
+    NEAR,
+    PERHAPS,
+    PERHAPS_DIFFERENT,
+    PERHAPS_NEAR,
+    PERHAPS_NOT,
+    SHARE,
+    TOO_FEW,
+    UNTESTED,
 )
-CLAIM_RULE = (
-    f"A claim that one number is less or greater than another is *{REPLICATED}* where it holds in every seed, of two at "
-    f"least, and, where the two can be paired by instance, with p < {LEVEL} in every seed (McNemar's exact test for "
-    "decisions, Wilcoxon's signed-rank test else), for which their evidence must be there; "
-    f"*{SAME_DIRECTION}* where it holds for the means over seeds; else *{NOT_REPLICATED}*. A claim that they are equal is "
-    f"*{REPLICATED}* where the means differ by no more than the column's tolerance. What can be paired is compared over the "
-    "instances of which both numbers are defined."
-)
+
+ROUNDING = 1e-12
+"""Standard deviation over seeds below which they are equal: one text of 357 in every seed proves nothing."""
 
 
 @dataclass(frozen=True)
 class Ours:
-    """A number over seeds, of which there may be none."""
+    """A number over seeds.
 
-    values: tuple[float, ...]
+    Args:
+        mean: NaN for no seeds.
+        std: with n - 1; NaN for fewer than two seeds.
+        seeds: how many.
+    """
+
+    mean: float
+    std: float
+    seeds: int
+
+    @classmethod
+    def over(cls, values: Sequence[float]) -> "Ours":
+        """Of one value a seed, of which there may be none."""
+        mean = float(np.mean(values)) if len(values) else math.nan
+        return cls(mean, float(np.std(values, ddof=1)) if len(values) > 1 else math.nan, len(values))
 
     @property
-    def mean(self) -> float:
-        """Over seeds; NaN where nothing was run."""
-        return float(np.mean(self.values)) if self.values else np.nan
+    def spreads(self) -> bool:
+        """Whether there is a spread over seeds to test with: enough seeds, that differ by more than rounding."""
+        return self.seeds >= ENOUGH_SEEDS and self.std > ROUNDING
 
     @property
-    def std(self) -> float:
-        """Over seeds, with n - 1; NaN for fewer than two."""
-        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else np.nan
+    def interval(self) -> tuple[float, float]:
+        """The 90 % t-interval of the mean; NaN without a spread."""
+        if not self.spreads:
+            return math.nan, math.nan
+        reach = float(stats.t.ppf(1 - LEVEL, self.seeds - 1)) * self.std / math.sqrt(self.seeds)
+        return self.mean - reach, self.mean + reach
+
+    def p_above(self, value: float) -> float:
+        """One-sided p of a t-test: small where the mean over seeds lies above the value; NaN without a spread."""
+        if not self.spreads:
+            return math.nan
+        return float(stats.t.sf((self.mean - value) / (self.std / math.sqrt(self.seeds)), self.seeds - 1))
+
+    def __neg__(self) -> "Ours":
+        return Ours(-self.mean, self.std, self.seeds)
 
 
-def difference_in_spreads(ours: Ours, published: float) -> float:
-    """How many standard deviations over our seeds ours lies above the published one; NaN where there is no spread."""
-    return (ours.mean - published) / ours.std if ours.std > 0 else np.nan
-
-
-def judge_number(ours: Ours, published: Quoted, column: Column) -> str:
-    """By ``NUMBER_RULE``; ours has one value at least.
+def margin(published: float, column: Column) -> float:
+    """How far from this published number is near: the column's margin, and at most half of its distance from no effect.
 
     Example:
-        >>> judge_number(Ours((0.30, 0.32)), Quoted.parse("0.35"), Column("τ", "key", tolerance=0.1, neutral=0.0))
-        'replicated'
+        >>> margin(0.35, Column("τ", "key", margin=0.1)), margin(0.06, Column("τ", "key", margin=0.1))
+        (0.1, 0.03)
     """
-    spread = ours.std if len(ours.values) >= ENOUGH_SEEDS else 0.0
-    allowed = max(column.tolerance, SPREADS * spread)
-    near = abs(ours.mean - published.value) <= allowed
-    if column.neutral is None:
-        return REPLICATED if near else NOT_REPLICATED
-    if np.sign(ours.mean - column.neutral) != np.sign(published.value - column.neutral):
-        return NOT_REPLICATED
-    return REPLICATED if near else SAME_DIRECTION
+    distance = abs(published - column.neutral)
+    return min(column.margin, SHARE * distance) if distance else column.margin
 
 
-def judge_claim(
-    expect: str, left: Sequence[float], right: Sequence[float], p_values: Sequence[float], tolerance: float
-) -> str:
-    """By ``CLAIM_RULE``.
+def judge_number(ours: Ours, published: float, column: Column) -> str:
+    """By ``RULES.numbers``; ours has one seed at least.
+
+    Example:
+        >>> judge_number(Ours.over((0.30, 0.31, 0.32)), 0.35, Column("τ", "key", margin=0.1))
+        'near'
+    """
+    return _within(ours, published, margin(published, column), (NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT))
+
+
+def judge_claim(expect: str, difference: Ours, p_values: Sequence[float], allowed: float) -> str:
+    """By ``RULES.claims``.
 
     Args:
         expect: ``less``, ``greater`` or ``equal``, of left against right.
-        left, right: a number a seed, the same seeds in the same order, one at least.
-        p_values: of the paired tests, one a seed, NaN where their evidence is missing; empty where the two cannot be paired.
-        tolerance: for ``equal``.
+        difference: left minus right, of one seed at least.
+        p_values: one-sided, over the texts, one a seed that has its evidence; empty where texts cannot be paired.
+        allowed: the margin of ``equal``.
     """
-    differences = np.subtract(left, right)
     if expect == "equal":
-        return REPLICATED if abs(differences.mean()) <= tolerance else NOT_REPLICATED
-    differences = -differences if expect == "less" else differences
-    if len(differences) > 1 and (differences > 0).all() and all(p < LEVEL for p in p_values):
-        return REPLICATED
-    return SAME_DIRECTION if differences.mean() > 0 else NOT_REPLICATED
+        return _within(difference, 0.0, allowed, (HOLDS, PERHAPS, PERHAPS_NOT, CONTRADICTED))
+    if difference.seeds < ENOUGH_SEEDS:
+        return TOO_FEW[difference.seeds - 1]
+    claimed = -difference if expect == "less" else difference
+    if claimed.p_above(0) < LEVEL:
+        return _in_texts(p_values, difference.seeds)
+    if (-claimed).p_above(0) < LEVEL:
+        return CONTRADICTED
+    return PERHAPS if claimed.mean > 0 else PERHAPS_NOT
 
 
-def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
-    """The instances of which both numbers are defined: ``left`` and ``right``, floats, indexed by instance as these are."""
-    return pd.concat({"left": left, "right": right}, axis=1, join="inner").dropna()
+def _in_texts(p_values: Sequence[float], seeds: int) -> str:
+    """What the tests over texts add to a claim that holds over seeds."""
+    if any(p >= LEVEL for p in p_values):
+        return MEAN_ALONE
+    return HOLDS if len(p_values) == seeds and all(p < LEVEL for p in p_values) else UNTESTED
 
 
-def paired_p(pairs: pd.DataFrame) -> float:
-    """Two-sided p of a paired test over instances; NaN for fewer than two.
-
-    Decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test. Two that never
-    differ give 1.
-
-    Args:
-        pairs: as from ``in_pairs``.
-    """
-    if len(pairs) < 2:
-        return np.nan
-    if pairs.isin((0.0, 1.0)).all(axis=None):
-        return mcnemar(pairs["left"].to_numpy(bool), pairs["right"].to_numpy(bool)).p_value
-    differences = (pairs["left"] - pairs["right"]).to_numpy()
-    return float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
+def _within(ours: Ours, value: float, allowed: float, verdicts: tuple[str, str, str, str]) -> str:
+    """Two one-sided tests against both edges of a margin: shown within, perhaps within, perhaps outside, shown outside."""
+    if ours.seeds < ENOUGH_SEEDS:
+        return TOO_FEW[ours.seeds - 1]
+    above, below = ours.p_above(value - allowed), (-ours).p_above(-value - allowed)
+    if above < LEVEL and below < LEVEL:
+        return verdicts[0]
+    if (-ours).p_above(allowed - value) < LEVEL or ours.p_above(value + allowed) < LEVEL:
+        return verdicts[3]
+    return verdicts[1] if abs(ours.mean - value) <= allowed else verdicts[2]

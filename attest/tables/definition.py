@@ -18,6 +18,7 @@ from attest.errors import AttestError, unknown_choice
 from attest.runs.choices import configs_folder
 
 EXPECTATIONS = ("less", "greater", "equal")
+TRUTHS = {"true": True, "false": False}
 NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")
 
 
@@ -47,17 +48,19 @@ class Source:
         cite: as printed beside the numbers.
         why: how its setting differs from ours, so that digits do not compare; empty where they do.
         memory: quoted from memory, not checked against the source.
+        own: a run of ours, of the authors' code, that nobody has published: shown beside ours, and never judged.
     """
 
     name: str
     cite: str
     why: str = ""
     memory: bool = False
+    own: bool = False
 
     @property
     def comparable(self) -> bool:
-        """Whether digits may be compared."""
-        return not self.why
+        """Whether these are published digits that may be compared."""
+        return not (self.why or self.own)
 
     @property
     def citation(self) -> str:
@@ -67,7 +70,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Column:
-    """A measured quantity and how near is near.
+    """A measured quantity, and how it is judged.
 
     Args:
         name: heads the column.
@@ -76,9 +79,9 @@ class Column:
         value: expression over its columns, as ``pandas.DataFrame.eval`` takes it.
         where: which instances, as ``pandas.DataFrame.query`` takes it; empty for all.
         statistic: of the values: ``mean``, ``median`` or ``std``.
-        tolerance: how far from the published number still counts as replicated.
-        neutral: the value that divides one direction from the other (0 for a correlation, chance for an accuracy); None where
-            there is no direction.
+        margin: how far from a published number is near, at most; see ``attest.tables.comparison.margin``.
+        neutral: no effect: 0 for a correlation or a distance, chance for an accuracy.
+        judged: False where the same published number is judged in another column.
         along: ``pearson`` or ``kendall``: the correlation of the quantity with the values of a row's sweep.
     """
 
@@ -88,8 +91,9 @@ class Column:
     value: str = ""
     where: str = ""
     statistic: Literal["mean", "median", "std"] = "mean"
-    tolerance: float = 0.0
-    neutral: float | None = None
+    margin: float = 0.0
+    neutral: float = 0.0
+    judged: bool = True
     along: Literal["", "pearson", "kendall"] = ""
 
 
@@ -148,9 +152,10 @@ class Claim:
 
     Args:
         that: the sentence.
-        expect: of left against right: ``less``, ``greater`` or ``equal`` (nearer than the column's tolerance).
+        expect: of left against right: ``less``, ``greater`` or ``equal`` (nearer than the left column's margin).
         left, right: row and column of each.
         data: corpora of which it is said.
+        paired: False where each side is about texts of its own, so that no text stands on both.
     """
 
     that: str
@@ -158,6 +163,7 @@ class Claim:
     left: tuple[str, str]
     right: tuple[str, str]
     data: tuple[str, ...]
+    paired: bool = True
 
 
 @dataclass(frozen=True)
@@ -244,7 +250,7 @@ def parse_experiment(name: str, given: Mapping[str, Any], file: Path) -> Experim
 
 
 def _experiment(name: str, given: Mapping[str, Any]) -> Experiment:
-    sources = {key: Source(key, **of | {"memory": of.get("memory") == "true"}) for key, of in given.get("sources", {}).items()}
+    sources = {key: Source(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
     columns = {key: _column(key, of) for key, of in given["columns"].items()}
     corpora = tuple(given["data"])
     rows = {row["name"]: _row(row, corpora, sources, columns) for row in given["rows"]}
@@ -256,8 +262,13 @@ def _experiment(name: str, given: Mapping[str, Any]) -> Experiment:
 
 
 def _column(name: str, given: Mapping[str, str]) -> Column:
-    typed: dict[str, Any] = dict(given) | {key: float(given[key]) for key in ("tolerance", "neutral") if key in given}
-    return Column(name, **typed)
+    numbers = {key: float(given[key]) for key in ("margin", "neutral") if key in given}
+    return Column(name, **_with_truths(given, "judged") | numbers)
+
+
+def _with_truths(given: Mapping[str, str], *names: str) -> dict[str, Any]:
+    """What was typed, with ``true`` and ``false`` of these keys as such."""
+    return dict(given) | {name: TRUTHS[given[name]] for name in names if name in given}
 
 
 def _row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[str, Source], columns: Mapping) -> Row:
@@ -291,9 +302,10 @@ def _claim(given: Mapping[str, Any], corpora: tuple[str, ...], rows: Mapping[str
     _require_known("row", sides_rows, rows)
     _require_known("column", sides_columns, columns)
     data = tuple(rest.pop("data", corpora))
+    paired = TRUTHS[rest.pop("paired", "true")]
     _require_nothing_left(f"claim {that!r}", rest)
     left, right = zip(sides_rows, sides_columns, strict=True)
-    return Claim(that, expect, left, right, data)
+    return Claim(that, expect, left, right, data, paired)
 
 
 def _require_known(what: str, given: Any, known: Any) -> None:

@@ -28,11 +28,17 @@ def table_figures(experiment: Experiment, numbers: pd.DataFrame, folders: Folder
         folders: of finished runs.
     """
     measured = numbers[numbers["seeds"] > 0]
-    published = measured[measured["published"] != ""]
-    figures = {"ours-and-published": ours_and_published(published, experiment.title)} if len(published) else {}
+    judged = measured[measured["verdict"] != ""]
+    figures = {"ours-and-published": ours_and_published(judged, experiment.title)} if len(judged) else {}
     for drawing in experiment.drawings if len(measured) else ():
         figures |= dict(DRAWINGS[drawing.draw](experiment, measured, folders, drawing.options))
     return figures
+
+
+def figures_of_evidence(experiment: Experiment, folders: Folders) -> list[str]:
+    """File names of the figures that only runs with evidence can give, as an earlier table may have drawn them."""
+    drawn = any(drawing.draw in ("of_one_run", "between_seeds") for drawing in experiment.drawings)
+    return [f"{data}-{slug(row)}" for row, data, _ in folders] if drawn else []
 
 
 def _of_one_run(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:

@@ -1,29 +1,28 @@
 """A reproduced table as Markdown: ours beside the published, what it means, where it comes from."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pandas as pd
 
-from attest.tables.comparison import (
-    CLAIM_RULE,
-    NOT_REPLICATED,
-    NOT_RUN,
-    NUMBER_RULE,
-    REPLICATED,
-    SAME_DIRECTION,
-    UNDEFINED,
-)
-from attest.tables.definition import Experiment
+from attest.tables.definition import Experiment, Source
+from attest.tables.rules import CLAIM_VERDICTS, NUMBER_VERDICTS, RULES, UNDEFINED
+from attest.tables.stamp import stamp
 
-MARK = "†"
+MARK, GONE, OWN = "†", "‡", "§"
 EMPTY = "–"
 LEAST = 0.0005
 """What is smaller would be written as 0.000."""
-NUMBER_HEAD = ("row", "quantity", "ours", "seeds", "published", "difference", "in our spreads", "verdict")
-CLAIM_HEAD = ("claim", "left", "", "right", "difference", "seeds", "published", "p by seed", "verdict")
-VERDICTS = (REPLICATED, SAME_DIRECTION, NOT_REPLICATED, UNDEFINED, NOT_RUN)
+NUMBER_HEAD = ("row", "quantity", "ours", "seeds", "90 % interval", "published", "difference", "margin", "verdict")
+CLAIM_HEAD = (
+    *("claim", "left", "", "right", "difference", "seeds", "published"),
+    *("p over seeds", "p over texts, by seed", "verdict"),
+)
+KEPT_ALONE = (
+    f"{GONE} Its evidence by text was not kept, so this is what an earlier table read from it (`evidence.json`). What was not "
+    "written down then, one-sided tests over texts among it, needs the runs again."
+)
 
 
 def table_page(
@@ -40,35 +39,43 @@ def table_page(
     parts = [
         f"# {experiment.name}: {experiment.title}",
         f"{experiment.paper}. Ours: mean ± standard deviation over seeds, on the test split.",
+        _age(origin),
         *experiment.notes,
         *([f"Every run with `{' '.join(origin['settings'])}`."] if origin["settings"] else []),
         f"**{tally(numbers, claims)}**",
-        *(f"## {data}\n\n{_corpus(numbers, claims, data)}" for data in numbers["data"].unique()),
+        *(f"## {data}\n\n{_corpus(experiment, numbers, claims, data)}" for data in numbers["data"].unique()),
         *(f"![{name}]({name}.png)" for name in figures),
-        _small_print(experiment, numbers, origin),
+        _small_print(experiment, numbers, claims, origin),
     ]
     return "\n\n".join(parts) + "\n"
 
 
+def _age(origin: dict[str, Any]) -> str:
+    """Whether the rules were there before the runs."""
+    runs = f"{origin['runs']} run{'s' if origin['runs'] != 1 else ''}"
+    return f"Judged by the rules of {RULES.fixed}; {origin['older']} of its {runs} are older than these."
+
+
 def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
-    """One line on how much of the table replicates."""
-    sentences = [_counted("Claims", claims)] if len(claims) else []
+    """One line on what came of a table: how many claims and numbers have which verdict."""
+    sentences = [_counted("Claims", claims, CLAIM_VERDICTS)] if len(claims) else []
     judged = numbers[numbers["verdict"] != ""]
     for comparable, name in ((True, "Comparable numbers"), (False, f"Numbers of another setting {MARK}")):
         chosen = judged[judged["comparable"] == comparable]
-        sentences += [_counted(name, chosen)] if len(chosen) else []
+        sentences += [_counted(name, chosen, NUMBER_VERDICTS)] if len(chosen) else []
     return " ".join(sentences) or "Nothing was published to compare with."
 
 
-def _counted(name: str, rows: pd.DataFrame) -> str:
-    counts = [(verdict, int((rows["verdict"] == verdict).sum())) for verdict in VERDICTS]
-    return f"{name}: {', '.join(f'{count} {verdict}' for verdict, count in counts if count)}."
+def _counted(name: str, rows: pd.DataFrame, verdicts: Sequence[str]) -> str:
+    counts = [(verdict, int((rows["verdict"] == verdict).sum())) for verdict in verdicts]
+    return f"{name}: {'; '.join(f'{count} {verdict}' for verdict, count in counts if count)}."
 
 
-def _corpus(numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
+def _corpus(experiment: Experiment, numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
     says_nothing = (numbers["absent"] == UNDEFINED) & (numbers["published"] == "")
     mine = numbers[(numbers["data"] == data) & ~says_nothing]
-    lines = [_number_line(number) for number in mine.to_dict("records")]
+    own = {source.citation for source in experiment.sources.values() if source.own}
+    lines = [_number_line(number, own) for number in mine.to_dict("records")]
     tables = [_table(NUMBER_HEAD, lines)]
     said = claims[claims["data"] == data] if len(claims) else claims
     if len(said):
@@ -76,38 +83,48 @@ def _corpus(numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
     return "\n\n".join(tables)
 
 
-def _number_line(number: dict[str, Any]) -> list[str]:
+def _number_line(number: dict[str, Any], own: Collection[str]) -> list[str]:
     row = number["row"] if math.isnan(number["at"]) else f"{number['row']}, {number['at']:g}"
-    published = number["published"] + ("" if number["comparable"] in (True, None) else f" {MARK}")
+    mark = OWN if number["source"] in own else "" if number["comparable"] in (True, None) else MARK
+    published = f"{number['published']} {mark}".strip()
     return [
         row,
         number["column"],
-        number["absent"] or with_spread(number["ours"], number["std"]),
+        (number["absent"] or with_spread(number["ours"], number["std"])) + (f" {GONE}" if number["gone"] else ""),
         str(number["seeds"]),
+        EMPTY if math.isnan(number["low"]) else f"{number['low']:.3f} to {number['high']:.3f}",
         published or EMPTY,
         _signed(number["difference"], 3),
-        _in_spreads(number["in_spreads"]),
+        EMPTY if math.isnan(number["margin"]) else f"{number['margin']:.3g}",
         number["verdict"] or EMPTY,
     ]
 
 
 def _claim_line(claim: dict[str, Any]) -> list[str]:
+    difference = claim["absent"] or with_spread(claim["difference"], claim["std"], signed=True)
     return [
         claim["claim"],
         claim["left"],
         {"less": "<", "greater": ">", "equal": "="}[claim["expect"]],
         claim["right"],
-        claim["absent"] or with_spread(claim["difference"], claim["std"], signed=True),
+        difference + (f" {GONE}" if claim["gone"] else ""),
         str(claim["seeds"]),
         _signed(claim["published"], 3),
-        ", ".join(_p_value(p) for p in claim["p"]) or EMPTY,
+        EMPTY if math.isnan(claim["p_seeds"]) else _p_value(claim["p_seeds"]),
+        _over_texts(claim),
         claim["verdict"],
     ]
 
 
+def _over_texts(claim: dict[str, Any]) -> str:
+    if claim["two_sided"]:
+        return f"({', '.join(claim['two_sided'])}: two-sided, by earlier rules, not used)"
+    return ", ".join(_p_value(test["p"]) for test in claim["tests"]) or EMPTY
+
+
 def _p_value(p: float) -> str:
     if math.isnan(p):
-        return "no evidence"
+        return "too few texts"
     return f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
 
 
@@ -116,13 +133,6 @@ def with_spread(mean: float, std: float, signed: bool = False) -> str:
     form = ".1e" if 0 < abs(mean) < LEAST else ".3f"
     text = f"{mean:{'+' if signed else ''}{form}}"
     return text if math.isnan(std) else f"{text} ± {std:{form}}"
-
-
-def _in_spreads(value: float) -> str:
-    """A spread next to nothing measures nothing: beyond 99 only that is said."""
-    if abs(value) > 99:
-        return "> 99" if value > 0 else "< -99"
-    return _signed(value, 1)
 
 
 def _signed(value: float, digits: int) -> str:
@@ -134,10 +144,10 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
 
 
-def _small_print(experiment: Experiment, numbers: pd.DataFrame, origin: dict[str, Any]) -> str:
+def _small_print(experiment: Experiment, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
     used = set(numbers["source"])
     sources = [source for source in experiment.sources.values() if source.citation in used]
-    cited = [f"* {source.citation}{'' if source.comparable else f' {MARK}: {source.why}'}" for source in sources]
+    cited = [f"* {source.citation}{_setting(source)}" for source in sources]
     columns = [_column_rule(column) for column in experiment.columns.values()]
     hours = f"{origin['runs']} runs, {origin['hours']:.2f} hours" + (
         f" and those of {origin['untimed']} runs that were stopped and taken up" if origin["untimed"] else ""
@@ -145,10 +155,12 @@ def _small_print(experiment: Experiment, numbers: pd.DataFrame, origin: dict[str
     versions = ", ".join(f"{name} {'/'.join(values)}" for name, values in origin["versions"].items())
     parts = [
         *(["## Sources", "\n".join(cited)] if cited else []),
-        f"## Rules\n\n{NUMBER_RULE} {CLAIM_RULE}",
+        *([KEPT_ALONE] if _any_gone(numbers, claims) else []),
+        f"## Rules\n\nFixed on {RULES.fixed}, knowing {RULES.known}.\n\n{RULES.numbers}\n\n{RULES.claims}",
         "\n".join(columns),
         f"## Provenance\n\n```\n{origin['command']}\n```",
         f"{hours}; commit {', '.join(origin['commits']) or 'unknown'}; {versions}.",
+        stamp(experiment),
     ]
     return "\n\n".join(parts)
 
@@ -157,6 +169,18 @@ def _column_rule(column: Any) -> str:
     what = f"`{column.key}`" if column.key else f"{column.statistic} of `{column.value}` in {column.table}"
     where = f" where `{column.where}`" if column.where else ""
     along = f", its {column.along} correlation with the values of the sweep" if column.along else ""
-    judged = [f"tolerance {column.tolerance:g}"] if column.tolerance else []
-    judged += [f"neutral {column.neutral:g}"] if column.neutral is not None else []
+    judged = [f"margin {column.margin:g} at most"] if column.margin else []
+    judged += [f"no effect at {column.neutral:g}"] if column.neutral else []
+    judged += [] if column.judged else ["not judged"]
     return f"* {column.name}: {what}{where}{along}{'; ' if judged else ''}{', '.join(judged)}"
+
+
+def _setting(source: Source) -> str:
+    """How a source's setting differs from ours."""
+    if source.own:
+        return f" {OWN}: not published, so not judged"
+    return "" if source.comparable else f" {MARK}: {source.why}"
+
+
+def _any_gone(numbers: pd.DataFrame, claims: pd.DataFrame) -> bool:
+    return any(bool(rows["gone"].any()) for rows in (numbers, claims) if len(rows))

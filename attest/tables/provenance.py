@@ -1,10 +1,13 @@
 """Where the numbers of a table come from: command, commits, versions, hours."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from attest.runs.folder import RunFolder, read_json
 from attest.tables.estimate import run_seconds
+from attest.tables.rules import RULES
 from attest.tables.table import Folders
 
 
@@ -17,7 +20,8 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
         settings: of all its runs, beside those that its file states.
     Returns:
         ``command``; ``settings``; ``runs``, how many; ``hours`` of the runs that were never stopped, and ``untimed``, how
-        many were; and from the runs ``commits`` and ``versions``, each with all values there are.
+        many were; ``older``, how many are older than the rules; and from the runs ``commits`` and ``versions``, each with all
+        values there are.
     """
     runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
     seconds = [run_seconds(folder) for folder in runs]
@@ -33,6 +37,12 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
         "runs": len(runs),
         "hours": sum(known) / 3600,
         "untimed": len(seconds) - len(known),
+        "older": sum(finished_on(folder) < RULES.fixed for folder in runs),
         "commits": versions.pop("commit", []),
         "versions": versions,
     }
+
+
+def finished_on(folder: Path) -> str:
+    """The day on which a run was finished, ``YYYY-MM-DD`` in UTC: that of its ``summary.json``, which archives keep."""
+    return datetime.fromtimestamp(RunFolder(folder).summary.stat().st_mtime, UTC).date().isoformat()

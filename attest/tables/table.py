@@ -1,6 +1,7 @@
 """All numbers and claims of a table, from the run folders of its rows: tidy frames, one row a number or claim."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,48 +9,63 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from attest.tables.comparison import (
-    NOT_RUN,
-    UNDEFINED,
-    Ours,
-    difference_in_spreads,
-    in_pairs,
-    judge_claim,
-    judge_number,
-    paired_p,
-)
+from attest.tables.comparison import Ours, judge_claim, judge_number, margin
 from attest.tables.definition import Claim, Column, Experiment
+from attest.tables.kept import Entry, Kept, Key, entry_of, ours_of
 from attest.tables.measured import instance_values, measured
+from attest.tables.pairs import PairedTest, in_pairs, paired_test
+from attest.tables.rules import NOT_RUN, RULES, UNDEFINED
 
 Place = tuple[str, str, float | None]
 """Row, corpus and, in a sweep, value."""
 Folders = Mapping[Place, Mapping[int, Path]]
 """By place and seed, the folders of those runs that are finished."""
-
+NOTHING_KEPT = Kept()
 
 NOTHING_PUBLISHED = {
     "published": "",
     "source": "",
     "comparable": None,
     "difference": np.nan,
-    "in_spreads": np.nan,
+    "margin": np.nan,
     "verdict": "",
 }
 
 
-def table_numbers(experiment: Experiment, folders: Folders) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Found:
+    """A number over seeds, and where it comes from.
+
+    Args:
+        ours: the number.
+        absent: why there is none.
+        keep: what is to be kept of it, as it was read from evidence; None for what summaries hold.
+        gone: whether its evidence is gone, so that this is what was kept.
+    """
+
+    ours: Ours
+    absent: str = ""
+    keep: Entry | None = None
+    gone: bool = False
+
+
+def table_numbers(experiment: Experiment, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
     """Every number of a table.
 
     Args:
         experiment: the table.
         folders: every place of the table; those of which nothing is finished have no seeds.
+        kept: what was read from evidence when it was there.
     Returns:
         One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``,
-        ``std`` (over seeds), ``seeds`` (how many), ``values`` (one a seed), ``absent`` (why there are none), ``published``,
-        ``source``, ``comparable``, ``difference``, ``in_spreads`` and ``verdict``; the last six empty where nothing was
-        published.
+        ``std`` (over seeds), ``low`` and ``high`` (of the 90 % interval), ``seeds`` (how many), ``absent`` (why there are
+        none), ``gone`` (whether its evidence is), ``published``, ``source``, ``comparable``, ``difference``, ``margin`` and
+        ``verdict``; the last six empty where nothing was published; and ``keep``, what is to be kept of it ``about`` which
+        number.
     """
-    return pd.DataFrame([number for place in _places(experiment, folders) for number in _numbers(experiment, folders, *place)])
+    return pd.DataFrame(
+        [line for place in _places(experiment, folders) for line in _numbers(experiment, folders, kept, *place)]
+    )
 
 
 def _places(experiment: Experiment, folders: Folders) -> list[tuple[str, str]]:
@@ -57,14 +73,37 @@ def _places(experiment: Experiment, folders: Folders) -> list[tuple[str, str]]:
     return list(dict.fromkeys((row, data) for row, data, _ in folders))
 
 
-def _numbers(experiment: Experiment, folders: Folders, row: str, data: str) -> Iterator[dict[str, Any]]:
+def _numbers(experiment: Experiment, folders: Folders, kept: Kept, row: str, data: str) -> Iterator[dict[str, Any]]:
     here = {at: runs for (*place, at), runs in folders.items() if place == [row, data]}
     for column in experiment.columns.values():
         if column.along:
-            yield from _lines(experiment, row, data, None, column, along_sweep(here, column), list(here.values()))
+            values = list(along_sweep(here, column).values())
+            found = Found(Ours.over(values), why_absent(values, list(here.values())))
+            yield from _lines(experiment, row, data, None, column, found)
             continue
         for at, runs in here.items():
-            yield from _lines(experiment, row, data, at, column, over_seeds(runs, column), [runs])
+            yield from _lines(experiment, row, data, at, column, _found(runs, column, kept, number_key(data, row, at, column)))
+
+
+def number_key(data: str, row: str, at: float | None, column: Column) -> Key:
+    """What an entry of a number is about."""
+    return data, row, "" if at is None else f"{at:g}", column.name
+
+
+def claim_key(data: str, claim: Claim) -> Key:
+    """What an entry of a claim is about."""
+    return data, claim.that
+
+
+def _found(runs: Mapping[int, Path], column: Column, kept: Kept, key: Key) -> Found:
+    """What the runs say; where their evidence is gone, what was kept of it."""
+    values = over_seeds(runs, column)
+    ours = Ours.over(list(values.values()))
+    entry = kept.of(key, runs.values()) if column.table else None
+    if entry is not None and entry["seeds"] > ours.seeds:
+        return Found(ours_of(entry), keep=entry, gone=True)
+    keep = entry_of(ours, runs.values()) if column.table and values else None
+    return Found(ours, why_absent(values, [runs]), keep)
 
 
 def over_seeds(runs: Mapping[int, Path], column: Column) -> dict[int, float]:
@@ -101,60 +140,55 @@ def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> s
 
 
 def _lines(
-    experiment: Experiment,
-    row: str,
-    data: str,
-    at: float | None,
-    column: Column,
-    values: Mapping[int, float],
-    runs: Sequence[Mapping[int, Path]],
+    experiment: Experiment, row: str, data: str, at: float | None, column: Column, found: Found
 ) -> Iterator[dict[str, Any]]:
-    ours, published, absent = Ours(tuple(values.values())), experiment.rows[row].published, why_absent(values, runs)
+    ours, published = found.ours, experiment.rows[row].published
+    low, high = ours.interval
     line = {"data": data, "row": row, "at": np.nan if at is None else at, "column": column.name}
-    line |= {"ours": ours.mean, "std": ours.std, "seeds": len(values), "values": list(ours.values), "absent": absent}
+    line |= {"ours": ours.mean, "std": ours.std, "low": low, "high": high, "seeds": ours.seeds}
+    line |= {"absent": found.absent, "gone": found.gone, "about": number_key(data, row, at, column), "keep": found.keep}
     sources = [name for name in published if column.name in published[name].get(data, {})]
     for name in sources:
         source, quoted = experiment.sources[name], published[name][data][column.name]
+        judged = column.judged and not source.own
         yield line | {
             "published": quoted.text,
             "source": source.citation,
             "comparable": source.comparable,
             "difference": ours.mean - quoted.value,
-            "in_spreads": difference_in_spreads(ours, quoted.value),
-            "verdict": absent or judge_number(ours, quoted, column),
+            "margin": margin(quoted.value, column) if judged else np.nan,
+            "verdict": (found.absent or judge_number(ours, quoted.value, column)) if judged else "",
         }
     if not sources:
         yield line | NOTHING_PUBLISHED
 
 
-def table_claims(experiment: Experiment, folders: Folders) -> pd.DataFrame:
+def table_claims(experiment: Experiment, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
     """Every claim of a table on every corpus that is in it.
 
     Returns:
         One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds),
-        ``std``, ``seeds``, ``absent`` (why there is none), ``p`` (one a seed; empty where instances cannot be paired),
-        ``published`` (the difference of the published numbers of one source; NaN where there are none) and ``verdict``.
+        ``std``, ``seeds``, ``absent`` (why there is none), ``gone`` (whether the evidence is that it needs), ``p_seeds``
+        (one-sided; NaN for ``equal`` and for too few seeds), ``tests`` (a ``PairedTest`` a seed, as a dictionary),
+        ``two_sided`` (older p of tests whose evidence is gone), ``published`` (the difference of the published numbers of one
+        source; NaN where there are none) and ``verdict``; and ``keep``, what is to be kept of it ``about`` which claim.
     """
     corpora = {data for _, data, _ in folders}
     return pd.DataFrame(
-        [_judged(experiment, folders, claim, data) for claim in experiment.claims for data in claim.data if data in corpora]
+        [
+            _judged(experiment, folders, kept, claim, data)
+            for claim in experiment.claims
+            for data in claim.data
+            if data in corpora
+        ]
     )
 
 
-def _judged(experiment: Experiment, folders: Folders, claim: Claim, data: str) -> dict[str, Any]:
-    sides = claim.left, claim.right
-    columns = [experiment.columns[column] for _, column in sides]
-    runs = [folders.get((row, data, None), {}) for row, _ in sides]
-    values = [over_seeds(run, column) for run, column in zip(runs, columns, strict=True)]
-    seeds = sorted(set(values[0]) & set(values[1]))
-    pairs = {seed: _pairs([run[seed] for run in runs], columns) for seed in seeds}
-    left, right = (
-        [_over_pairs(pairs[seed], side, value[seed]) for seed in seeds]
-        for side, value in zip(("left", "right"), values, strict=True)
-    )
-    p_values = [paired_p(each) for each in pairs.values() if each is not None and claim.expect != "equal"]
-    difference = Ours(tuple(np.subtract(left, right).tolist()))
-    absent = why_absent(seeds, runs)
+def _judged(experiment: Experiment, folders: Folders, kept: Kept, claim: Claim, data: str) -> dict[str, Any]:
+    found, tests = _compared(experiment, folders, kept, claim, data)
+    difference, entry = found.ours, found.keep or {}
+    claimed = -difference if claim.expect == "less" else difference
+    allowed = experiment.columns[claim.left[1]].margin
     return {
         "data": data,
         "claim": claim.that,
@@ -163,23 +197,60 @@ def _judged(experiment: Experiment, folders: Folders, claim: Claim, data: str) -
         "right": " · ".join(claim.right),
         "difference": difference.mean,
         "std": difference.std,
-        "seeds": len(seeds),
-        "absent": absent,
-        "p": p_values,
+        "seeds": difference.seeds,
+        "absent": found.absent,
+        "gone": found.gone,
+        "p_seeds": np.nan if claim.expect == "equal" else claimed.p_above(0),
+        "tests": tests,
+        "two_sided": entry.get("two_sided", []),
         "published": published_difference(experiment, claim, data),
-        "verdict": absent or judge_claim(claim.expect, left, right, p_values, columns[0].tolerance),
+        "verdict": found.absent or judge_claim(claim.expect, difference, [test["p"] for test in tests], allowed),
+        "about": claim_key(data, claim),
+        "keep": found.keep,
     }
 
 
+def _compared(
+    experiment: Experiment, folders: Folders, kept: Kept, claim: Claim, data: str
+) -> tuple[Found, list[dict[str, Any]]]:
+    """The difference of both sides, and the tests over texts of every seed that has evidence; else what was kept of both."""
+    sides = claim.left, claim.right
+    columns = [experiment.columns[column] for _, column in sides]
+    runs = [folders.get((row, data, None), {}) for row, _ in sides]
+    values = [over_seeds(run, column) for run, column in zip(runs, columns, strict=True)]
+    seeds = sorted(set(values[0]) & set(values[1]))
+    pairs = {seed: _pairs([run[seed] for run in runs], columns) if claim.paired else None for seed in seeds}
+    differences = [_difference(pairs[seed], values[0][seed] - values[1][seed]) for seed in seeds]
+    ours, here = Ours.over(differences), [folder for run in runs for folder in run.values()]
+    read = [each for each in pairs.values() if each is not None and len(each)]
+    entry = kept.of(claim_key(data, claim), here)
+    if entry is not None and len(read) < entry["seeds"]:
+        return _as_kept(entry, ours), entry.get("tests", [])
+    tests = [_tested(each, claim.expect) for each in read if claim.expect != "equal"]
+    keep = entry_of(ours, here) | {"tests": tests} if read else None
+    return Found(ours, why_absent(seeds, runs), keep), tests
+
+
+def _as_kept(entry: Entry, ours: Ours) -> Found:
+    """A claim whose evidence is gone: by what was kept of it, or by summaries where that was its tests alone."""
+    gone = "mean" in entry
+    return Found(ours_of(entry) if gone else ours, keep=entry, gone=gone)
+
+
+def _tested(pairs: pd.DataFrame, expect: str) -> dict[str, Any]:
+    test: PairedTest = paired_test(pairs, expect)
+    return asdict(test) | {"rules": RULES.fixed}
+
+
 def _pairs(folders: Sequence[Path], columns: Sequence[Column]) -> pd.DataFrame | None:
-    """Of one seed: the instances that have both numbers, none where evidence is missing; None where they cannot be paired."""
+    """Of one seed: the texts that have both numbers, none where evidence is missing; None where they cannot be paired."""
     left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
     return None if left is None or right is None else in_pairs(left, right)
 
 
-def _over_pairs(pairs: pd.DataFrame | None, side: str, own: float) -> float:
-    """One side's mean over the pairs; the run's own number where there are none."""
-    return own if pairs is None or pairs.empty else float(pairs[side].mean())
+def _difference(pairs: pd.DataFrame | None, own: float) -> float:
+    """Left minus right over the pairs; of the runs' own numbers where there are none."""
+    return own if pairs is None or pairs.empty else float(pairs["left"].mean() - pairs["right"].mean())
 
 
 def published_difference(experiment: Experiment, claim: Claim, data: str) -> float:

@@ -1,4 +1,6 @@
-"""From run folders to ``results/<table>/``: the table as Markdown, CSV and JSON, and its figures.
+"""From run folders to ``results/<table>/``: the table as Markdown, CSV and JSON, its figures, and what was read from evidence.
+
+What an earlier table read from evidence that is gone by now stays, and so do figures of it.
 
 python -m attest.tables.write results/workflow.json jw-2
 """
@@ -9,10 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from attest.report.figures import to_svg
 from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_text
 from attest.tables.definition import read_experiment
-from attest.tables.drawing import table_figures
+from attest.tables.drawing import figures_of_evidence, table_figures
+from attest.tables.kept import Entry, Key, read_kept, write_kept
 from attest.tables.page import table_page
 from attest.tables.provenance import provenance
 from attest.tables.table import Folders, table_claims, table_numbers
@@ -30,14 +35,17 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     experiment = read_experiment(Path(configuration["files"][name]))
     folders = finished(configuration["tables"][name])
     out = Path(configuration["results"]) / f"{name}{configuration['suffix']}"
-    numbers, claims = table_numbers(experiment, folders), table_claims(experiment, folders)
+    kept = read_kept(out)
+    numbers, claims = table_numbers(experiment, folders, kept), table_claims(experiment, folders, kept)
     origin = provenance(folders, configuration["command"], configuration["settings"])
     drawings = table_figures(experiment, numbers, folders)
     for key, figure in drawings.items():
         write_text(out / f"{key}.svg", to_svg(figure))
         write_atomically(out / f"{key}.png", partial(figure.savefig, format="png", dpi=DPI))
-    write_text(out / "table.md", table_page(experiment, numbers, claims, origin, list(drawings)))
-    write_text(out / "table.csv", numbers.drop(columns="values").to_csv(index=False))
+    names = [*drawings, *(name for name in figures_of_evidence(experiment, folders) if (out / f"{name}.png").is_file())]
+    write_text(out / "table.md", table_page(experiment, numbers, claims, origin, list(dict.fromkeys(names))))
+    write_text(out / "table.csv", _without_entries(numbers).to_csv(index=False))
+    write_kept(out, to_keep(numbers, claims))
     write_json(out / "table.json", {"numbers": _records(numbers), "claims": _records(claims), "provenance": origin})
     return out
 
@@ -52,8 +60,18 @@ def finished(places: list[list[Any]]) -> Folders:
     }
 
 
-def _records(rows: Any) -> list[dict[str, Any]]:
-    return rows.to_dict("records")
+def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
+    """What was read from evidence, now or earlier."""
+    entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
+    return {key: entry for key, entry in entries.items() if entry is not None}
+
+
+def _without_entries(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.drop(columns=["about", "keep"], errors="ignore")
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return _without_entries(rows).to_dict("records")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,12 @@ from attest.callbacks.layers.adversarial_attention import LayerAdversarialAttent
 from attest.callbacks.layers.attention_maps import AttentionMaps, KeyAttackMaps
 from attest.callbacks.layers.base import LayerEvidence, observed_layers
 from attest.callbacks.layers.identifiability import LayerIdentifiability
-from attest.callbacks.layers.key_attack import KeyAttack
+from attest.callbacks.layers.key_attack import AttackedInstances, KeyAttack
 from attest.callbacks.layers.key_shuffle import KeyShuffle
 from attest.callbacks.layers.permutation import LayerPermutation
 
 __all__ = [
+    "AttackedInstances",
     "AttentionMaps",
     "KeyAttack",
     "KeyAttackMaps",

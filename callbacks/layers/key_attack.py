@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from pytorch_lightning import Trainer
+from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor
 
+from attest.callbacks.evidence import Evidence, data_of
 from attest.callbacks.layers.base import LayerEvidence
 from attest.experiments.layers import LayerObservation
 from attest.lightning_modules.key_adversary import Attacked
+from attest.runs.folder import INSTANCES
 
 
 class KeyAttack(LayerEvidence):
@@ -35,3 +37,25 @@ class KeyAttack(LayerEvidence):
         for suffix, layers in observation.scopes.items():
             columns[f"jsd_attacked{suffix}"] = attacked.observation.diverged_from(observation, layers)
         return columns
+
+
+class AttackedInstances(Evidence):
+    """The texts as they are decided under attack, so that two attacks can be compared text by text.
+
+    ``label`` is the label that the attack is scored on, the other class for ``opposite``; ``predicted`` and
+    ``probability_<class name>`` in [0, 1] are those under attack. There is no pooled attention here to show.
+    """
+
+    id = INSTANCES
+
+    def __init__(self) -> None:
+        super().__init__(every_n_epochs=0)
+
+    def observe(self, pl_module: LightningModule, batch: dict[str, Any]) -> LayerObservation:
+        """The pass under attack, which the test step has left with the batch."""
+        return batch["attacked"].observation
+
+    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
+        names = data_of(trainer).corpus.label_names
+        columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(names)}
+        return columns | {"label": batch["attacked"].labels}

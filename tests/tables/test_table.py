@@ -1,20 +1,26 @@
 """From run folders to the numbers, claims and files of a table."""
 
 import json
+import os
+import shutil
+from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from attest.runs.folder import RunFolder, write_json
+from attest.runs.folder import RunFolder, write_json, write_table
 from attest.tables.definition import Column
-from attest.tables.measured import instance_values, measured
+from attest.tables.kept import read_kept, write_kept
+from attest.tables.measured import evidence_rows, instance_values, measured
 from attest.tables.page import table_page, with_spread
 from attest.tables.provenance import provenance
-from attest.tables.table import table_claims, table_numbers
-from attest.tables.write import write_results
-from tests.tables.conftest import TABLE, finished_run, parse
+from attest.tables.rules import RULES
+from attest.tables.stamp import stamp, stamp_of
+from attest.tables.table import over_seeds, table_claims, table_numbers
+from attest.tables.write import to_keep, write_results
+from tests.tables.conftest import TABLE, finished_run, instances, parse
 
 RIGHT = np.arange(100) < 80
 
@@ -48,15 +54,24 @@ def test_numbers_are_means_over_seeds_beside_each_source(invented, folders):
         2,
     )
     assert paper["published"] == "0.800"
-    assert (paper["difference"], paper["verdict"]) == (pytest.approx(0.01), "replicated")
+    assert (paper["difference"], paper["verdict"]) == (pytest.approx(0.01), "two seeds: cannot say")
     recalled = number(numbers, "dense", "accuracy", "Somebody")
     assert not recalled["comparable"]
     assert recalled["source"] == "Somebody 2018 [from memory]"
-    assert recalled["verdict"] == "same direction"
+    own = number(numbers, "dense", "accuracy", "their code")
+    assert (own["published"], own["comparable"], own["verdict"]) == ("0.81", False, "")
     assert number(numbers, "dense", "above")["ours"] == pytest.approx(0.5), "0.4 is above 0.25 and 0.2 is not"
     assert number(numbers, "swept", "accuracy", at=0.5)["ours"] == 0.85
     trend = number(numbers, "swept", "trend")
     assert trend["ours"] == pytest.approx(stats.kendalltau([-10, 0, 0.5], [0.9, 0.8, 0.85]).statistic)
+
+
+def test_what_stands_beside_and_is_not_judged_has_no_verdict(folders):
+    told = parse(
+        TABLE.replace("{key: test/accuracy, margin: 0.03, neutral: 0.5}", "{key: test/accuracy, margin: 0.03, judged: false}")
+    )
+    paper = number(table_numbers(told, folders), "dense", "accuracy", "Nobody")
+    assert (paper["published"], paper["verdict"]) == ("0.800", "")
 
 
 def test_what_has_not_run_says_so(invented, folders):
@@ -94,10 +109,14 @@ def test_claims_are_tested_in_pairs(invented, folders):
     claims = table_claims(invented, folders)
     beats = claims[(claims["data"] == "sst") & (claims["expect"] == "greater")].iloc[0]
     assert beats["difference"] == pytest.approx(0.1)
-    assert beats["p"] == [pytest.approx(2 / 2**10)] * 2, "of 100 decisions 10 differ, all one way"
-    assert (beats["verdict"], beats["published"]) == ("replicated", pytest.approx(0.01))
+    assert _p_of(beats) == [pytest.approx(1 / 2**10)] * 2, "of 100 decisions 10 differ, all one way"
+    assert (beats["verdict"], beats["published"]) == ("two seeds: cannot say", pytest.approx(0.01))
     alike = claims[(claims["data"] == "sst") & (claims["expect"] == "equal")].iloc[0]
-    assert (alike["difference"], alike["p"], alike["verdict"]) == (pytest.approx(0.0), [], "replicated")
+    assert (alike["difference"], alike["tests"], alike["verdict"]) == (pytest.approx(0.0), [], "two seeds: cannot say")
+
+
+def _p_of(claim):
+    return [test["p"] for test in claim["tests"]]
 
 
 def test_a_claim_is_about_the_instances_of_which_both_numbers_are_defined(tmp_path):
@@ -110,18 +129,88 @@ def test_a_claim_is_about_the_instances_of_which_both_numbers_are_defined(tmp_pa
         write_json(RunFolder(runs[0]).summary, {"E1/tau/mean": float(np.nanmean(tau[row[0]]))})
     ranks = table_claims(told, folders).iloc[0]
     assert ranks["difference"] == pytest.approx(0.1)
-    assert ranks["p"] == [pytest.approx(stats.wilcoxon([0.1] * 20).pvalue)]
-    assert ranks["verdict"] == "same direction", "one seed cannot say more"
+    assert _p_of(ranks) == [pytest.approx(stats.wilcoxon([0.1] * 20, alternative="greater").pvalue)]
+    assert ranks["verdict"] == "one seed: cannot say"
 
 
-def test_a_claim_without_its_evidence_is_not_called_replicated(invented, folders):
-    (folders["dense", "sst", None][1] / "evidence/instances.parquet").unlink()
-    claims = table_claims(invented, folders)
-    beats = claims[(claims["data"] == "sst") & (claims["expect"] == "greater")].iloc[0]
-    assert beats["p"] == [pytest.approx(2 / 2**10), pytest.approx(np.nan, nan_ok=True)]
-    assert beats["verdict"] == "same direction"
-    page = table_page(invented, table_numbers(invented, folders), claims, provenance(folders, "attest reproduce TABLE=x"), [])
-    assert "| 0.002, no evidence | same direction |" in page
+@pytest.fixture
+def three_seeds(tmp_path):
+    """Three seeds of both rows with evidence: 10 texts of 100 are right in dense alone, and none in sparse alone."""
+    rows = {"dense": RIGHT, "sparse": RIGHT & (np.arange(100) % 8 > 0)}
+    seeds = {0: 0.001, 1: 0.0, 2: -0.002}
+    return {
+        (row, "sst", None): {
+            seed: finished_run(
+                tmp_path / f"sst/{row}/seed{seed}", right.mean() + more, np.roll(right, seed), [0.3, 0.2 + more]
+            )
+            for seed, more in seeds.items()
+        }
+        for row, right in rows.items()
+    }
+
+
+def _drop_evidence(folders):
+    for runs in folders.values():
+        for folder in runs.values():
+            shutil.rmtree(folder / "evidence")
+    evidence_rows.cache_clear()
+
+
+def test_a_claim_whose_evidence_is_gone_is_judged_over_seeds_alone(invented, three_seeds):
+    for seed, folder in three_seeds["sparse", "sst", None].items():
+        finished_run(folder, 0.7 + 0.001 * seed, np.roll(RIGHT & (np.arange(100) % (7 + seed) > 0), seed), [0.3, 0.2])
+    beats = table_claims(invented, three_seeds).iloc[0]
+    assert (beats["verdict"], len(beats["tests"])) == ("holds", 3)
+    (three_seeds["dense", "sst", None][1] / "evidence/instances.parquet").unlink()
+    evidence_rows.cache_clear()
+    beats = table_claims(invented, three_seeds).iloc[0]
+    assert (beats["verdict"], len(beats["tests"])) == ("holds over seeds, texts not tested", 2)
+
+
+def test_what_was_read_from_evidence_is_kept_beside_the_table(invented, three_seeds, tmp_path):
+    """Numbers, differences and tests are the same when the evidence is gone, and when they have been written again."""
+    numbers, claims = table_numbers(invented, three_seeds), table_claims(invented, three_seeds)
+    write_kept(tmp_path, to_keep(numbers, claims))
+    _drop_evidence(three_seeds)
+    assert number(table_numbers(invented, three_seeds), "dense", "above")["absent"] == "undefined"
+    for _ in range(2):
+        kept = read_kept(tmp_path)
+        again, claims_again = table_numbers(invented, three_seeds, kept), table_claims(invented, three_seeds, kept)
+        write_kept(tmp_path, to_keep(again, claims_again))
+        assert number(again, "dense", "above")["gone"]
+        columns = ["ours", "std", "low", "high", "seeds", "absent"]
+        pd.testing.assert_frame_equal(again[columns], numbers[columns])
+        assert claims_again["difference"].tolist() == pytest.approx(claims["difference"].tolist())
+        assert claims_again[["tests", "verdict"]].to_dict() == claims[["tests", "verdict"]].to_dict()
+    test = claims["tests"][0][0]
+    assert test["rules"] == RULES.fixed
+    assert (test["test"], test["expect"], test["pairs"], test["above"], test["below"]) == ("McNemar", "greater", 100, 10, 0)
+
+
+def test_what_was_kept_of_other_runs_is_not_used(invented, three_seeds, tmp_path):
+    write_kept(tmp_path, to_keep(table_numbers(invented, three_seeds), table_claims(invented, three_seeds)))
+    _drop_evidence(three_seeds)
+    two = {place: {seed: runs[seed] for seed in (0, 1)} for place, runs in three_seeds.items()}
+    assert number(table_numbers(invented, two, read_kept(tmp_path)), "dense", "above")["absent"] == "undefined"
+    assert table_claims(invented, two, read_kept(tmp_path))["tests"].tolist() == [[], []]
+
+
+def test_each_side_over_its_own_texts_is_not_paired(three_seeds):
+    claim = "{that: dense beats sparse, column: accuracy, rows: [dense, sparse], expect: greater"
+    told = parse(TABLE.replace(claim, claim + ", paired: false"))
+    beats = table_claims(told, three_seeds).iloc[0]
+    assert beats["tests"] == []
+    assert beats["difference"] == pytest.approx(0.1)
+
+
+def test_seeds_are_compared_with_the_first_and_never_with_themselves(tmp_path):
+    attention = {0: [1.0, 0.0], 1: [0.0, 1.0], 2: [1.0, 0.0]}
+    for seed, weights in attention.items():
+        rows = instances(label=[1, 0], predicted=1, probability_0=0.5, probability_1=0.5, max_attention=1.0, length=2)
+        rows = rows.assign(attention=[weights] * 2, tokens=[["a", "b"]] * 2)
+        write_table(RunFolder(tmp_path / f"seed{seed}").evidence("instances"), rows)
+    values = over_seeds({seed: tmp_path / f"seed{seed}" for seed in attention}, Column("JSD", table="E5", value="jsd"))
+    assert values == {1: pytest.approx(np.log(2)), 2: pytest.approx(0.0)}
 
 
 def test_a_mean_is_that_of_its_instances(folders):
@@ -137,8 +226,10 @@ def test_a_mean_is_that_of_its_instances(folders):
 def test_the_page_shows_all_of_it(invented, folders):
     numbers, claims = table_numbers(invented, folders), table_claims(invented, folders)
     page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"), ["picture"])
-    assert "| dense | accuracy | 0.810 ± 0.014 | 2 | 0.800 | +0.010 | +0.7 | replicated |" in page
-    assert "0.70 †" in page
+    assert "| dense | accuracy | 0.810 ± 0.014 | 2 | – | 0.800 | +0.010 | 0.03 | two seeds: cannot say |" in page
+    assert "| 0.70 † | +0.110 | 0.03 |" in page
+    assert "| 0.81 § | +0.000 | – | – |" in page
+    assert stamp_of(page) == stamp(invented)
     assert "* Somebody 2018 [from memory] †: other embeddings there" in page
     assert "| swept, 0.5 | accuracy | 0.850 | 1 |" in page
     assert "not run" in page.split("## imdb")[1]
@@ -146,14 +237,10 @@ def test_the_page_shows_all_of_it(invented, folders):
     assert with_spread(0.5, float("nan")) == "0.500"
 
 
-def test_small_numbers_keep_their_digits_and_spreads_of_next_to_nothing_measure_nothing(invented, folders):
+def test_small_numbers_keep_their_digits():
     assert with_spread(2.1e-5, 3e-6) == "2.1e-05 ± 3.0e-06"
     assert with_spread(-4e-4, float("nan"), signed=True) == "-4.0e-04"
     assert with_spread(0.0, 0.0) == "0.000 ± 0.000"
-    numbers = table_numbers(invented, folders)
-    numbers["in_spreads"] = [-504872.4, *numbers["in_spreads"][1:]]
-    page = table_page(invented, numbers, table_claims(invented, folders), provenance(folders, "attest reproduce TABLE=x"), [])
-    assert "| < -99 |" in page
 
 
 def test_results_are_written_as_text_table_and_figure(folders, tmp_path):
@@ -166,10 +253,20 @@ def test_results_are_written_as_text_table_and_figure(folders, tmp_path):
     out = write_results(configuration, "invented")
     assert out.name == "invented-sst"
     assert {path.name for path in out.iterdir()} == {
-        "table.md", "table.csv", "table.json", "ours-and-published.png", "ours-and-published.svg",
+        "table.md", "table.csv", "table.json", "evidence.json", "ours-and-published.png", "ours-and-published.svg",
     }  # fmt: skip
     written = json.loads((out / "table.json").read_text())
     rows = pd.read_csv(out / "table.csv")
     assert len(written["numbers"]) == len(rows)
     assert written["provenance"]["runs"] == 7
     assert "Every run with `CUT=smoke`." in (out / "table.md").read_text().split("## ")[0]
+
+
+def test_a_table_says_how_many_of_its_runs_are_older_than_its_rules(invented, folders):
+    fixed = datetime.fromisoformat(RULES.fixed).replace(tzinfo=UTC).timestamp()
+    runs = [folder for by_seed in folders.values() for folder in by_seed.values()]
+    for folder, moment in zip(runs, [fixed - 1, fixed - 1, *[fixed] * (len(runs) - 2)], strict=True):
+        os.utime(folder / "summary.json", (moment, moment))
+    numbers, claims = table_numbers(invented, folders), table_claims(invented, folders)
+    page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"), [])
+    assert f"Judged by the rules of {RULES.fixed}; 2 of its 7 runs are older than these." in page

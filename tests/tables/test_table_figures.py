@@ -17,7 +17,7 @@ def numbers(invented, tmp_path):
 
 
 def test_ours_stand_beside_the_published(numbers):
-    published = numbers[(numbers["published"] != "") & (numbers["seeds"] > 0)]
+    published = numbers[(numbers["verdict"] != "") & (numbers["seeds"] > 0)]
     (axes,) = ours_and_published(published, "Invented").axes
     labels = dict(zip(axes.get_legend_handles_labels()[1], axes.get_legend_handles_labels()[0], strict=True))
     assert labels["published"].get_xdata() == pytest.approx([0.8])
