@@ -12,9 +12,7 @@ from attest.errors import AttestError
 from attest.report.claims import EVIDENCE, NEWER, SCORES
 from attest.report.controls import value_of
 from attest.runs.folder import RunFolder, read_json
-
-DEPENDENT = ("adversarial", "guides", "keys")
-"""Folders inside a run that hold runs which depend on it; they are settings of their own when they are asked for."""
+from attest.runs.identity import identity_of
 
 
 @dataclass(frozen=True)
@@ -62,11 +60,12 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
     """Runs grouped by setting, in order of first appearance; names begin where they differ."""
-    groups: dict[Path, dict[int, RunFolder]] = {}
+    groups: dict[tuple[str, int], dict[int, RunFolder]] = {}
     for run in runs:
-        setting, seed = _setting_and_seed(run.path.resolve())
-        groups.setdefault(setting, {})[seed] = run
-    names = _short_names([_full_name(setting) for setting in groups])
+        identity = identity_of(run)
+        copies = sum(name == identity.setting and identity.seed in seeds for (name, _), seeds in groups.items())
+        groups.setdefault((identity.setting, copies), {})[identity.seed] = run
+    names = _short_names([f"{name} ({copy + 1})" if copy else name for name, copy in groups])
     return [
         Setting(name, seeds, {seed: read_json(run.summary) for seed, run in sorted(seeds.items())})
         for name, seeds in zip(names, groups.values(), strict=True)
@@ -100,25 +99,6 @@ def label_of(key: str) -> str:
     """What a number is called in the verdict, or its key."""
     entry = (SCORES | EVIDENCE).get(key)
     return key if entry is None else " ".join(entry[0].split())
-
-
-def _setting_and_seed(path: Path) -> tuple[Path, int]:
-    """A run's folder without its seed, and the seed, which for a run that depends on another is that one's."""
-    kind = path.parent
-    if kind.name in DEPENDENT:
-        return kind.parent.parent / kind.name / path.name, _seed(kind.parent)
-    return path.parent, _seed(path)
-
-
-def _seed(folder: Path) -> int:
-    digits = folder.name.removeprefix("seed")
-    return int(digits) if digits.isdigit() else 0
-
-
-def _full_name(setting: Path) -> str:
-    """``<corpus>/<readable name>``, and for a run that depends on another its kind and name behind that one's."""
-    parts = setting.parts
-    return "/".join(parts[-4:] if parts[-2] in DEPENDENT else parts[-2:])
 
 
 def _short_names(names: Sequence[str]) -> list[str]:

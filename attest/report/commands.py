@@ -10,6 +10,7 @@ import yaml
 from attest.errors import AttestError
 from attest.runs.choices import choice_arguments, configs_folder, default_choices
 from attest.runs.folder import RunFolder
+from attest.runs.identity import identity_of
 from attest.runs.naming import without_machine_keys
 
 Settings = dict[str, Any]
@@ -46,7 +47,7 @@ def _typed(folder: RunFolder, settings: Settings) -> tuple[dict[str, str], list[
     run, root = settings["run"], str(folder.path.parents[2])
     choices = {name.upper(): run[name] for name in CHOICES if name != "recipe" or not _is_default_recipe(run)}
     elsewhere = [] if root == "runs" else [f"--run.root={root}"]
-    if folder.path.parent.name == "-".join(run[name] for name in ("recipe", "model", "scoring", "projection")):
+    if not identity_of(folder).variant:
         return choices, elsewhere
     if (analyses := _analyses(settings)) != default_choices(run["model"])["ANALYSES"]:
         choices["ANALYSES"] = analyses

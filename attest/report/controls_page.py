@@ -11,6 +11,7 @@ from attest.report.illustration import Illustration
 from attest.report.related_runs import DISTANCES, scores_of, write_related_runs
 from attest.runs.comparison import compare_runs
 from attest.runs.folder import RunFolder, write_json, write_table
+from attest.runs.identity import identity_of
 
 Found = Sequence[tuple[str, str, RunFolder]]
 """Experiment, name and folder of each control."""
@@ -38,7 +39,7 @@ def write_controls(base: RunFolder, found: Found) -> None:
     measured = {f"{name}/{key}": value for name, table in tables.items() for key, value in summarise(table).items()}
     write_json(folder.summary, {"version": 1, "rows": rows} | measured)
     shown = pd.DataFrame(rows)
-    title = f"Controls of {base.path.parent.parent.name} / {base.path.parent.name} / {base.path.name}"
+    title = f"Controls of {identity_of(base)}"
     write_related_runs(folder.report, title, {"Controls": shown}, _figures(tables))
     print(shown.round(4).to_string(index=False))
     print(f"Controls:   {folder.report}", flush=True)

@@ -9,6 +9,7 @@ import pandas as pd
 from attest.report.illustration import Illustration
 from attest.report.layer_figures import accuracy_by_layer, attention_map_grid
 from attest.runs.folder import MAPS, RunFolder
+from attest.runs.identity import identity_of
 
 NAMES = {
     "original": "as trained",
@@ -48,10 +49,11 @@ def _by_layer(table: pd.DataFrame | None) -> pd.DataFrame | None:
 
 def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
     """Tables of maps of the runs beside this one that differ in their projection alone, by projection."""
-    name, seed = folder.path.parent.name, folder.path.name
-    stem, _, mine = name.rpartition("-")
+    run = identity_of(folder)
+    stem, _, mine = run.full_name.rpartition("-")
     others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
-    tables = {other: _table(RunFolder(folder.path.parents[1] / f"{stem}-{other}" / seed), MAPS) for other in others}
+    root = folder.path.parents[1]
+    tables = {other: _table(RunFolder(root / f"{stem}-{other}" / f"seed{run.seed}"), MAPS) for other in others}
     return {other: table for other, table in tables.items() if table is not None}
 
 

@@ -21,6 +21,7 @@ from attest.report.saved_figures import embedded, save_figures
 from attest.report.templating import render
 from attest.report.verdict import verdict
 from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table, write_text
+from attest.runs.identity import identity_of
 
 TOKENS_SHOWN = 3000
 """Texts that stand open in the page hold about so many tokens together …"""
@@ -44,7 +45,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     tables = _tables(folder)
     class_names = _class_names(tables.get(INSTANCES))
     page = {
-        "name": f"{settings['run']['data']} / {folder.path.parent.name} / {folder.path.name}",
+        "name": str(identity_of(folder)),
         "path": str(folder.path),
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from attest.runs.naming import portable
 from attest.tables.definition import Row, Source, every_published_number
 
 
@@ -51,7 +52,7 @@ def model_name(row: Row) -> str:
     """``<model>-<scoring>-<projection>`` of a row's base run; empty where that is no whole name of a single finished run."""
     if row.sweep is not None or row.then or row.run.keys() != {"MODEL", "SCORING", "PROJECTION", "RECIPE"}:
         return ""
-    return f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}"
+    return portable(f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}")
 
 
 def _beside(text: str, source: Source, their_recipe: str, recipe: str) -> Published:

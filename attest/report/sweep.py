@@ -10,6 +10,7 @@ from attest.report.comparison_figures import divergence_against_distance
 from attest.report.illustration import Illustration
 from attest.report.related_runs import distances_of, scores_of, write_related_runs
 from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.identity import identity_of
 
 
 def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
@@ -35,7 +36,7 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
         "point farthest below the chord.",
         divergence_against_distance(rows, shown, cost(tagging), gained(tagging)),
     )
-    title = f"Adversaries of {base.path.parent.parent.name} / {base.path.parent.name} / {base.path.name}: {sweep}"
+    title = f"Adversaries of {identity_of(base)}: {sweep}"
     write_related_runs(folder / f"{sweep}.html", title, {"Adversaries": rows, "Baselines": shown}, [figure])
     print(rows.round(4).to_string(index=False))
     print(f"Sweep:      {folder / sweep}.html", flush=True)

@@ -9,6 +9,7 @@ from attest.report.claims import EVIDENCE, NEWER, QUESTIONS, SCORES, Claim
 from attest.report.controls import Control, Controls
 from attest.report.numbers import interval, number
 from attest.report.published import Published, published
+from attest.runs.identity import identity_of
 
 
 def scale_of(key: str) -> tuple[float, float]:
@@ -67,8 +68,8 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
         controls: of the run, and with them its summary.
         class_names: in class order.
     """
-    summary, path = controls.summary | controls.between_seeds, controls.folder.path
-    theirs = published(path.parent.parent.name, path.parent.name)
+    summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
+    theirs = {} if run.kind else published(run.data, run.full_name)
     lines = [uniform_control(controls)]
     for key, entry in SCORES.items():
         if key in summary:

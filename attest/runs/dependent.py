@@ -35,6 +35,7 @@ from attest.errors import AttestError
 from attest.runs.choices import configs_folder, expand
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.forecast import at_most
+from attest.runs.identity import RunIdentity, identity_of
 from attest.runs.naming import without_machine_keys
 from attest.runs.training import AttestCLI
 from attest.tracking.loggers import declare_base
@@ -200,6 +201,9 @@ class DependentCLI(AttestCLI):
 
     def _made_from(self) -> RunFolder:
         return self.base.folder
+
+    def _identity(self) -> RunIdentity:
+        return identity_of(self.base.folder).with_dependent(self.dependent.kind, self.folder.path.name)
 
     def instantiate_classes(self) -> None:
         super().instantiate_classes()

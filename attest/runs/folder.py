@@ -33,7 +33,7 @@ TEMPORARY = ".unfinished"
 class RunFolder:
     """The folder of one run: ``runs/<data>/<readable name>/seed<n>/``.
 
-    Files: ``config.yaml``, ``data.json`` (vocabulary, classes and fingerprints of the texts),
+    Files: ``run.json`` (what the run is), ``config.yaml``, ``data.json`` (vocabulary, classes and fingerprints of the texts),
     ``checkpoints/{best,last}.ckpt``, ``curves.json`` (written when training has ended),
     ``evidence/<id>.parquet`` (one row per instance), ``summary.json`` (nothing that changes from run to run), ``timing.json``
     (everything that does), ``report.html``, ``figures/``, ``wandb/``.
@@ -42,6 +42,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.config = path / "config.yaml"
+        self.identity = path / "run.json"
         self.data = path / "data.json"
         self.best = path / "checkpoints" / "best.ckpt"
         self.last = path / "checkpoints" / "last.ckpt"

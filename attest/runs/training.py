@@ -38,6 +38,7 @@ from attest.report.baseline import last_words
 from attest.runs.choices import choice_arguments
 from attest.runs.class_paths import current
 from attest.runs.folder import RunFolder, read_json, write_json, write_text
+from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.runs.parser_errors import readable_build_error, readable_parser_error
 from attest.runs.versions import environment, peak_memory
@@ -151,6 +152,9 @@ class AttestCLI(LightningCLI):
         else:
             self.config[self.subcommand].trainer.logger = False
 
+    def _identity(self) -> RunIdentity:
+        return RunIdentity.of(self.settings, self.folder.path.parent.name)
+
     def _is_done(self) -> bool:
         """Whether the run is complete and the files that it was made from are as they were, or gone."""
         return not self.run.force and self.folder.complete(self.identities) and not (self.record and self.record.touched())
@@ -202,6 +206,7 @@ class AttestCLI(LightningCLI):
                 self.folder.remove()
         self._held.enter_context(self.folder.claimed())
         self.folder.sweep()
+        self._identity().store(self.folder)
         write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
         if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
             write_json(self.folder.data, self.datamodule.record.plain())

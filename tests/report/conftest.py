@@ -8,12 +8,14 @@ import pytest
 import yaml
 
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
+from attest.runs.identity import RunIdentity
 
 
 def variant(source: RunFolder, root, name: str, seed: int, accuracy: float, wrong=()) -> RunFolder:
     """A copy that has this accuracy in its summary and decides the texts of these ids wrongly, all others rightly."""
     run = RunFolder(root / "planted" / name / f"seed{seed}")
     shutil.copytree(source.path, run.path, ignore=shutil.ignore_patterns("wandb", "checkpoints"))
+    RunIdentity("planted", name, seed).store(run)
     write_json(run.summary, read_json(source.summary) | {"test/accuracy": accuracy})
     settings = yaml.safe_load(source.config.read_text())
     run.config.write_text(yaml.safe_dump(settings | {"seed_everything": seed}))

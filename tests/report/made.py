@@ -8,6 +8,7 @@ import pandas as pd
 import yaml
 
 from attest.runs.folder import RunFolder, write_json, write_table
+from attest.runs.identity import RunIdentity
 
 RUN = {"data": "mine", "recipe": "jw", "model": "bilstm", "scoring": "additive", "projection": "softmax"}
 
@@ -17,6 +18,8 @@ def made_run(path: Path, summary: dict[str, Any], rows: pd.DataFrame | None = No
     folder = RunFolder(path)
     path.mkdir(parents=True, exist_ok=True)
     folder.config.write_text(yaml.safe_dump({"run": RUN | run, "seed_everything": 0}), encoding="utf-8")
+    if path.name.startswith("seed"):
+        RunIdentity(path.parents[1].name, path.parent.name, int(path.name.removeprefix("seed"))).store(folder)
     write_json(folder.summary, {"version": 1} | summary)
     if rows is not None:
         write_table(folder.evidence("tagged" if "tags" in rows else "instances"), rows)

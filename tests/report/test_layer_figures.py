@@ -8,6 +8,7 @@ from attest.report import layer_illustrations as illustrations
 from attest.report.figures import to_svg
 from attest.report.layer_figures import TICKS, accuracy_by_layer, attention_map_grid
 from attest.runs.folder import RunFolder, write_table
+from attest.runs.identity import RunIdentity
 
 
 def maps(size, layers=2):
@@ -38,6 +39,7 @@ def test_accuracy_is_drawn_by_layer_then_for_all():
 
 def test_a_folder_is_drawn_as_far_as_its_tables_go(tmp_path):
     folder = RunFolder(tmp_path)
+    RunIdentity("sst", "dr-transformer-dr-none-softmax", 0).store(folder)
     assert list(illustrations.layer_illustrations(folder)) == []
     tables = {"original": maps(3), "attacked": maps(3)}
     columns = {f"{name}_layer{place + 1}": [each.ravel()] for name, both in tables.items() for place, each in enumerate(both)}
@@ -52,6 +54,7 @@ def test_a_folder_is_drawn_as_far_as_its_tables_go(tmp_path):
 def test_a_run_with_another_projection_is_drawn_beside(tmp_path):
     mine, other = (RunFolder(tmp_path / f"dr-transformer-dr-none-{name}" / "seed0") for name in ("softmax", "entmax15"))
     for shift, folder in enumerate((mine, other)):
+        RunIdentity("sst", folder.path.parent.name, 0).store(folder)
         columns = {"original_layer1": [maps(3, layers=2)[shift].ravel()]}
         write_table(folder.evidence("maps"), pd.DataFrame({"id": [5], "tokens": [["a", "b", "c"]]} | columns))
     (drawn,) = illustrations.layer_illustrations(mine)

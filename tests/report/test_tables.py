@@ -13,6 +13,8 @@ from attest.report.collection import find_runs, settings_of, shared_keys
 from attest.report.tables import as_csv, as_latex, as_markdown
 from attest.runs.folder import read_json
 
+NAME = "jw-bilstm-additive-softmax"
+
 
 @pytest.fixture
 def settings(several):
@@ -29,14 +31,14 @@ def test_runs_that_depend_on_others_are_settings_of_their_own_with_the_seeds_of_
     (base,) = find_runs([several / "planted" / "a_b" / "seed0"])
     for seed in (0, 1):
         for attack in ("adversarial", "random"):
-            folder = tmp_path / "sst" / "name" / f"seed{seed}" / "keys" / attack
+            folder = tmp_path / "planted" / NAME / f"seed{seed}" / "keys" / attack
             folder.mkdir(parents=True)
             shutil.copy(base.config, folder)
             shutil.copy(base.summary, folder)
     settings = settings_of(find_runs([tmp_path]))
     assert [(each.name, [*each.runs]) for each in settings] == [
-        ("name/keys/adversarial", [0, 1]),
-        ("name/keys/random", [0, 1]),
+        (f"{NAME}/keys/adversarial", [0, 1]),
+        (f"{NAME}/keys/random", [0, 1]),
     ]
 
 
