@@ -73,6 +73,10 @@ class Observation:
     """What ``explained_by`` has put in the attention's place."""
     remembered: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
     """What ``once`` has measured already."""
+    labels: Tensor | None = None
+    """int64 ``(B,)``: gold classes, where they are known."""
+    ids_given: bool = True
+    """Whether the instances were named; else ``ids`` count the rows of this batch."""
 
     @cached_property
     def attention(self) -> Tensor:
@@ -116,6 +120,8 @@ class Observation:
             *(cut(self.tokens), cut(self.mask), cut(self.embedded), cut(self.hidden), cut(self.scores), cut(self.weights)),
             self.logits.detach()[rows],
             None if self.read_instead is None else cut(self.read_instead),
+            labels=None if self.labels is None else self.labels[rows],
+            ids_given=self.ids_given,
         )
 
     @torch.no_grad()
@@ -233,12 +239,13 @@ def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, 
     return by_rows(of_rows, bytes_per_text, everyone)
 
 
-def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Observation:
+def observe(network: Network, ids: Tensor | None, tokens: Tensor, mask: Tensor, labels: Tensor | None = None) -> Observation:
     """Run a network once, keeping every named step and the graph from the embedded input onwards.
 
     Args:
         network: any ``nn.Module`` that offers the seam, in evaluation mode.
-        ids, tokens, mask: as in ``Observation``.
+        ids: as in ``Observation``; None counts the rows from 0, and callbacks put the rows of the data set in their place.
+        tokens, mask, labels: as in ``Observation``.
     Raises:
         ValueError: the network looks its tokens up in no ``nn.Embedding``, or in more than one.
     """
@@ -250,6 +257,7 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
         torch.backends.cudnn.flags(enabled=False),
         torch.autocast(tokens.device.type, enabled=False),
     ):
+        tokens, mask = outside_inference(tokens), outside_inference(mask)
         with _embedded_inputs(network, tokens) as embedded:
             hidden = network.encode(tokens, mask)
         if len(embedded) != 1:
@@ -260,7 +268,18 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
         scores = network.score(hidden, mask)
         weights = network.project(scores, mask)
         logits = network.decode(hidden, weights)
-    return Observation(network, ids, tokens, mask, embedded[0], hidden, scores, weights, logits)
+    steps = (tokens, mask, embedded[0], hidden, scores, weights, logits)
+    return Observation(network, numbered(ids, mask), *steps, labels=labels, ids_given=ids is not None)
+
+
+def numbered(ids: Tensor | None, mask: Tensor) -> Tensor:
+    """The ids int64 ``(B,)``, or, where there are none, the rows of the batch."""
+    return torch.arange(len(mask), device=mask.device) if ids is None else ids
+
+
+def outside_inference(values: Tensor) -> Tensor:
+    """A copy of what was made in inference mode, as batches of a ``Trainer`` are: autograd refuses to keep the original."""
+    return values.clone() if values.is_inference() else values
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
     return summary
 
 
-IDENTITY = ("id", "label", "predicted", "length")
+IDENTITY = ("id", "loader", "label", "predicted", "length")
 """Columns that say which instance a row is about; no evidence, so not summarised."""
 
 

@@ -261,6 +261,8 @@ class AttestCLI(LightningCLI):
 
     def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
         """Score the test split under the run's best checkpoint, or another; prints and writes nothing."""
+        for evidence in self.analyses.values():
+            evidence.enabled_on_test = False
         _print_scores(self._test(model, ckpt_path or str(self.folder.best)))
 
     def validate(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:

@@ -1,10 +1,8 @@
 """E9, trained attacks on keys, on the test split."""
 
-from typing import Any
-
 from pytorch_lightning import Trainer
-from torch import Tensor
 
+from attest.callbacks.evidence import Batch, Columns
 from attest.callbacks.layers.base import LayerEvidence
 from attest.experiments.layers import LayerObservation
 from attest.lightning_modules.key_adversary import Attacked
@@ -23,10 +21,14 @@ class KeyAttack(LayerEvidence):
     def __init__(self) -> None:
         super().__init__(every_n_epochs=0)
 
-    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        attacked: Attacked = batch["attacked"]
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return (self.observes, "attacked")
+
+    def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
+        attacked: Attacked = self._running.observed(trainer.lightning_module, "attacked")
         columns = {
-            "correct": observation.correct(batch["label"]),
+            "correct": observation.correct(self.labels(observation)),
             "correct_attacked": attacked.observation.correct(attacked.labels),
             "flipped": attacked.observation.predicted != observation.predicted,
             "tvd_attacked": attacked.observation.moved_from(observation),
