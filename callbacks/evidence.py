@@ -50,7 +50,9 @@ class Evidence(Callback):
     """E1 … E16: file name, metric prefix, section of the report."""
 
     experiment: Callable[..., Columns]
-    """Takes an observation, ``options`` and, if it has parameters of these names, ``seed`` and ``labels``; returns columns."""
+    """Takes an observation, ``options`` and, if it has parameters of these names, ``seed`` and ``labels``; returns columns.
+
+    In a class it stands as ``staticmethod``."""
 
     observes: ClassVar[str] = "observe"
     """The method of the LightningModule that is called with a batch."""

@@ -1,8 +1,7 @@
 """The split that an evaluation goes through, as its loader knows it, be the loader ours or anyone's."""
 
-from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -103,8 +102,7 @@ class Split:
     def _rows(self) -> list[list[int]] | None:
         """Rows of the data set in each batch of this rank, where the loader gives the same ones each time it is asked."""
         sampler = getattr(self.loader, "batch_sampler", None)
-        known = type(sampler) is BatchSampler and type(sampler.sampler) in (SequentialSampler, DistributedSampler)
-        return list(cast(Iterable[list[int]], sampler)) if known else None
+        return list(sampler) if type(sampler) is BatchSampler and _in_order(sampler.sampler) else None
 
     def sampled(self, seed: int, observation: Any, size: int) -> Tensor:
         """Which instances of a batch belong to a random sample of the split, bool ``(B,)``, the same however they are dealt.
@@ -131,6 +129,11 @@ class Split:
         """A table with the texts of its instances as ``tokens``, where the data set has a method that gives them by id."""
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(tokens=rows["id"].map(read))
+
+
+def _in_order(sampler: Any) -> bool:
+    """Whether a sampler of torch's goes through the rows in order, of a rank through every so many-th."""
+    return type(sampler) is SequentialSampler or (type(sampler) is DistributedSampler and not sampler.shuffle)
 
 
 def _evaluation_loop(trainer: Trainer) -> Any:

@@ -13,9 +13,11 @@ from pytorch_lightning import LightningModule
 from torch.utils.data import IterableDataset
 
 from attest.callbacks import AttentionPermutation, Experiment, FeatureImportance, ImportanceEntropy, Instances
-from attest.callbacks.layers import KeyShuffle
+from attest.callbacks.layers import AttentionMaps, KeyShuffle, LayerAdversarialAttention
 from attest.errors import AttestError
 from attest.experiments import attention_permutation, observe
+from attest.experiments.layers import observe_layers
+from attest.networks import TransformerClassifier
 from tests.callbacks.stranger import TEXTS, Stranger, Texts, experiments, loader, main, trainer
 from tests.conftest import fresh_shell
 
@@ -153,6 +155,38 @@ def test_a_sample_is_drawn_of_the_rows_and_of_ids_that_only_batches_know():
     assert looked_into(Stranger()).sum() == 5
     by_hash = looked_into(Told(row_of))
     assert 0 < by_hash.sum() < TEXTS, "about five"
+
+
+class Layered(Stranger):
+    """Attention inside the layers of a Transformer, whose last states are pooled by a mean."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = TransformerClassifier(20, 3, size=8, layers=2, heads=2, feedforward_size=8)
+
+    def observe_layers(self, batch):
+        tokens, labels = batch
+        return observe_layers(self.network, ids=None, tokens=tokens, mask=tokens > 0, labels=labels)
+
+    def observe_steps(self, batch):
+        return super().observe(batch)
+
+    def test_step(self, batch, batch_idx):
+        pass
+
+
+def test_attention_inside_layers_is_put_on_trial_too():
+    search = LayerAdversarialAttention(texts=8, restarts=1, steps=2)
+    callbacks = [KeyShuffle(draws=2), search, AttentionMaps(texts=2), FeatureImportance("rollout"), Instances("rollout")]
+    table_of(*callbacks, module=Layered())
+    shuffled, searched, maps, importance, instances = (callback.table for callback in callbacks)
+    for table in (shuffled, importance, instances):
+        assert table["id"].tolist() == list(range(TEXTS))
+    assert shuffled.filter(regex="_layer2$").shape[1]
+    assert searched["id"].tolist() == [4, 5, 6, 7, 16, 17, 18, 19], "the middle batches of two halves"
+    assert len(maps) == 2
+    assert maps["label"].tolist() == shuffled["label"][maps["id"]].tolist()
+    assert maps["original_layer1"].str.len().tolist() == (maps["length"] ** 2).tolist()
 
 
 class Blank(LightningModule):
