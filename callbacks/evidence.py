@@ -47,7 +47,7 @@ class Evidence(Callback):
     """
 
     id: str
-    """E1 … E16: file name, metric prefix, section of the report."""
+    """E1, E2 and so on: file name, metric prefix, section of the report."""
 
     experiment: Callable[..., Columns]
     """Takes an observation, ``options`` and, if it has parameters of these names, ``seed`` and ``labels``; returns columns.
