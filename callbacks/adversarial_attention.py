@@ -3,9 +3,8 @@
 from typing import Any
 
 from pytorch_lightning import Trainer
-from torch import Tensor
 
-from attest.callbacks.evidence import Evidence, data_of
+from attest.callbacks.evidence import Evidence, seed_of
 from attest.experiments import Observation, adversarial_attention
 
 
@@ -21,6 +20,7 @@ class AdversarialAttention(Evidence):
     """
 
     id = "E3"
+    experiment = staticmethod(adversarial_attention)
     over_pairs = "the exact adversary"
 
     def __init__(
@@ -32,11 +32,9 @@ class AdversarialAttention(Evidence):
         every_n_epochs: int = 1,
         validation_instances: int = 256,
     ) -> None:
-        super().__init__(every_n_epochs, validation_instances)
-        self.epsilon, self.filter_epsilon = epsilon, filter_epsilon
+        super().__init__(every_n_epochs, validation_instances, epsilon=epsilon, filter_epsilon=filter_epsilon)
         self.restarts, self.steps = restarts, steps
 
-    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        search = {"restarts": self.restarts, "steps": self.steps, "seed": data_of(trainer).seed}
-        wanted = trainer.testing and self.restarts > 0
-        return adversarial_attention(observation, self.epsilon, self.filter_epsilon, search if wanted else None)
+    def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
+        search = {"restarts": self.restarts, "steps": self.steps, "seed": seed_of(trainer)}
+        return self.options | {"search": search if trainer.testing and self.restarts > 0 else None}

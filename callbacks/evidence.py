@@ -1,7 +1,9 @@
-"""The base of every experiment: observe, gather over ranks, log, write."""
+"""The one class that runs an experiment: observe, measure, gather over ranks, log, keep or write."""
 
-import math
+import os
 import time
+from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -13,95 +15,192 @@ from torch import Tensor
 
 from attest.callbacks.progress import show_running
 from attest.callbacks.ranks import of_all_ranks
+from attest.callbacks.running import RunningBatch
+from attest.callbacks.split import GIVE_IDS, Split
 from attest.compute.memory import give_back_freed_memory, longest_over_pairs
-from attest.datamodules import TextDataModule
 from attest.datamodules.notice import say
+from attest.errors import AttestError
 from attest.measures import summarise
 from attest.runs.folder import INSTANCES, RunFolder, write_table
 
-Batch = dict[str, Any]
+Batch = Any
+"""Whatever the trainer's loader gives; ours are dictionaries, described in ``TextDataModule``."""
+Columns = dict[str, Tensor]
 
 
 class Evidence(Callback):
     """One experiment, run at validation end on a fixed part of the split and once on the whole test split.
 
-    A subclass sets ``id`` and defines ``measure``. Its table has one row per instance: ``id`` (row in the
-    source), ``label``, ``predicted`` (neither for taggers), ``length`` (real tokens, or sentences where attention is over
-    them), and the columns that ``measure`` returns.
+    It works in any ``Trainer`` whose LightningModule offers ``observe(batch)``, which returns what
+    ``attest.experiments.observe`` does. A subclass sets ``id`` and ``experiment``, or defines ``measure`` where more is needed
+    than to call a function; ``Experiment`` takes both as arguments.
+
+    The table has one row per instance: ``id`` (row in the source), ``label`` where it is known, ``predicted`` (neither for
+    taggers), ``length`` (real tokens, or sentences where attention is over them), and the columns that the experiment returns;
+    ``loader`` too, where the trainer has several. Means are logged as ``<id>/validation/<column>/mean``, and, where the table
+    is not written to the folder of a run, as ``<id>/test/<column>/mean``.
 
     Args:
         every_n_epochs: how often at validation end; 0 for never.
         validation_instances: about how many validation instances; whole batches, evenly spread over the lengths; 0 for never.
+        options: of the experiment, by the names of its parameters.
     """
 
-    id: ClassVar[str]
-    """E1 … E15: file name, metric prefix, section of the report."""
+    id: str
+    """E1, E2 and so on: file name, metric prefix, section of the report."""
+
+    experiment: Callable[..., Columns]
+    """Takes an observation, ``options`` and, if it has parameters of these names, ``seed`` and ``labels``; returns columns.
+
+    In a class it stands as ``staticmethod``."""
+
+    observes: ClassVar[str] = "observe"
+    """The method of the LightningModule that is called with a batch."""
 
     over_pairs: ClassVar[str | None] = None
     """What of the experiment compares every token with every other and so leaves out very long texts; None for nothing."""
 
-    def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
+    def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256, **options: Any) -> None:
         self.every_n_epochs = every_n_epochs
         self.validation_instances = validation_instances
+        self.options = options
         self.folder: RunFolder | None = None
         """Where the test table goes; set by whoever starts the run, None for nowhere."""
+        self.table: pd.DataFrame | None = None
+        """The rows of the last validation or test, of all ranks and on every rank; None where they went to the folder."""
         self.enabled_on_test = True
         """Set to False where the table is there already."""
+        self._running = RunningBatch()
         self._parts: list[pd.DataFrame] = []
         self._seconds = 0.0
 
-    def observe(self, pl_module: LightningModule, batch: Batch) -> Any:
-        """What is measured: pooled attention, unless a subclass observes something else that knows mask and predicted."""
-        return cast(Any, pl_module).observe(batch)
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """All methods that the LightningModule must offer."""
+        return (self.observes,)
 
-    def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> dict[str, Tensor]:
+    def observe(self, pl_module: LightningModule, batch: Batch) -> Any:
+        """What is measured, something that knows ids, mask, labels and predicted; None where the batch is left out."""
+        return self._running.observed(pl_module, self.observes)
+
+    def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> Columns:
         """Columns of evidence: ``(B,)`` one number an instance, ``(B, T)`` one a token."""
-        raise NotImplementedError(f"{type(self).__name__} must say what it measures: define measure.")
+        if not hasattr(self, "experiment"):
+            raise NotImplementedError(f"{type(self).__name__} must say what it measures: set experiment, or define measure.")
+        return self.experiment(observation, **self.arguments(observation, trainer))
+
+    def arguments(self, observation: Any, trainer: Trainer) -> dict[str, Any]:
+        """What the experiment is told beside the observation."""
+        asked = signature(self.experiment).parameters
+        found = dict(self.options)
+        if "seed" in asked:
+            found["seed"] = seed_of(trainer)
+        if "labels" in asked:
+            found["labels"] = self.labels(observation)
+        return found
+
+    def labels(self, observation: Any) -> Tensor:
+        """The gold labels, int64 ``(B,)``, or the tags ``(B, T)``.
+
+        Raises:
+            AttestError: there are none.
+        """
+        if observation.labels is None:
+            raise AttestError(
+                f"{self.id} ({type(self).__name__}) compares decisions with the gold labels, and there are none; expected "
+                'them in the observation, or in batch["label"]. Pass them to attest\'s observe as labels.'
+            )
+        return observation.labels
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
         """Add to the gathered test rows what is known of instances without measuring."""
         return rows
 
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Share observations with the other experiments of the trainer.
+
+        Raises:
+            AttestError: the module does not offer what is observed.
+        """
+        for method in self.methods:
+            if not callable(getattr(pl_module, method, None)):
+                raise AttestError(
+                    f"{self.id} ({type(self).__name__}) needs a LightningModule that offers {method}(batch), and "
+                    f"{type(pl_module).__name__} does not; expected a method that returns an observation of the batch. "
+                    "docs/your-own-trainer.md shows how to define it."
+                )
+        first = next(each for each in (*_callbacks(trainer), self) if isinstance(each, Evidence))
+        self._running = first._running
+
+    def on_validation_batch_start(
+        self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Forget the batch before."""
+        self._running.leave()
+
+    def on_test_batch_start(
+        self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        """Forget the batch before."""
+        self._running.leave()
+
     def on_validation_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
         """Measure a batch of the fixed validation part."""
-        if self._due(trainer) and self._in_validation_part(trainer, batch_idx):
-            self._collect(trainer, pl_module, batch)
+        if self._due(trainer):
+            split = self._running.enter(trainer, outputs, batch, batch_idx, dataloader_idx)
+            if split.place_of(batch_idx) in split.spread(self.validation_instances):
+                self._collect(trainer, pl_module, batch)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Log the means over the validation part."""
         if self._due(trainer):
-            means = {key: value for key, value in summarise(self._gather(), by=None).items() if key.endswith("/mean")}
-            pl_module.log_dict({f"{self.id}/validation/{key}": value for key, value in means.items()}, rank_zero_only=True)
+            self.table = self._gather()
+            self._log_means(pl_module, "validation", self.table)
 
     def on_test_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
         """Measure a batch of the test split."""
         if self.enabled_on_test:
-            self._collect(trainer, pl_module, batch)
+            split = self._running.enter(trainer, outputs, batch, batch_idx, dataloader_idx)
+            if self.chosen(split, batch_idx):
+                self._collect(trainer, pl_module, batch)
+
+    def chosen(self, split: Split, batch_idx: int) -> bool:
+        """Whether a batch of the test split is measured: all are, unless a subclass chooses."""
+        return True
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Write the table and log its summary."""
+        """Log the summary; write the table, or keep it."""
         if not self.enabled_on_test:
             return
         seconds = self._seconds
         rows = self.complete(self._gather(), trainer)
         self._name_left_out(rows)
+        if self.folder is None:
+            self.table = rows
+            self._log_means(pl_module, "test", rows)
+        elif trainer.is_global_zero:
+            write_table(self.folder.evidence(self.id), rows)
+            self.folder.note(seconds={f"evidence/{self.id}": seconds})
+            _log_summary(trainer, self.id, rows)
         if trainer.is_global_zero:
-            if self.folder is not None:
-                write_table(self.folder.evidence(self.id), rows)
-                self.folder.note(seconds={f"evidence/{self.id}": seconds})
             _log_table(trainer, self.id, rows)
+
+    def _log_means(self, pl_module: LightningModule, stage: str, rows: pd.DataFrame) -> None:
+        means = {key: value for key, value in summarise(rows, by=None).items() if key.endswith("/mean")}
+        pl_module.log_dict({f"{self.id}/{stage}/{key}": value for key, value in means.items()}, rank_zero_only=True)
 
     def _name_left_out(self, rows: pd.DataFrame) -> None:
         longest = longest_over_pairs()
         count = int((rows["length"] > longest).sum())
         if self.over_pairs and count:
+            limits = "attest.compute.memory.set_memory_budget says" if self.folder is None else OPTIONS
             say(
                 f"{self.id}: {self.over_pairs} left out for {count} of {len(rows)} texts, those of over {longest:,} tokens. "
-                "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say how long is too long."
+                f"{limits} how long is too long."
             )
 
     def _due(self, trainer: Trainer) -> bool:
@@ -109,46 +208,87 @@ class Evidence(Callback):
             return False
         return trainer.current_epoch % self.every_n_epochs == 0
 
-    def _in_validation_part(self, trainer: Trainer, batch_idx: int) -> bool:
-        data = data_of(trainer)
-        wanted = min(data.validation_batches, math.ceil(self.validation_instances / data.batch_size))
-        chosen = np.linspace(0, data.validation_batches - 1, wanted).round().astype(int)
-        return batch_idx * trainer.world_size + trainer.global_rank in chosen
-
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
-        if not len(batch["id"]):  # this rank has no texts
+        if _is_empty(batch):  # this rank has no texts
             return
         started = time.perf_counter()
         show_running(trainer, self.id)
         observation = self.observe(pl_module, batch)
-        with torch.inference_mode(False):
-            columns = self.measure(observation, batch, trainer)
-        self._parts.append(_rows(_identity(observation, batch) | columns, observation.mask))
+        if observation is not None:
+            with torch.inference_mode(False):
+                columns = self.measure(observation, batch, trainer)
+            self._parts.append(_rows(self._identity(observation) | columns, observation.mask))
         give_back_freed_memory()
         self._seconds += time.perf_counter() - started
 
+    def _identity(self, observation: Any) -> Columns:
+        """Which text, how long; its label and prediction, unless every token has its own."""
+        identity = {"id": observation.ids}
+        if not self.split.alone:
+            identity["loader"] = torch.full_like(observation.ids, self.split.place)
+        for name in ("label", "predicted"):
+            values = getattr(observation, "labels" if name == "label" else name)
+            if values is not None and values.ndim == 1:
+                identity[name] = values
+        return identity | {"length": observation.mask.sum(dim=-1)}
+
+    @property
+    def split(self) -> Split:
+        """The split that is gone through, or was last."""
+        assert self._running.split is not None, "there is no split before the first batch"
+        return self._running.split
+
     def _gather(self) -> pd.DataFrame:
-        """All rows of all ranks, sorted by id, on every rank."""
+        """All rows of all ranks, each instance once, sorted by id, on every rank."""
         parts, self._parts, self._seconds = self._parts, [], 0.0
-        gathered = [part for shard in of_all_ranks(parts) for part in shard]
-        nobody = pd.DataFrame({"id": [], "length": []}, dtype=int)  # a sample, none of whose texts was run
-        return pd.concat(gathered or [nobody]).sort_values("id", ignore_index=True)
+        self._running.leave()
+        return _each_once([pd.concat(shard) for shard in of_all_ranks(parts) if shard])
 
 
-def data_of(trainer: Trainer) -> TextDataModule:
-    """The DataModule of a running trainer, an attribute that Lightning sets but does not declare."""
-    return cast(Any, trainer).datamodule
+OPTIONS = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say"
 
 
-def _identity(observation: Any, batch: Batch) -> dict[str, Tensor]:
-    """Which text, how long; its label and prediction, unless every token has its own."""
-    length = observation.mask.sum(dim=-1)
-    if "label" not in batch:
-        return {"id": batch["id"], "length": length}
-    return {"id": batch["id"], "label": batch["label"], "predicted": observation.predicted, "length": length}
+def seed_of(trainer: Trainer) -> int:
+    """What fixes random draws: the seed of the trainer's DataModule if it has one, else ``seed_everything``'s, else 0."""
+    seed = getattr(datamodule_of(trainer), "seed", None)
+    return int(os.environ.get("PL_GLOBAL_SEED", 0)) if seed is None else seed
 
 
-def _rows(columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
+def datamodule_of(trainer: Trainer) -> Any:
+    """The DataModule of a running trainer, an attribute that Lightning sets but does not declare; None where it has none."""
+    return getattr(trainer, "datamodule", None)
+
+
+def class_names(trainer: Trainer, count: int) -> list[str]:
+    """Names of the classes: those that DataModule or LightningModule offer as ``label_names``, else their numbers."""
+    offered = (getattr(each, "label_names", None) for each in (datamodule_of(trainer), trainer.lightning_module))
+    return [str(name) for name in next((names for names in offered if names is not None), range(count))]
+
+
+def _is_empty(batch: Batch) -> bool:
+    return isinstance(batch, Mapping) and "id" in batch and not len(batch["id"])
+
+
+def _each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
+    """The rows of all ranks without the repetitions by which a sampler gives every rank as many.
+
+    Raises:
+        AttestError: different instances have one id.
+    """
+    if not shards:
+        return pd.DataFrame({"id": [], "length": []}, dtype=int)  # a sample, none of whose texts was run
+    rows = pd.concat(shards)
+    key = [name for name in ("loader", "id") if name in rows]
+    same = [*key, *(name for name in ("label", "length") if name in rows)]
+    again = rows.duplicated(key)
+    if any(shard.duplicated(key).any() for shard in shards) or (again & ~rows.duplicated(same)).any():
+        raise AttestError(
+            f"different instances have the id {rows['id'][again].iloc[0]}; expected one of its own for each. {GIVE_IDS}"
+        )
+    return rows[~again.to_numpy()].sort_values(key, ignore_index=True)
+
+
+def _rows(columns: Columns, mask: Tensor) -> pd.DataFrame:
     """One row per instance; values of tokens become a list as long as the text, of pairs of tokens its square, row by row."""
     lengths = mask.sum(dim=-1).tolist()
     return pd.DataFrame({name: _column(values.detach().cpu().numpy(), lengths) for name, values in columns.items()})
@@ -162,9 +302,20 @@ def _column(values: np.ndarray, lengths: list[int]) -> Any:
     return [rows[:length, :length].ravel() for rows, length in zip(values, lengths, strict=True)]
 
 
+def _log_summary(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:
+    if identity != INSTANCES:
+        for logger in _wandb(trainer):
+            logger.log_metrics({f"{identity}/{key}": value for key, value in summarise(rows).items()})
+
+
 def _log_table(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:
-    for logger in trainer.loggers:
-        if isinstance(logger, WandbLogger):
-            if identity != INSTANCES:
-                logger.log_metrics({f"{identity}/{key}": value for key, value in summarise(rows).items()})
-            logger.log_table(f"{identity}/table", dataframe=rows.select_dtypes(["number", "bool"]))
+    for logger in _wandb(trainer):
+        logger.log_table(f"{identity}/table", dataframe=rows.select_dtypes(["number", "bool"]))
+
+
+def _wandb(trainer: Trainer) -> list[WandbLogger]:
+    return [logger for logger in trainer.loggers if isinstance(logger, WandbLogger)]
+
+
+def _callbacks(trainer: Trainer) -> list[Callback]:
+    return cast(Any, trainer).callbacks

@@ -1,11 +1,10 @@
 """Experiments on an explanation, be it the attention that pools or attention rollout through the layers below."""
 
-from typing import Any, Literal, cast
+from typing import Literal
 
 from pytorch_lightning import LightningModule
 
 from attest.callbacks.evidence import Batch, Evidence
-from attest.callbacks.layers.base import observed_layers
 from attest.experiments import Observation
 from attest.experiments.layers import attention_rollout
 
@@ -15,7 +14,8 @@ class Explaining(Evidence):
 
     Args:
         explanation: ``attention``, the weights that pool, which must be learned; or ``rollout``, from them down to the tokens
-            through the attention of all layers, where a Transformer has its attention inside.
+            through the attention of all layers, where a Transformer has its attention inside: the LightningModule then offers
+            ``observe_steps(batch)``, which observes what pools even if that is a mean, and ``observe_layers(batch)``.
         every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
@@ -28,10 +28,11 @@ class Explaining(Evidence):
         super().__init__(every_n_epochs, validation_instances)
         self.explanation = explanation
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return ("observe",) if self.explanation == "attention" else ("observe_steps", "observe_layers")
+
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
         """The pooled observation, with rollout in place of its attention if that is on trial."""
-        if self.explanation == "attention":
-            return super().observe(pl_module, batch)
-        observation = cast(Any, pl_module).observe_steps(batch)
-        attention = observed_layers(pl_module, batch).attention
-        return observation.explained_by(attention_rollout(attention, observation.attention))
+        first, *layers = (self._running.observed(pl_module, method) for method in self.methods)
+        return first.explained_by(attention_rollout(layers[0].attention, first.attention)) if layers else first

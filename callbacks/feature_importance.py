@@ -3,7 +3,6 @@
 from typing import Any
 
 from pytorch_lightning import Trainer
-from torch import Tensor
 
 from attest.callbacks.explaining import Explaining
 from attest.experiments import Observation, feature_importance
@@ -16,7 +15,8 @@ class FeatureImportance(Explaining):
     """
 
     id = "E1"
+    experiment = staticmethod(feature_importance)
     over_pairs = "leave-one-out"
 
-    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return feature_importance(observation, leave_one_out=bool(trainer.testing))
+    def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
+        return {"leave_one_out": bool(trainer.testing)}

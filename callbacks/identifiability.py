@@ -1,12 +1,7 @@
 """E13 on the test split."""
 
-from typing import Any
-
-from pytorch_lightning import Trainer
-from torch import Tensor
-
 from attest.callbacks.evidence import Evidence
-from attest.experiments import Observation, identifiability
+from attest.experiments import identifiability
 
 
 class Identifiability(Evidence):
@@ -17,9 +12,7 @@ class Identifiability(Evidence):
     """
 
     id = "E13"
+    experiment = staticmethod(identifiability)
 
     def __init__(self, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
         super().__init__(every_n_epochs, validation_instances)
-
-    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return identifiability(observation)

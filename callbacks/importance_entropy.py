@@ -2,12 +2,10 @@
 
 from typing import Any
 
-import torch
 from pytorch_lightning import Trainer
-from torch import Tensor
 
-from attest.callbacks.evidence import Evidence, data_of
-from attest.experiments import Observation, importance_entropy, sample_of_ids
+from attest.callbacks.evidence import Evidence, seed_of
+from attest.experiments import Observation, importance_entropy
 
 
 class ImportanceEntropy(Evidence):
@@ -21,18 +19,17 @@ class ImportanceEntropy(Evidence):
     """
 
     id = "E10"
+    experiment = staticmethod(importance_entropy)
     over_pairs = "the entropy of leave-one-out"
 
     def __init__(
         self, texts: int = 200, positions: int = 16, every_n_epochs: int = 1, validation_instances: int = 256
     ) -> None:
-        super().__init__(every_n_epochs, validation_instances)
-        self.texts, self.positions = texts, positions
+        super().__init__(every_n_epochs, validation_instances, positions=positions)
+        self.texts = texts
 
-    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
+    def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
         if not trainer.testing:
-            return importance_entropy(observation, leave_one_out=False)
-        seed = data_of(trainer).seed
-        everyone = torch.tensor(data_of(trainer).test.documents.ids, device=batch["id"].device)
-        sampled = torch.isin(batch["id"], sample_of_ids(seed, everyone, self.texts))
-        return importance_entropy(observation, True, sampled, self.positions, seed)
+            return {"leave_one_out": False}
+        sampled = self.split.sampled(seed_of(trainer), observation, self.texts)
+        return super().arguments(observation, trainer) | {"sampled": sampled}

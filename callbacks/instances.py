@@ -1,12 +1,12 @@
 """The base table that every other one joins: the texts, what was predicted, what was attended to."""
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 import pandas as pd
 from pytorch_lightning import Trainer
-from torch import Tensor
 
-from attest.callbacks.evidence import data_of
+from attest.callbacks.evidence import Batch, Columns, class_names
 from attest.callbacks.explaining import Explaining
 from attest.experiments import Observation
 from attest.runs.folder import INSTANCES
@@ -16,8 +16,8 @@ class Instances(Explaining):
     """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, ``rationale``.
 
     Classes stand in class order. Tokens (or sentences, where attention is over them) stand as they were before unseen words
-    became one symbol; ``rationale`` is there where the corpus knows it; ``attention`` is rollout where that is read instead.
-    Runs on the test split only.
+    became one symbol, where the data set offers ``units_of(id)``; ``rationale`` is there where the corpus knows it;
+    ``attention`` is rollout where that is read instead. Runs on the test split only.
 
     Args:
         explanation: as in ``Explaining``.
@@ -28,12 +28,14 @@ class Instances(Explaining):
     def __init__(self, explanation: Literal["attention", "rollout"] = "attention") -> None:
         super().__init__(explanation, every_n_epochs=0)
 
-    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        names = data_of(trainer).corpus.label_names
+    def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> Columns:
+        names = class_names(trainer, observation.probabilities.shape[-1])
         columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(names)}
         columns |= {"max_attention": observation.explanation.amax(dim=-1), "attention": observation.explanation}
-        known = "rationale" in batch and batch["rationale"].shape == observation.mask.shape
-        return columns | ({"rationale": batch["rationale"]} if known else {})
+        rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
+        if rationale is not None and rationale.shape == observation.mask.shape:
+            columns["rationale"] = rationale
+        return columns
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        return rows.assign(tokens=rows["id"].map(data_of(trainer).test.units_of))
+        return self.split.with_tokens(rows, "units_of")

@@ -1,12 +1,7 @@
 """E2 at validation end and on the test split."""
 
-from typing import Any
-
-from pytorch_lightning import Trainer
-from torch import Tensor
-
-from attest.callbacks.evidence import Evidence, data_of
-from attest.experiments import Observation, attention_permutation
+from attest.callbacks.evidence import Evidence
+from attest.experiments import attention_permutation
 
 
 class AttentionPermutation(Evidence):
@@ -18,10 +13,7 @@ class AttentionPermutation(Evidence):
     """
 
     id = "E2"
+    experiment = staticmethod(attention_permutation)
 
     def __init__(self, permutations: int = 100, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances)
-        self.permutations = permutations
-
-    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return attention_permutation(observation, self.permutations, data_of(trainer).seed)
+        super().__init__(every_n_epochs, validation_instances, permutations=permutations)

@@ -1,18 +1,18 @@
 """E11 at validation end and on the test split."""
 
-from typing import Any
-
-from pytorch_lightning import Trainer
-from torch import Tensor
-
-from attest.callbacks.evidence import Evidence, data_of
-from attest.experiments import Observation, single_erasure
+from attest.callbacks.evidence import Evidence
+from attest.experiments import single_erasure
 
 
 class SingleErasure(Evidence):
-    """E11: the most attended token erased, or another; columns as in ``attest.experiments.single_erasure``."""
+    """E11: the most attended token erased, or another; columns as in ``attest.experiments.single_erasure``.
+
+    Args:
+        every_n_epochs, validation_instances: as in ``Evidence``.
+    """
 
     id = "E11"
+    experiment = staticmethod(single_erasure)
 
-    def measure(self, observation: Observation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return single_erasure(observation, data_of(trainer).seed)
+    def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
+        super().__init__(every_n_epochs, validation_instances)

@@ -5,10 +5,9 @@ from typing import Any, cast
 import pandas as pd
 import torch
 from pytorch_lightning import Trainer
-from torch import Tensor
 
 from attest.attention.interventions import attending
-from attest.callbacks.evidence import data_of
+from attest.callbacks.evidence import Batch, Columns, class_names
 from attest.callbacks.layers.base import LayerEvidence
 from attest.experiments.layers import LayerObservation
 from attest.experiments.layers.observation import self_attending
@@ -16,9 +15,10 @@ from attest.runs.folder import TAGGED
 
 
 class TaggedInstances(LayerEvidence):
-    """Columns ``max_attention``, the mean of the rows' largest weights; per token ``tokens``, ``tags`` (gold),
-    ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``, L x L x N for N heads, those of the first
-    layer first, the second L being what is attended to; and ``heads``, how many each layer has. Runs on the test split only.
+    """Columns ``max_attention``, the mean of the rows' largest weights; per token ``tokens``, where the data set offers
+    ``tokens_of(id)``, ``tags`` (gold), ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``,
+    L x L x N for N heads, those of the first layer first, the second L being what is attended to; and ``heads``, how many
+    each layer has. Runs on the test split only.
     """
 
     id = TAGGED
@@ -26,12 +26,12 @@ class TaggedInstances(LayerEvidence):
     def __init__(self) -> None:
         super().__init__(every_n_epochs=0)
 
-    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
+    def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
         heads = torch.cat(list(observation.attention.values()), dim=1)
-        names = data_of(trainer).corpus.label_names
+        names = class_names(trainer, observation.probabilities.shape[-1])
         return {
             "max_attention": observation.largest(list(observation.attention)),
-            "tags": batch["tags"],
+            "tags": self.labels(observation),
             "predicted_tags": observation.predicted,
             **{f"probability_{name}": observation.probabilities[..., k] for k, name in enumerate(names)},
             "attention": heads.permute(0, 2, 3, 1),
@@ -40,4 +40,4 @@ class TaggedInstances(LayerEvidence):
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
         network = cast(Any, trainer.lightning_module).network
         heads = [attending(network)[layer].heads for layer in self_attending(network)]
-        return rows.assign(tokens=rows["id"].map(data_of(trainer).test.tokens_of), heads=[heads] * len(rows))
+        return self.split.with_tokens(rows, "tokens_of").assign(heads=[heads] * len(rows))

@@ -244,8 +244,9 @@ class TextDataModule(LightningDataModule):
         return len(batch_sizes(self.test.sizes, self.batch_size))
 
     def _evaluation_loader(self, dataset: EncodedDocuments) -> BatchLoader:
-        batches = self._deal(batches_by_length(dataset.sizes, self.batch_size), equally=False)
-        return BatchLoader(dataset, lambda: batches, self.num_workers)
+        everyone = batches_by_length(dataset.sizes, self.batch_size)
+        batches = self._deal(everyone, equally=False)
+        return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone))
 
     def _deal(self, batches: list[list[int]], *, equally: bool) -> list[list[int]]:
         return deal(batches, self._running.global_rank, self._running.world_size, equally=equally)

@@ -102,10 +102,20 @@ class BatchLoader(DataLoader):
         dataset: the encoded texts.
         batches: gives this rank's batches of the epoch that is about to begin.
         num_workers: processes that assemble batches; 0 does it in this one.
+        batch_size: of the largest batch, where that is known; not all are as large.
+        batches_of_all_ranks: how many there are in an epoch, over all ranks; None for as many as this rank has.
     """
 
-    def __init__(self, dataset: EncodedDocuments, batches: Callable[[], list[list[int]]], num_workers: int = 0) -> None:
-        self._batches = _BatchSampler(batches)
+    def __init__(
+        self,
+        dataset: EncodedDocuments,
+        batches: Callable[[], list[list[int]]],
+        num_workers: int = 0,
+        batch_size: int | None = None,
+        batches_of_all_ranks: int | None = None,
+    ) -> None:
+        self._batches = _BatchSampler(batches, batch_size)
+        self.batches_of_all_ranks = batches_of_all_ranks
         self._delivered = 0
         super().__init__(dataset, batch_sampler=self._batches, collate_fn=_keep, num_workers=num_workers)
 
@@ -129,8 +139,9 @@ class BatchLoader(DataLoader):
 class _BatchSampler:
     """Yields lists of rows, the first ``skip`` of them left out once."""
 
-    def __init__(self, batches: Callable[[], list[list[int]]]) -> None:
+    def __init__(self, batches: Callable[[], list[list[int]]], batch_size: int | None) -> None:
         self._batches = batches
+        self.batch_size = batch_size
         self.skip = 0
 
     def __len__(self) -> int:

@@ -41,6 +41,11 @@ class EncodedDocuments(Dataset):
     def __len__(self) -> int:
         return len(self.lengths)
 
+    @property
+    def ids(self) -> np.ndarray:
+        """int64 ``(N,)``: what each text is called in batches."""
+        return self.documents.ids
+
     def __getitems__(self, rows: list[int]) -> Batch:
         """One padded batch; see ``TextDataModule`` for its keys."""
         index = torch.tensor(rows, dtype=torch.int64)

@@ -12,6 +12,7 @@ from torch.nn import functional
 from attest.errors import AttestError
 from attest.experiments import Network, Observation, observe
 from attest.experiments.contract import require_forward, require_steps
+from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.metrics import classification_scores
 from attest.lightning_modules.optimisation import Optimisation
 from attest.lightning_modules.predictions import InstanceRows, Predicted, require_finite
@@ -43,8 +44,8 @@ class Classifier(LightningModule):
         pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
     """
 
-    learns = "label"
-    """The column of a batch that it is trained on."""
+    predicts = "label"
+    """One label a text: what runs that depend on it take it for."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class Classifier(LightningModule):
         return self.network(tokens, mask)
 
     def observe(self, batch: Batch) -> Observation:
-        """The observed forward pass that all experiments on this batch share; it lives as long as the batch.
+        """The observed forward pass that all experiments on this batch share.
 
         Raises:
             AttestError: the network pools by a mean, so there is no pooled attention to observe.
@@ -91,9 +92,11 @@ class Classifier(LightningModule):
 
     def observe_steps(self, batch: Batch) -> Observation:
         """The same of any network, for experiments that put another explanation on trial than the weights that pool."""
-        if "observation" not in batch:
-            batch["observation"] = observe(cast(Network, self.network), batch["id"], batch["token_ids"], attended(batch))
-        return batch["observation"]
+        return observe(cast(Network, self.network), batch["id"], batch["token_ids"], attended(batch), batch.get("label"))
+
+    def observe_layers(self, batch: Batch) -> LayerObservation:
+        """What the network's layers attend to, where it has self-attention."""
+        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get("label"))
 
     def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy of each instance, ``(B,)``; positive instances weighted in a binary task."""
@@ -112,15 +115,17 @@ class Classifier(LightningModule):
         """Predict one batch."""
         self._predict("validation", batch, self._logits)
 
-    def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """Predict one batch, where there is attention to observe on the forward pass that the evidence is gathered from."""
-        self._predict("test", batch, self._observed_logits if self._pools_by_attention else self._logits)
+    def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Observation]:
+        """Predict one batch; where there is attention to observe, return the observation, which evidence is gathered from."""
+        if not (self._pools_by_attention and len(batch["label"])):
+            self._predict("test", batch, self._logits)
+            return {}
+        observation = self.observe(batch)
+        self._predict("test", batch, lambda _: observation.logits.detach())
+        return {"observe": observation, "observe_steps": observation}
 
     def _logits(self, batch: Batch) -> Tensor:
         return self(batch["token_ids"], attended(batch))
-
-    def _observed_logits(self, batch: Batch) -> Tensor:
-        return self.observe(batch).logits.detach()
 
     @property
     def _pools_by_attention(self) -> bool:

@@ -129,19 +129,21 @@ class KeyAdversary(Classifier):
         """Attack one batch."""
         self._collect("validation", batch)
 
-    def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """Attack one batch; evidence is gathered from the same pass."""
-        self._collect("test", batch)
+    def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Any]:
+        """Attack one batch; evidence is gathered from the same pass, which is returned."""
+        return self._collect("test", batch)
 
-    def _collect(self, stage: str, batch: Batch) -> None:
+    def _collect(self, stage: str, batch: Batch) -> dict[str, Any]:
         """Collect predictions under attack; a rank without texts gets an empty batch, which is not shown to the network."""
         labels = batch["label"]
         if not len(labels):
             nothing = torch.zeros(0, device=self.device)
-            return self._collected(stage).update(batch["id"], labels, nothing, nothing.view(0, self.num_classes))
-        attacked = batch["attacked"] = self.attacked(batch)
+            self._collected(stage).update(batch["id"], labels, nothing, nothing.view(0, self.num_classes))
+            return {}
+        attacked = self.attacked(batch)
         predicted = attacked.observation.probabilities
         self._collected(stage).update(batch["id"], attacked.labels, attacked.losses, predicted)
+        return {"attacked": attacked}
 
     def configure_optimizers(self) -> Any:
         """One optimiser over the adversary's parameters alone."""

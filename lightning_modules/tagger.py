@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.errors import AttestError
+from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.metrics import tagging_columns, tagging_scores
 from attest.lightning_modules.optimisation import Optimisation
 from attest.lightning_modules.predictions import InstanceRows, require_finite
@@ -36,8 +37,8 @@ class Tagger(LightningModule):
         pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
     """
 
-    learns = "tags"
-    """The column of a batch that it is trained on."""
+    predicts = "tags"
+    """One tag a token: what runs that depend on it take it for."""
 
     def __init__(
         self,
@@ -63,6 +64,10 @@ class Tagger(LightningModule):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits of tags ``(B, T, K)``."""
         return self.network(tokens, mask)
+
+    def observe_layers(self, batch: Batch) -> LayerObservation:
+        """What the network's layers attend to."""
+        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get("tags"))
 
     def model_step(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Logits ``(B, T, K)`` and the mean cross-entropy of the batch's tokens, ``()``."""

@@ -209,7 +209,7 @@ def test_vectors_of_another_dimension_are_named_by_the_whole_command(tmp_path, c
 def test_a_model_of_another_task_than_the_data_is_named(learns, there, model):
     data = SimpleNamespace(corpus=SimpleNamespace(train=Documents.of([0], [["a"]], **{there: [[0]]})))
     with pytest.raises(AttestError, match=f"Add MODEL={model} to the command") if model else nullcontext():
-        require_same_task(SimpleNamespace(learns=learns), data)
+        require_same_task(SimpleNamespace(predicts=learns), data)
 
 
 def test_models_and_data_of_other_people_are_taken():

@@ -10,7 +10,7 @@ package is not itself differentiable.
 
 import math
 from copy import deepcopy
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import entmax
 import torch
@@ -25,6 +25,17 @@ STEPS = {torch.float32: 30, torch.float64: 60}
 
 class Projection(nn.Module):
     """The masked shell around a mapping onto the simplex; subclasses say which in ``onto_simplex``."""
+
+    reads_scores: ClassVar[bool] = True
+    """Whether scores matter at all."""
+
+    sparse: ClassVar[bool] = False
+    """Whether real tokens can get exactly 0."""
+
+    @classmethod
+    def is_sparse(cls, **arguments: Any) -> bool:
+        """Whether one that is built with these arguments can give a real token exactly 0."""
+        return cls.sparse
 
     def forward(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
         """Project scores onto the simplex of real tokens.
@@ -66,12 +77,16 @@ class Softmax(Projection):
 class Sparsemax(Projection):
     """The nearest point of the simplex in Euclidean distance (Martins & Astudillo 2016); exact, by sorting."""
 
+    sparse = True
+
     def onto_simplex(self, scores: Tensor) -> Tensor:
         return thresholds.sparsemax(scores)
 
 
 class Entmax15(Projection):
     """1.5-entmax (Peters et al. 2019), halfway between softmax and sparsemax; exact, by sorting."""
+
+    sparse = True
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
         return thresholds.entmax15(scores)
@@ -89,6 +104,12 @@ class Entmax(Projection):
     Raises:
         ValueError: α is not in range.
     """
+
+    sparse = True
+
+    @classmethod
+    def is_sparse(cls, alpha: float = 1.5, **arguments: Any) -> bool:
+        return alpha != 1
 
     def __init__(self, alpha: float = 1.5, learned: bool = False) -> None:
         super().__init__()
@@ -133,6 +154,8 @@ class Sparsegen(Projection):
         ValueError: λ is 1 or more, where the minimum is no longer unique.
     """
 
+    sparse = True
+
     def __init__(self, lam: float = 0.0) -> None:
         super().__init__()
         if not lam < 1:
@@ -145,6 +168,8 @@ class Sparsegen(Projection):
 
 class Uniform(Projection):
     """The control: every real token gets the same weight, whatever its score (Wiegreffe & Pinter 2019's frozen attention)."""
+
+    reads_scores = False
 
     def onto_simplex(self, scores: Tensor) -> Tensor:
         real = (scores > -torch.inf).to(scores.dtype)

@@ -18,12 +18,9 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 from attest.report import write_report
 from attest.report.controls_page import Found, write_controls
 from attest.runs import adversaries
-from attest.runs.controls import announced, choose, controls, require_controls, train_guide
+from attest.runs.controls import announced, choose, controls, guiding_lambdas, require_controls, train_guide
 from attest.runs.dependent import split_arguments, train_base
 from attest.runs.folder import RunFolder
-
-GUIDING = {"attest.lightning_modules.Classifier": (1e-3,), "attest.lightning_modules.Tagger": (0.2, 3.0)}
-"""λ of the adversaries that guide, where none is typed."""
 
 
 def main(arguments: list[str]) -> int:
@@ -46,7 +43,7 @@ def main(arguments: list[str]) -> int:
     if guided_by is not None:
         train_guide(base, own, guided_by)
         return 0
-    lambdas = choices.lambdas or GUIDING[base.settings["model"]["class_path"]]
+    lambdas = choices.lambdas or guiding_lambdas(base)
     planned = list(controls(base, typed, own, seeds, choices, lambdas))
     print("Controls, trained unless they are there:", *(announced(control, base) for control in planned), sep="\n", flush=True)
     found: list[tuple[str, str, RunFolder]] = []

@@ -13,6 +13,7 @@ from typing import Any, get_args
 from attest.cli.evidence import main as gather_evidence
 from attest.errors import AttestError, unknown_choice
 from attest.lightning_modules.key_adversary import Attack
+from attest.runs.capabilities import attends_within, predicts
 from attest.runs.dependent import Dependent, merged, overlay, split_arguments, train_base, train_dependent
 
 SHUFFLE = "shuffle"
@@ -50,12 +51,11 @@ def key_adversary(attack: str) -> Dependent:
 
 def _require_self_attention(settings: dict[str, Any]) -> None:
     """Say so before anything is trained, where the configuration shows that there is nothing to attack."""
-    model = settings["model"]
-    network = model["init_args"]["network"]
-    tagger = model["class_path"].endswith(".Tagger")
-    pooled = network["class_path"].endswith(".PoolingClassifier")
-    if tagger or (pooled and not network["init_args"]["encoder"]["class_path"].endswith(".TransformerEncoder")):
-        raise AttestError(
-            f"MODEL={settings['run']['model']} {'tags' if tagger else 'has no self-attention'}; expected a Transformer that "
-            "classifies, whose keys can be attacked. Type MODEL=transformer-dr"
-        )
+    kind = predicts(settings)
+    if kind == "label" and attends_within(settings["model"]["init_args"].get("network")):
+        return
+    lack = {"label": "has no self-attention", "tags": "tags"}.get(str(kind), "is no classifier to attack")
+    raise AttestError(
+        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies, whose keys can be attacked: a "
+        "network that declares attends_within, or whose encoder does. Type MODEL=transformer-dr"
+    )

@@ -71,12 +71,13 @@ def _takes_two(step: Any) -> bool:
 
 
 def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
-    """Refuse a batch that is not what ``Observation`` describes.
+    """Refuse a batch that is not what ``Observation`` describes; ids may be left out.
 
     Raises:
         AttestError: a tensor has another kind or shape, or a text has no token or does not come first in its row.
     """
-    for name, given in (("ids", ids), ("tokens", tokens), ("mask", mask)):
+    named = {"tokens": tokens} if ids is None else {"ids": ids, "tokens": tokens}
+    for name, given in (*named.items(), ("mask", mask)):
         if not isinstance(given, Tensor):
             raise AttestError(f"{name} is a {type(given).__name__}; expected a tensor. Use torch.as_tensor({name}).")
     if mask.dtype != torch.bool:
@@ -85,11 +86,11 @@ def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
     if mask.ndim != 2 or tokens.shape[:2] != mask.shape or not len(mask):
         shapes = f"tokens are {tuple(tokens.shape)} and mask is {tuple(mask.shape)}"
         raise AttestError(f"{shapes}; expected (B, T) for both, with one text or more.")
-    for name, given in (("ids", ids), ("tokens", tokens)):
+    for name, given in named.items():
         if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
             kind = str(given.dtype).removeprefix("torch.")
             raise AttestError(f"{name} hold {kind}; expected whole numbers. Use {name}.long().")
-    if ids.shape != mask.shape[:1]:
+    if ids is not None and ids.shape != mask.shape[:1]:
         raise AttestError(f"ids are {tuple(ids.shape)} for {len(mask)} texts; expected ({len(mask)},), one for each text.")
     if not (mask[:, 0].all() & (mask[:, 1:] <= mask[:, :-1]).all()):
         _refuse_mask(mask)

@@ -83,6 +83,10 @@ class Observation:
     """What ``explained_by`` has put in the attention's place."""
     remembered: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
     """What ``once`` has measured already."""
+    labels: Tensor | None = None
+    """int64 ``(B,)``: gold classes, where they are known."""
+    ids_given: bool = True
+    """Whether the instances were named; else ``ids`` count the rows of this batch."""
 
     @cached_property
     def attention(self) -> Tensor:
@@ -126,6 +130,8 @@ class Observation:
             *(cut(self.tokens), cut(self.mask), cut(self.embedded), cut(self.hidden), cut(self.scores), cut(self.weights)),
             self.logits.detach()[rows],
             None if self.read_instead is None else cut(self.read_instead),
+            labels=None if self.labels is None else self.labels[rows],
+            ids_given=self.ids_given,
         )
 
     @torch.no_grad()
@@ -243,12 +249,13 @@ def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, 
     return by_rows(of_rows, bytes_per_text, everyone)
 
 
-def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Observation:
+def observe(network: Network, ids: Tensor | None, tokens: Tensor, mask: Tensor, labels: Tensor | None = None) -> Observation:
     """Run a network once, keeping every named step and the graph from the embedded input onwards.
 
     Args:
         network: any ``nn.Module`` that offers the seam, in evaluation mode.
-        ids, tokens, mask: as in ``Observation``.
+        ids: as in ``Observation``; None counts the rows from 0, and callbacks put the rows of the data set in their place.
+        tokens, mask, labels: as in ``Observation``.
     Raises:
         AttestError: the network or the batch is not as described (see ``contract.py``), or the network looks its tokens up in
             no ``nn.Embedding``, or in more than one.
@@ -264,6 +271,7 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
         torch.backends.cudnn.flags(enabled=False),
         torch.autocast(tokens.device.type, enabled=False),
     ):
+        tokens, mask = outside_inference(tokens), outside_inference(mask)
         embedded, hidden = _encoded(network, tokens, mask)
         scores = network.score(hidden, mask)
         require_shape(module, "score", scores, mask.shape, 2)
@@ -273,7 +281,8 @@ def observe(network: Network, ids: Tensor, tokens: Tensor, mask: Tensor) -> Obse
         require_shape(module, "decode", logits, mask.shape[:1], 2)
         require_repeatable(module, logits.detach(), lambda: network.decode(network.encode(tokens, mask), weights))
     require_attention(module, hidden, scores, weights, logits, mask)
-    return Observation(network, ids, tokens, mask, embedded, hidden, scores, weights, logits)
+    steps = (tokens, mask, embedded, hidden, scores, weights, logits)
+    return Observation(network, numbered(ids, mask), *steps, labels=labels, ids_given=ids is not None)
 
 
 def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -293,6 +302,16 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
     require_shape(module, "encode", hidden, mask.shape, 3)
     require_gradient(module, hidden)
     return embedded[0], hidden
+
+
+def numbered(ids: Tensor | None, mask: Tensor) -> Tensor:
+    """The ids int64 ``(B,)``, or, where there are none, the rows of the batch."""
+    return torch.arange(len(mask), device=mask.device) if ids is None else ids
+
+
+def outside_inference(values: Tensor) -> Tensor:
+    """A copy of what was made in inference mode, as batches of a ``Trainer`` are: autograd refuses to keep the original."""
+    return values.clone() if values.is_inference() else values
 
 
 @contextmanager

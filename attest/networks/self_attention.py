@@ -29,6 +29,9 @@ class TransformerClassifier(nn.Module):
     pools_by_attention = False
     """The weights that ``project`` returns are the mean's: nothing learned, nothing to put on trial."""
 
+    attends_within = True
+    """Tokens attend to one another."""
+
     def __init__(
         self,
         vocab_size: int,
@@ -89,6 +92,7 @@ class TransformerTagger(nn.Module):
     """
 
     pools_by_attention = False
+    attends_within = True
 
     def __init__(
         self,

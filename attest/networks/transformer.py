@@ -30,6 +30,9 @@ class TransformerEncoder(nn.Module):
         ValueError: as many projections as layers were expected.
     """
 
+    attends_within = True
+    """Tokens attend to one another."""
+
     def __init__(
         self,
         vocab_size: int,

@@ -4,22 +4,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from typing import Any, get_args
 
 from attest.errors import AttestError, unknown_choice
 from attest.experiments.adversarial_loss import DivergenceName
+from attest.runs import capabilities
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent import Dependent, merged, overlay
 
 Settings = dict[str, Any]
 KIND = "adversarial"
 VARIANTS = ("unfrozen", "frozen")
-DEFAULT_LAMBDA = {"attest.lightning_modules.Classifier": "1e-3", "attest.lightning_modules.Tagger": "0.2"}
-"""By what the base is: what can have adversaries at all."""
-OVERLAYS = {"attest.lightning_modules.Classifier": "adversarial", "attest.lightning_modules.Tagger": "adversarial-tagger"}
+DEFAULT_LAMBDA = {"label": "1e-3", "tags": "0.2"}
+"""By what the base predicts."""
+OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 COMMAND = "make adversarial LAMBDA=1e-3 {}"
-ALWAYS_SPARSE = ("Sparsemax", "Entmax15", "Sparsegen")
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def named(name: str) -> tuple[Choices, float]:
 
 def lambdas_of(choices: Choices, base: Settings) -> tuple[float, ...]:
     """The values of λ that are asked for, or the base's default one."""
-    return choices.lambdas or (float(DEFAULT_LAMBDA[base["model"]["class_path"]]),)
+    return choices.lambdas or (float(DEFAULT_LAMBDA[_predicts(base)]),)
 
 
 def require_adversary(choices: Choices, base: Settings) -> None:
@@ -96,13 +95,8 @@ def require_adversary(choices: Choices, base: Settings) -> None:
     Raises:
         AttestError: it does not attend, or has nothing to learn in attention, or KL to its attention is infinite.
     """
-    kind, network = base["model"]["class_path"], base["model"]["init_args"].get("network")
-    if kind not in OVERLAYS:
-        known = ", ".join(OVERLAYS)
-        raise AttestError(f"{kind} can have no adversary; expected one of {known}. Type MODEL=bilstm for example.")
-    if kind == "attest.lightning_modules.Classifier" and not getattr(
-        _class(network["class_path"]), "pools_by_attention", True
-    ):
+    kind, network = _predicts(base), base["model"]["init_args"]["network"]
+    if kind == "label" and not capabilities.pools_by_attention(network):
         raise AttestError(
             f"{network['class_path']} pools its hidden states by a mean, so an adversary has no pooled attention to differ "
             "in; expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
@@ -113,15 +107,27 @@ def require_adversary(choices: Choices, base: Settings) -> None:
         _require_projection(choices, projection)
 
 
+def _predicts(base: Settings) -> str:
+    """What the base predicts, if it is one that can have adversaries."""
+    kind = capabilities.predicts(base)
+    if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
+        raise AttestError(
+            f"{base['model']['class_path']} can have no adversary; expected a LightningModule with a network that declares "
+            "predicts, label or tags, and is not itself trained against another run. Type MODEL=bilstm for example."
+        )
+    return kind
+
+
 def _require_projection(choices: Choices, projection: Settings) -> None:
-    name = projection.get("class_path", "Softmax").rsplit(".", 1)[-1]
-    if name == "Uniform":
+    if "class_path" not in projection:  # none is named: softmax
+        return
+    if not capabilities.reads_scores(projection):
         raise AttestError(
             "PROJECTION=uniform has no attention that an adversary could differ from or learn; expected another. Type "
             "PROJECTION=softmax, or make controls, which compares with uniform attention."
         )
-    sparse = name in ALWAYS_SPARSE or (name == "Entmax" and projection.get("init_args", {}).get("alpha", 1.5) != 1)
-    if sparse and choices.divergence == "kl":
+    if capabilities.is_sparse(projection) and choices.divergence == "kl":
+        name = projection["class_path"].rsplit(".", 1)[-1]
         raise AttestError(
             f"DIVERGENCE=kl is infinite wherever the adversary attends to a token to which the base's {name} gives exactly 0, "
             "so any such token would win; expected a divergence that stays finite. Type DIVERGENCE=jsd or "
@@ -129,13 +135,8 @@ def _require_projection(choices: Choices, projection: Settings) -> None:
         )
 
 
-def _class(path: str) -> Any:
-    module, name = path.rsplit(".", 1)
-    return getattr(import_module(module), name)
-
-
 def adversary(choices: Choices, lam: float, base: Settings) -> Dependent:
     """The dependent run that trains this adversary against the base of these settings."""
     terms = {"lam": lam, "divergence": choices.divergence, "variant": choices.variant}
-    settings = merged(overlay(OVERLAYS[base["model"]["class_path"]]), {"model": {"init_args": terms}})
+    settings = merged(overlay(OVERLAYS[_predicts(base)]), {"model": {"init_args": terms}})
     return Dependent(KIND, choices.name(lam), settings, {"E7": partial(write_comparison, "E7")})

@@ -10,6 +10,7 @@ import yaml
 
 from attest.errors import AttestError
 from attest.runs.adversaries import Choices, adversary, named
+from attest.runs.capabilities import predicts
 from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
@@ -17,7 +18,9 @@ from attest.runs.folder import RunFolder
 from attest.runs.forecast import at_most
 
 ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|ANALYSES)=|--(model|analyses)\.")
-OVERLAYS = {"attest.lightning_modules.Classifier": "guide", "attest.lightning_modules.Tagger": "probe"}
+OVERLAYS = {"label": "guide", "tags": "probe"}
+GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
+"""By what the base predicts; of the latter λ of the adversaries that guide, where none is typed."""
 GUIDES = "guides"
 SEEDS = 3
 
@@ -62,17 +65,25 @@ def require_controls(base: dict[str, Any]) -> None:
     """Refuse a base that has no learned attention to control for.
 
     Raises:
-        AttestError: it is no classifier or tagger of ours, or its attention is uniform itself.
+        AttestError: it is neither classifier nor tagger, or its attention is uniform itself.
     """
-    kind, run = base["model"]["class_path"], base["run"]
-    if kind not in OVERLAYS:
-        raise AttestError(f"{kind} has no controls; expected one of {', '.join(OVERLAYS)}. Type MODEL=bilstm for example.")
+    run = base["run"]
+    if predicts(base) not in OVERLAYS:
+        raise AttestError(
+            f"{base['model']['class_path']} has no controls; expected a LightningModule that declares predicts, label or "
+            "tags, and is not itself trained against another run. Type MODEL=bilstm for example."
+        )
     if run["projection"] == "uniform" or run["model"] == "average":
         raise AttestError(
             f"MODEL={run['model']} PROJECTION={run['projection']} is a control itself; expected the model that is to be "
             "controlled for. Type MODEL=bilstm PROJECTION=softmax"
         )
     require_comparable(base)
+
+
+def guiding_lambdas(base: Base) -> tuple[float, ...]:
+    """λ of the adversaries that guide a base, where none is typed."""
+    return GUIDING[str(predicts(base.settings))]
 
 
 def controls(
@@ -126,7 +137,7 @@ def _train_seed(typed: Sequence[str], seed: int) -> RunFolder:
 
 
 def _tags(base: Base) -> bool:
-    return base.settings["model"]["class_path"] == "attest.lightning_modules.Tagger"
+    return predicts(base.settings) == "tags"
 
 
 def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
@@ -152,7 +163,7 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
     """The dependent run that learns with attention given by the base or by another run, an adversary of it."""
-    settings, comparison = overlay(OVERLAYS[base.settings["model"]["class_path"]]), {"E6": partial(write_comparison, "E6")}
+    settings, comparison = overlay(OVERLAYS[str(predicts(base.settings))]), {"E6": partial(write_comparison, "E6")}
     return Dependent(GUIDES, name, settings, comparison, reads, None if _tags(base) else _contextless_network())
 
 

@@ -315,6 +315,8 @@ class AttestCLI(LightningCLI):
 
     def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
         """Score the test split under the run's best checkpoint, or another; prints and writes nothing."""
+        for evidence in self.analyses.values():
+            evidence.enabled_on_test = False
         _print_scores(self._test(model, ckpt_path or str(self.folder.best)))
 
     def validate(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
@@ -338,7 +340,7 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
     Raises:
         AttestError: the training split lacks what the model is trained on.
     """
-    learns, known = getattr(model, "learns", None), getattr(data, "corpus", None)
+    learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
     if learns is None or known is None or known.train.has(learns):
         return
     tagged = learns == "label"

@@ -1,13 +1,8 @@
 """E8 inside layers, at validation end and on the test split."""
 
-from typing import Any
-
-from pytorch_lightning import Trainer
-from torch import Tensor
-
 from attest.attention import Projection
-from attest.callbacks.layers.base import LayerEvidence, gold
-from attest.experiments.layers import LayerObservation, layer_activation_swap
+from attest.callbacks.layers.base import LayerEvidence
+from attest.experiments.layers import layer_activation_swap
 
 
 class LayerActivationSwap(LayerEvidence):
@@ -19,10 +14,7 @@ class LayerActivationSwap(LayerEvidence):
     """
 
     id = "E8"
+    experiment = staticmethod(layer_activation_swap)
 
     def __init__(self, projections: dict[str, Projection], every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances)
-        self.projections = projections
-
-    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return layer_activation_swap(observation, self.projections, gold(batch))
+        super().__init__(every_n_epochs, validation_instances, projections=projections)

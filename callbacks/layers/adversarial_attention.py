@@ -1,15 +1,8 @@
 """E3 inside layers, on a part of the test split."""
 
-import math
-from typing import Any
-
-import numpy as np
-from pytorch_lightning import LightningModule, Trainer
-from torch import Tensor
-
-from attest.callbacks.evidence import data_of
 from attest.callbacks.layers.base import LayerEvidence
-from attest.experiments.layers import LayerObservation, layer_adversarial_attention
+from attest.callbacks.split import Split
+from attest.experiments.layers import layer_adversarial_attention
 
 
 class LayerAdversarialAttention(LayerEvidence):
@@ -24,35 +17,14 @@ class LayerAdversarialAttention(LayerEvidence):
     """
 
     id = "E3"
+    experiment = staticmethod(layer_adversarial_attention)
 
     def __init__(
         self, texts: int = 64, epsilon: float = 0.01, filter_epsilon: float = 0.05, restarts: int = 2, steps: int = 200
     ) -> None:
-        super().__init__(every_n_epochs=0)
+        super().__init__(every_n_epochs=0, epsilon=epsilon, filter_epsilon=filter_epsilon, restarts=restarts, steps=steps)
         self.texts = texts
-        self.epsilon, self.filter_epsilon = epsilon, filter_epsilon
-        self.restarts, self.steps = restarts, steps
 
-    def on_test_batch_end(
-        self,
-        trainer: Trainer,
-        pl_module: LightningModule,
-        outputs: Any,
-        batch: dict[str, Any],
-        batch_idx: int,
-        dataloader_idx: int = 0,
-    ) -> None:
-        """Measure the batches of the part."""
-        if self._in_part(trainer, batch_idx):
-            super().on_test_batch_end(trainer, pl_module, outputs, batch, batch_idx, dataloader_idx)
-
-    def _in_part(self, trainer: Trainer, batch_idx: int) -> bool:
-        """The middle batch of each of as many equal stretches of the split as batches are wanted."""
-        data = data_of(trainer)
-        wanted = min(data.test_batches, math.ceil(self.texts / data.batch_size))
-        chosen = ((np.arange(wanted) + 0.5) * data.test_batches / wanted).astype(int)
-        return batch_idx * trainer.world_size + trainer.global_rank in chosen
-
-    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        seed = data_of(trainer).seed
-        return layer_adversarial_attention(observation, self.epsilon, self.filter_epsilon, self.restarts, self.steps, seed)
+    def chosen(self, split: Split, batch_idx: int) -> bool:
+        """Those in the middle of equal stretches of the split."""
+        return split.place_of(batch_idx) in split.middles(self.texts)

@@ -9,15 +9,15 @@ from torch import Tensor
 
 from attest.attention import Projection
 from attest.attention.interventions import Intervention
-from attest.callbacks.evidence import Batch, data_of
+from attest.callbacks.evidence import Batch, Columns, seed_of
 from attest.callbacks.layers.base import LayerEvidence
-from attest.experiments import sample_of_ids
 from attest.experiments.layers import LayerObservation, attention_maps, with_shuffled_keys
 from attest.runs.folder import MAPS
 
 
 class AttentionMaps(LayerEvidence):
-    """The table has rows of a few random test texts alone; columns as in ``attest.experiments.layers.maps``, and ``tokens``.
+    """The table has rows of a few random test texts alone; columns as in ``attest.experiments.layers.maps``, and ``tokens``,
+    where the data set offers ``units_of(id)``.
 
     Conditions are ``original``, every projection by its name, in all layers, and ``shuffled``, the first shuffle of E9.
 
@@ -32,27 +32,24 @@ class AttentionMaps(LayerEvidence):
         super().__init__(every_n_epochs=0)
         self.texts, self.projections = texts, projections or {}
 
-    def on_test_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0
-    ) -> None:
-        """Look at the chosen texts of a batch."""
-        everyone = torch.tensor(data_of(trainer).test.documents.ids, device=batch["id"].device)
-        chosen = torch.isin(batch["id"], sample_of_ids(data_of(trainer).seed, everyone, self.texts))
-        if chosen.any():
-            few = {name: column[chosen] for name, column in batch.items() if isinstance(column, Tensor)}
-            super().on_test_batch_end(trainer, pl_module, outputs, few, batch_idx, dataloader_idx)
+    @torch.no_grad()
+    def observe(self, pl_module: LightningModule, batch: Batch) -> LayerObservation | None:
+        """The chosen texts of a batch, alone."""
+        everyone = super().observe(pl_module, batch)
+        chosen = self.split.sampled(seed_of(pl_module.trainer), everyone, self.texts)
+        return everyone.rows(chosen.nonzero().flatten()).under() if chosen.any() else None
 
     @torch.no_grad()
-    def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> dict[str, Tensor]:
+    def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
         layers = observation.scopes[""]
         conditions = {"original": observation}
         for name, projection in self.projections.items():
             conditions[name] = observation.under(Intervention("projection", projection, layers))
-        conditions["shuffled"] = with_shuffled_keys(observation, data_of(trainer).seed)
+        conditions["shuffled"] = with_shuffled_keys(observation, seed_of(trainer))
         return attention_maps(conditions)
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        return rows.assign(tokens=rows["id"].map(data_of(trainer).test.units_of))
+        return self.split.with_tokens(rows, "units_of")
 
 
 class KeyAttackMaps(AttentionMaps):
@@ -65,11 +62,14 @@ class KeyAttackMaps(AttentionMaps):
     def __init__(self, texts: int = 3) -> None:
         super().__init__(texts)
 
-    @torch.no_grad()
-    def observe(self, pl_module: LightningModule, batch: Batch) -> LayerObservation:
-        """The layers untouched; how they look under attack stays with the batch."""
-        batch["attacked"] = cast(Any, pl_module).attacked(batch)
-        return super().observe(pl_module, batch)
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return (self.observes, "attacked")
 
-    def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> dict[str, Tensor]:
-        return attention_maps({"original": observation, "attacked": batch["attacked"].observation})
+    @torch.no_grad()
+    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> Columns:
+        chosen = torch.isin(batch["id"], observation.ids)
+        few = {name: column[chosen] for name, column in batch.items() if isinstance(column, Tensor)}
+        return attention_maps(
+            {"original": observation, "attacked": cast(Any, trainer.lightning_module).attacked(few).observation}
+        )

@@ -1,12 +1,7 @@
 """E13 inside layers, on the test split."""
 
-from typing import Any
-
-from pytorch_lightning import Trainer
-from torch import Tensor
-
 from attest.callbacks.layers.base import LayerEvidence
-from attest.experiments.layers import LayerObservation, layer_identifiability
+from attest.experiments.layers import layer_identifiability
 
 
 class LayerIdentifiability(LayerEvidence):
@@ -17,9 +12,7 @@ class LayerIdentifiability(LayerEvidence):
     """
 
     id = "E13"
+    experiment = staticmethod(layer_identifiability)
 
     def __init__(self, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
         super().__init__(every_n_epochs, validation_instances)
-
-    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return layer_identifiability(observation)

@@ -1,11 +1,10 @@
 """E9, trained attacks on keys, on the test split."""
 
-from typing import Any
+from dataclasses import replace
 
 from pytorch_lightning import LightningModule, Trainer
-from torch import Tensor
 
-from attest.callbacks.evidence import Evidence, data_of
+from attest.callbacks.evidence import Batch, Columns, class_names
 from attest.callbacks.layers.base import LayerEvidence
 from attest.experiments.layers import LayerObservation
 from attest.lightning_modules.key_adversary import Attacked
@@ -25,10 +24,14 @@ class KeyAttack(LayerEvidence):
     def __init__(self) -> None:
         super().__init__(every_n_epochs=0)
 
-    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        attacked: Attacked = batch["attacked"]
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return (self.observes, "attacked")
+
+    def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
+        attacked: Attacked = self._running.observed(trainer.lightning_module, "attacked")
         columns = {
-            "correct": observation.correct(batch["label"]),
+            "correct": observation.correct(self.labels(observation)),
             "correct_attacked": attacked.observation.correct(attacked.labels),
             "flipped": attacked.observation.predicted != observation.predicted,
             "tvd_attacked": attacked.observation.moved_from(observation),
@@ -39,7 +42,7 @@ class KeyAttack(LayerEvidence):
         return columns
 
 
-class AttackedInstances(Evidence):
+class AttackedInstances(LayerEvidence):
     """The texts as they are decided under attack, so that two attacks can be compared text by text.
 
     ``label`` is the label that the attack is scored on, the other class for ``opposite``; ``predicted`` and
@@ -47,15 +50,15 @@ class AttackedInstances(Evidence):
     """
 
     id = INSTANCES
+    observes = "attacked"
 
     def __init__(self) -> None:
         super().__init__(every_n_epochs=0)
 
-    def observe(self, pl_module: LightningModule, batch: dict[str, Any]) -> LayerObservation:
-        """The pass under attack, which the test step has left with the batch."""
-        return batch["attacked"].observation
+    def observe(self, pl_module: LightningModule, batch: Batch) -> LayerObservation:
+        attacked: Attacked = super().observe(pl_module, batch)
+        return replace(attacked.observation, labels=attacked.labels)
 
-    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        names = data_of(trainer).corpus.label_names
-        columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(names)}
-        return columns | {"label": batch["attacked"].labels}
+    def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
+        names = class_names(trainer, observation.probabilities.shape[-1])
+        return {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(names)}

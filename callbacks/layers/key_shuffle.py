@@ -1,13 +1,7 @@
 """E9, shuffling, at validation end and on the test split."""
 
-from typing import Any
-
-from pytorch_lightning import Trainer
-from torch import Tensor
-
-from attest.callbacks.evidence import data_of
-from attest.callbacks.layers.base import LayerEvidence, gold
-from attest.experiments.layers import LayerObservation, key_shuffle
+from attest.callbacks.layers.base import LayerEvidence
+from attest.experiments.layers import key_shuffle
 
 
 class KeyShuffle(LayerEvidence):
@@ -19,10 +13,7 @@ class KeyShuffle(LayerEvidence):
     """
 
     id = "E9"
+    experiment = staticmethod(key_shuffle)
 
     def __init__(self, draws: int = 5, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances)
-        self.draws = draws
-
-    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return key_shuffle(observation, self.draws, data_of(trainer).seed, gold(batch))
+        super().__init__(every_n_epochs, validation_instances, draws=draws)

@@ -1,13 +1,7 @@
 """E2 inside layers, on the test split."""
 
-from typing import Any
-
-from pytorch_lightning import Trainer
-from torch import Tensor
-
-from attest.callbacks.evidence import data_of
-from attest.callbacks.layers.base import LayerEvidence, gold
-from attest.experiments.layers import LayerObservation, layer_permutation
+from attest.callbacks.layers.base import LayerEvidence
+from attest.experiments.layers import layer_permutation
 
 
 class LayerPermutation(LayerEvidence):
@@ -19,10 +13,7 @@ class LayerPermutation(LayerEvidence):
     """
 
     id = "E2"
+    experiment = staticmethod(layer_permutation)
 
     def __init__(self, permutations: int = 10, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances)
-        self.permutations = permutations
-
-    def measure(self, observation: LayerObservation, batch: dict[str, Any], trainer: Trainer) -> dict[str, Tensor]:
-        return layer_permutation(observation, self.permutations, data_of(trainer).seed, gold(batch))
+        super().__init__(every_n_epochs, validation_instances, permutations=permutations)

@@ -3,20 +3,39 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
+import pytest
 import torch
+from pytorch_lightning.trainer.states import TrainerFn
 
-from attest.callbacks.evidence import Evidence, _rows
+from attest.callbacks.evidence import Evidence, _each_once, _rows
+from attest.callbacks.split import Split
+from attest.errors import AttestError
 
 
-def part_of(ranks: int, batches: int, instances: int) -> list[int]:
+def split_of(rank: int, ranks: int, batches: int) -> Split:
+    """What a rank knows of a split of ours, in batches of 32."""
+    batch_sampler = SimpleNamespace(batch_size=32)
+    loader = SimpleNamespace(batches_of_all_ranks=batches, batch_sampler=batch_sampler)
+    loop = SimpleNamespace(
+        _combined_loader=SimpleNamespace(flattened=[loader]), max_batches=[len(range(rank, batches, ranks))]
+    )
+    state = SimpleNamespace(fn=TrainerFn.TESTING)
+    return Split(
+        SimpleNamespace(state=state, test_loop=loop, validate_loop=None, fit_loop=FIT, global_rank=rank, world_size=ranks)
+    )
+
+
+FIT = SimpleNamespace(epoch_loop=SimpleNamespace(val_loop=None))
+
+
+def part_of(ranks: int, batches: int, instances: int, part=Split.spread) -> list[int]:
     """Global batches that all ranks together choose, in order."""
-    data = SimpleNamespace(validation_batches=batches, batch_size=32)
     chosen = []
     for rank in range(ranks):
-        trainer = SimpleNamespace(datamodule=data, world_size=ranks, global_rank=rank)
-        evidence = Evidence(validation_instances=instances)
-        mine = range(len(range(rank, batches, ranks)))
-        chosen += [index * ranks + rank for index in mine if evidence._in_validation_part(trainer, index)]
+        split = split_of(rank, ranks, batches)
+        places = map(split.place_of, range(len(range(rank, batches, ranks))))
+        chosen += [place for place in places if place in part(split, instances)]
     return sorted(chosen)
 
 
@@ -25,6 +44,12 @@ def test_the_validation_part_does_not_depend_on_the_number_of_ranks():
     assert len(alone) == 8
     assert (alone[0], alone[-1]) == (0, 25), "spread over all lengths"
     assert part_of(2, 26, 256) == part_of(3, 26, 256) == alone
+
+
+def test_the_part_of_the_test_split_has_the_middles_of_equal_stretches():
+    alone = part_of(1, 12, 96, Split.middles)
+    assert alone == [2, 6, 10]
+    assert part_of(2, 12, 96, Split.middles) == part_of(3, 12, 96, Split.middles) == alone
 
 
 def test_the_part_is_never_larger_than_the_split():
@@ -41,3 +66,17 @@ def test_columns_with_a_value_a_token_become_lists_as_long_as_the_text():
 
 def test_a_sample_of_which_no_text_was_run_is_an_empty_table():
     assert Evidence()._gather().empty
+
+
+def test_an_instance_that_two_ranks_have_counts_once_and_two_instances_of_one_id_are_refused():
+    first, second = pd.DataFrame({"id": [0, 2], "length": [3, 4]}), pd.DataFrame({"id": [1, 0], "length": [5, 3]})
+    assert _each_once([first, second])["id"].tolist() == [0, 1, 2]
+    with pytest.raises(AttestError, match=r"^different instances have the id 0"):
+        _each_once([first, second.assign(length=[5, 9])])
+    with pytest.raises(AttestError, match=r"^different instances have the id 2"):
+        _each_once([first.assign(id=[2, 2], length=[4, 4])])
+
+
+def test_an_experiment_must_say_what_it_measures():
+    with pytest.raises(NotImplementedError, match="Evidence must say what it measures: set experiment, or define measure"):
+        Evidence().measure(None, None, None)

@@ -150,13 +150,13 @@ def test_a_guide_attends_as_it_is_told():
     assert losses[-1] < losses[0]
     module.eval()
     module.on_test_batch_start(of, 0)
-    module.test_step(of, 0)
+    seen = module.test_step(of, 0)["observe"]
     module.on_test_batch_end(None, of, 0)
     theirs = module.base.look(of)
-    torch.testing.assert_close(of["observation"].attention, theirs.pooled)
+    torch.testing.assert_close(seen.attention, theirs.pooled)
     hidden = module.network.encode(of["token_ids"], of["mask"])
     expected = module.network.decoder(torch.einsum("bt,bth->bh", theirs.pooled, hidden))
-    torch.testing.assert_close(of["observation"].logits, expected)
+    torch.testing.assert_close(seen.logits, expected)
 
 
 def test_a_probe_attends_as_it_is_told_in_every_head():

@@ -4,7 +4,7 @@ Legend: B batch, N heads, T tokens (the last of two T is attended to), C logits,
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from attest.attention.interventions import Intervention, attending, intervene, recorded
 from attest.errors import AttestError
+from attest.experiments.observation import numbered, outside_inference
 from attest.measures import jensen_shannon, probabilities, total_variation
 
 Scopes = dict[str, list[str]]
@@ -33,6 +34,10 @@ class LayerObservation:
     """float ``(B, N, T, T)`` of each layer, by name, first to last; rows of padding are arbitrary."""
     logits: Tensor
     """float ``(B, C)``, of a tagger ``(B, T, K)``."""
+    labels: Tensor | None = None
+    """int64 ``(B,)``: gold classes, of a tagger ``(B, T)``, where they are known."""
+    ids_given: bool = True
+    """As in ``Observation``."""
 
     @cached_property
     def probabilities(self) -> Tensor:
@@ -54,13 +59,15 @@ class LayerObservation:
     def under(self, *interventions: Intervention) -> "LayerObservation":
         """The same batch, observed again while interventions are in force."""
         with intervene(self.network, *interventions):
-            return observe_layers(self.network, self.ids, self.tokens, self.mask)
+            again = observe_layers(self.network, self.ids, self.tokens, self.mask, self.labels)
+        return replace(again, ids_given=self.ids_given)
 
     def rows(self, index: Tensor) -> "LayerObservation":
         """Some of the instances, int64 ``(R,)``, possibly several times."""
         attention = {layer: weights[index] for layer, weights in self.attention.items()}
         ids, tokens, mask, logits = (column[index] for column in (self.ids, self.tokens, self.mask, self.logits))
-        return LayerObservation(self.network, ids, tokens, mask, attention, logits)
+        labels = None if self.labels is None else self.labels[index]
+        return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given)
 
     def per_instance(self, values: Tensor) -> Tensor:
         """One number an instance ``(B,)``: values ``(B,)`` as they are, ``(B, T)`` averaged over real tokens."""
@@ -117,16 +124,21 @@ def self_attending(network: nn.Module) -> list[str]:
     return layers
 
 
-def observe_layers(network: nn.Module, ids: Tensor, tokens: Tensor, mask: Tensor) -> LayerObservation:
+def observe_layers(
+    network: nn.Module, ids: Tensor | None, tokens: Tensor, mask: Tensor, labels: Tensor | None = None
+) -> LayerObservation:
     """Run a network once and keep what its layers attend to.
 
     Args:
         network: takes tokens and mask to logits, in evaluation mode.
-        ids, tokens, mask: as in ``LayerObservation``.
+        ids: as in ``attest.experiments.observe``.
+        tokens, mask, labels: as in ``LayerObservation``.
     Raises:
         AttestError: no layer of the network attends from token to token.
     """
     layers = self_attending(network)
+    tokens, mask = outside_inference(tokens), outside_inference(mask)
     with torch.autocast(tokens.device.type, enabled=False), recorded(network, "weights") as weights:
         logits = network(tokens, mask)
-    return LayerObservation(network, ids, tokens, mask, {layer: weights[layer] for layer in layers}, logits)
+    attention = {layer: weights[layer] for layer in layers}
+    return LayerObservation(network, numbered(ids, mask), tokens, mask, attention, logits, labels, ids is not None)

@@ -1,0 +1,54 @@
+"""What a model can be asked, judged from its settings before anything is built or trained.
+
+The classes that the settings name are imported, and declare it; a subclass inherits what its base class declares.
+
+* A LightningModule ``predicts`` ``"label"``, one a text, or ``"tags"``, one a token. With ``take_base`` it is trained against
+  another run, and no run depends on it in turn.
+* A network ``pools_by_attention`` unless it says otherwise. It, or an encoder in it, ``attends_within`` where its tokens
+  attend to one another in ``attest.attention.MultiHeadAttention``.
+* A projection ``reads_scores`` unless it says otherwise, and says by ``is_sparse`` whether it can give a real token exactly 0.
+"""
+
+from importlib import import_module
+from typing import Any
+
+Settings = dict[str, Any]
+
+
+def class_named(path: str) -> Any:
+    """The class of a class path."""
+    module, name = path.rsplit(".", 1)
+    return getattr(import_module(module), name)
+
+
+def predicts(settings: Settings) -> str | None:
+    """``label`` or ``tags`` where other runs can depend on the model of a run; None where they cannot."""
+    module = class_named(settings["model"]["class_path"])
+    return None if hasattr(module, "take_base") else getattr(module, "predicts", None)
+
+
+def pools_by_attention(network: Settings) -> bool:
+    """Whether the weights by which a network pools are learned."""
+    return getattr(class_named(network["class_path"]), "pools_by_attention", True)
+
+
+def attends_within(network: Any) -> bool:
+    """Whether a network has self-attention: whether it or any part that its settings name declares it."""
+    if isinstance(network, list):
+        return any(map(attends_within, network))
+    if not isinstance(network, dict):
+        return False
+    path = network.get("class_path")
+    declared = path is not None and getattr(class_named(path), "attends_within", False)
+    return declared or any(map(attends_within, network.values()))
+
+
+def reads_scores(projection: Settings) -> bool:
+    """Whether the attention of a projection depends on scores, which can be learned."""
+    return getattr(class_named(projection["class_path"]), "reads_scores", True)
+
+
+def is_sparse(projection: Settings) -> bool:
+    """Whether a projection can give a real token exactly 0."""
+    declared = getattr(class_named(projection["class_path"]), "is_sparse", None)
+    return declared is not None and declared(**projection.get("init_args") or {})

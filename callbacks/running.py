@@ -1,0 +1,68 @@
+"""The batch that is evaluated now, and what has been observed of it: what the experiments of a trainer share."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+from pytorch_lightning import LightningModule, Trainer
+
+from attest.callbacks.split import Split
+
+
+class RunningBatch:
+    """Calls each method of the module that observes a batch once, whichever callbacks ask for it.
+
+    What ``test_step`` or ``validation_step`` returns under the name of such a method is taken instead of calling it:
+    ``return {"observe": observation}`` spares a forward pass.
+    """
+
+    def __init__(self) -> None:
+        self.split: Split | None = None
+        """The split that the last batch was of."""
+        self._batch: Any = None
+        self._index = 0
+        self._returned: Mapping[str, Any] = {}
+        self._observed: dict[str, Any] = {}
+
+    def enter(self, trainer: Trainer, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int) -> Split:
+        """Go on to a batch, unless another callback has; returns the split that it is of."""
+        if self.split is None or batch is not self._batch:
+            self.split = self._split_of(trainer, dataloader_idx)
+            self._batch, self._index, self._observed = batch, batch_idx, {}
+            self._returned = outputs if isinstance(outputs, Mapping) else {}
+        return self.split
+
+    def _split_of(self, trainer: Trainer, dataloader_idx: int) -> Split:
+        fresh = Split(trainer, dataloader_idx)
+        return self.split if self.split is not None and self.split.loader is fresh.loader else fresh
+
+    def leave(self) -> None:
+        """Forget the batch, whose graph is large."""
+        self._batch, self._observed, self._returned = None, {}, {}
+
+    def observed(self, pl_module: LightningModule, method: str) -> Any:
+        """What a method of the module makes of the batch."""
+        if method not in self._observed:
+            found = self._returned.get(method)
+            self._observed[method] = self._identified(
+                _called(getattr(pl_module, method), self._batch) if found is None else found
+            )
+        return self._observed[method]
+
+    def _identified(self, observation: Any) -> Any:
+        """With the rows of the data set as ids, and the labels of the batch, where the observation has none."""
+        known: dict[str, Any] = {}
+        if not getattr(observation, "ids_given", True):
+            assert self.split is not None
+            mask = observation.mask
+            known["ids"] = self.split.numbers(self._index, len(mask)).to(mask.device)
+        if getattr(observation, "labels", self) is None and isinstance(self._batch, Mapping):
+            known["labels"] = self._batch.get("label", self._batch.get("labels"))
+        return replace(observation, **known) if known else observation
+
+
+def _called(method: Callable[[Any], Any], batch: Any) -> Any:
+    """Outside Lightning's inference mode, whose tensors no gradient can be taken through."""
+    with torch.inference_mode(False), torch.no_grad():
+        return method(batch)

@@ -1,0 +1,270 @@
+"""The experiments run in anyone's Trainer: no run folder, no DataModule of ours, batches of any shape, one process or two."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from pytorch_lightning import LightningModule
+from torch.utils.data import IterableDataset
+
+from attest.callbacks import AttentionPermutation, Experiment, FeatureImportance, ImportanceEntropy, Instances
+from attest.callbacks.layers import AttentionMaps, KeyShuffle, LayerAdversarialAttention
+from attest.errors import AttestError
+from attest.experiments import attention_permutation, observe
+from attest.experiments.layers import observe_layers
+from attest.networks import TransformerClassifier
+from tests.callbacks.stranger import TEXTS, Stranger, Texts, experiments, loader, main, trainer
+from tests.conftest import fresh_shell
+
+
+def table_of(*callbacks: Any, module: LightningModule | None = None, of: Any = None, **options: Any) -> Any:
+    """The table of the first, after a test."""
+    trainer(*callbacks, **options).test(module or Stranger(), loader() if of is None else of, verbose=False)
+    return callbacks[0].table
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The tables of one process, by id."""
+    table = tmp_path_factory.mktemp("alone") / "table"
+    main("1", str(table))
+    return {name: pd.read_parquet(f"{table}.{name}.parquet") for name in ("E1", "E2", "E8")}
+
+
+def test_three_experiments_run_under_plain_lightning(alone):
+    texts = Texts()
+    for table in alone.values():
+        assert table["id"].tolist() == list(range(TEXTS)), "the rows of the data set"
+        assert table["label"].tolist() == (texts.tokens[:, 0] % 3).tolist()
+        assert table["length"].tolist() == texts.lengths.tolist()
+    assert alone["E2"]["tvd_median"].between(0, 1).all()
+    assert not alone["E1"]["tau_leave_one_out_inputs"].isna().all()
+    assert alone["E8"]["tvd_softmax"].max() < 1e-6, "its own projection moves nothing"
+    assert alone["E8"]["tvd_sparsemax"].max() > 1e-6
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_tables_of_one(alone, tmp_path):
+    """21 texts on two processes: Lightning's sampler repeats one of them, which must not count twice."""
+    script = Path(sys.modules[Stranger.__module__].__file__)
+    shell = fresh_shell() | {"PYTHONPATH": str(script.parents[2])}
+    subprocess.run([sys.executable, script, "2", tmp_path / "table"], check=True, env=shell, cwd=tmp_path, timeout=300)
+    for name, table in alone.items():
+        shared = pd.read_parquet(tmp_path / f"table.{name}.parquet")
+        assert shared["id"].tolist() == list(range(TEXTS))
+        pd.testing.assert_frame_equal(shared.select_dtypes("number"), table.select_dtypes("number"), rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_is_observed_once_for_all_experiments():
+    module = Stranger()
+    table_of(*experiments(), module=module)
+    assert module.observed == 6, "21 texts are six batches of four"
+
+
+def test_what_a_step_returns_is_not_observed_again():
+    class Returning(Stranger):
+        def test_step(self, batch, batch_idx):
+            return {"observe": self.observe(batch)}
+
+    module = Returning()
+    table_of(*experiments(), module=module)
+    assert module.observed == 6
+
+
+def test_means_are_logged_and_validation_measures_whole_batches_spread_over_the_split():
+    callback = AttentionPermutation(permutations=5, validation_instances=8)
+    (logged,) = trainer(callback).validate(Stranger(), loader(), verbose=False)
+    assert callback.table["id"].tolist() == [0, 1, 2, 3, 20], "the first batch and the last"
+    assert logged["E2/validation/tvd_median/mean"] == pytest.approx(callback.table["tvd_median"].mean())
+    (logged,) = trainer(callback).test(Stranger(), loader(), verbose=False)
+    assert logged["E2/test/tvd_median/mean"] == pytest.approx(callback.table["tvd_median"].mean())
+
+
+def test_fit_validates_on_its_own_loader_and_validate_on_the_one_it_is_given():
+    callback = AttentionPermutation(permutations=2)
+    run = trainer(callback, max_epochs=1, num_sanity_val_steps=1)
+    module = Stranger()
+    run.fit(module, loader(), loader(9))
+    assert len(callback.table) == 9
+    run.validate(module, loader(6), verbose=False)
+    assert len(callback.table) == 6
+
+
+def test_randomness_follows_the_seed_of_everything_and_the_instance(monkeypatch):
+    module = Stranger()
+    monkeypatch.setenv("PL_GLOBAL_SEED", "3")
+    first, other_batches = (table_of(AttentionPermutation(5), module=module, of=loader(batch_size=size)) for size in (4, 7))
+    np.testing.assert_allclose(other_batches["tvd_median"], first["tvd_median"], atol=1e-6)
+    monkeypatch.setenv("PL_GLOBAL_SEED", "4")
+    assert not np.allclose(table_of(AttentionPermutation(5), module=module)["tvd_median"], first["tvd_median"], atol=1e-6)
+
+
+def test_any_function_is_an_experiment():
+    def words(observation, labels, least=0):
+        return {"words": observation.lengths.clamp(min=least), "right": observation.predicted == labels}
+
+    table = table_of(Experiment("mine", words, least=3))
+    assert table["words"].tolist() == Texts().lengths.clamp(min=3).tolist()
+    assert table["right"].tolist() == (table["label"] == table["predicted"]).tolist()
+    with pytest.raises(
+        AttestError, match=r"E2 was given draws, and attention_permutation has no such parameter; expected one of"
+    ):
+        Experiment("E2", attention_permutation, draws=3)
+
+
+def test_a_named_class_and_its_function_say_the_same():
+    module = Stranger()
+    named, generic = table_of(AttentionPermutation(5), module=module), table_of(
+        Experiment("E2", attention_permutation, permutations=5), module=module
+    )  # fmt: skip
+    pd.testing.assert_frame_equal(named, generic)
+
+
+class Told(Stranger):
+    """Tells ids, or what else is asked; ``labels`` and ``ids`` are functions of tokens ``(B, T)``."""
+
+    def __init__(self, ids=lambda tokens: None, labels=lambda tokens: None) -> None:
+        super().__init__()
+        self.ids, self.labels = ids, labels
+
+    def observe(self, batch):
+        tokens, _ = batch
+        return observe(self.network, self.ids(tokens), tokens, tokens > 0, self.labels(tokens))
+
+
+def row_of(tokens):
+    """The text that these tokens are, by looking it up."""
+    return (tokens.unsqueeze(1) == Texts().tokens).all(dim=-1).int().argmax(dim=-1)
+
+
+def test_ids_that_the_module_gives_are_kept_whatever_the_order():
+    table = table_of(AttentionPermutation(3), module=Told(lambda tokens: 100 + row_of(tokens)), of=loader(shuffle=True))
+    assert table["id"].tolist() == list(range(100, 100 + TEXTS))
+    assert "label" not in table
+
+
+def test_a_sample_is_drawn_of_the_rows_and_of_ids_that_only_batches_know():
+    def looked_into(module):
+        return table_of(ImportanceEntropy(texts=5, positions=2), module=module)["entropy_hidden"].notna()
+
+    assert looked_into(Stranger()).sum() == 5
+    by_hash = looked_into(Told(row_of))
+    assert 0 < by_hash.sum() < TEXTS, "about five"
+
+
+class Layered(Stranger):
+    """Attention inside the layers of a Transformer, whose last states are pooled by a mean."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = TransformerClassifier(20, 3, size=8, layers=2, heads=2, feedforward_size=8)
+
+    def observe_layers(self, batch):
+        tokens, labels = batch
+        return observe_layers(self.network, ids=None, tokens=tokens, mask=tokens > 0, labels=labels)
+
+    def observe_steps(self, batch):
+        return super().observe(batch)
+
+    def test_step(self, batch, batch_idx):
+        pass
+
+
+def test_attention_inside_layers_is_put_on_trial_too():
+    search = LayerAdversarialAttention(texts=8, restarts=1, steps=2)
+    callbacks = [KeyShuffle(draws=2), search, AttentionMaps(texts=2), FeatureImportance("rollout"), Instances("rollout")]
+    table_of(*callbacks, module=Layered())
+    shuffled, searched, maps, importance, instances = (callback.table for callback in callbacks)
+    for table in (shuffled, importance, instances):
+        assert table["id"].tolist() == list(range(TEXTS))
+    assert shuffled.filter(regex="_layer2$").shape[1]
+    assert searched["id"].tolist() == [4, 5, 6, 7, 16, 17, 18, 19], "the middle batches of two halves"
+    assert len(maps) == 2
+    assert maps["label"].tolist() == shuffled["label"][maps["id"]].tolist()
+    assert maps["original_layer1"].str.len().tolist() == (maps["length"] ** 2).tolist()
+
+
+class Blank(LightningModule):
+    def test_step(self, batch, batch_idx):
+        pass
+
+
+def test_what_is_missing_is_said_in_a_sentence():
+    swap = experiments()[1]
+    with pytest.raises(
+        AttestError, match=r"E8 \(ActivationSwap\) compares decisions with the gold labels, and there are none"
+    ):
+        table_of(swap, module=Told(row_of))
+    with pytest.raises(AttestError, match=r"E2 \(AttentionPermutation\) needs a LightningModule that offers observe\(batch\)"):
+        table_of(AttentionPermutation(3), module=Blank())
+    with pytest.raises(AttestError, match=r"E9 \(KeyShuffle\) needs .* observe_layers\(batch\), and Stranger does not"):
+        table_of(KeyShuffle())
+    with pytest.raises(AttestError, match=r"needs a LightningModule that offers observe_steps\(batch\)"):
+        table_of(FeatureImportance(explanation="rollout"))
+
+
+def test_instances_that_cannot_be_told_apart_are_refused():
+    with pytest.raises(AttestError, match=r"no ids, and DataLoader does not say which rows .* expected ids, or a loader"):
+        table_of(AttentionPermutation(3), of=loader(shuffle=True))
+    with pytest.raises(AttestError, match=r"different instances have the id 0; expected one of its own for each"):
+        table_of(AttentionPermutation(3), module=Told(lambda tokens: torch.arange(len(tokens))))
+
+    class Fewer(Stranger):
+        def observe(self, batch):
+            return super().observe([column[1:] for column in batch])
+
+    with pytest.raises(AttestError, match=r"observe returns 3 rows for a batch of 4"):
+        table_of(AttentionPermutation(3), module=Fewer())
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter([Texts()[row] for row in range(TEXTS)])
+
+
+def test_a_stream_is_counted_along():
+    stream = torch.utils.data.DataLoader(Stream(), batch_size=4)
+    assert table_of(AttentionPermutation(3), of=stream)["id"].tolist() == list(range(TEXTS))
+    callback = AttentionPermutation(3, validation_instances=8)
+    trainer(callback).validate(Stranger(), stream, verbose=False)
+    assert callback.table["id"].tolist() == list(range(8)), "nobody knows where it ends: its first batches"
+    with pytest.raises(
+        AttestError, match=r"a sample of 200 instances needs to know how many there are, and Stream has no length"
+    ):
+        table_of(ImportanceEntropy(), of=stream)
+
+
+def test_several_loaders_share_a_table():
+    class Several(Stranger):
+        def test_step(self, batch, batch_idx, dataloader_idx):
+            pass
+
+    table = table_of(AttentionPermutation(3), module=Several(), of=[loader(5), loader(3)])
+    assert list(zip(table["loader"], table["id"], strict=True)) == [(0, row) for row in range(5)] + [
+        (1, row) for row in range(3)
+    ]
+
+
+def test_the_base_table_numbers_classes_that_have_no_names_and_takes_those_there_are():
+    assert {"probability_0", "probability_2", "attention"} <= set(table_of(Instances()).columns)
+    module = Stranger()
+    module.label_names = ("no", "maybe", "yes")
+    assert "probability_maybe" in table_of(Instances(), module=module)
+
+
+def test_a_dictionary_of_a_batch_may_hold_the_labels():
+    class Keyed(Told):
+        def observe(self, batch):
+            return super().observe((batch["words"], None))
+
+        def test_step(self, batch, batch_idx):
+            pass
+
+    texts = [{"words": tokens, "label": label} for tokens, label in (Texts()[row] for row in range(TEXTS))]
+    table = table_of(experiments()[1], module=Keyed(), of=torch.utils.data.DataLoader(texts, batch_size=4))
+    assert table["label"].tolist() == (Texts().tokens[:, 0] % 3).tolist()
