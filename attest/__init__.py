@@ -19,8 +19,51 @@ Rooms, in the order data flows through them:
 * ``report``             figures, tables and the HTML report, made from run folders and nothing else
 * ``tables``             published tables, ours beside theirs
 * ``cli``                one file a command; ``main.py`` is the one door
+* ``api``                what is called from Python, listed below
 
 Start reading at ``experiments/observation.py``: every experiment is the same model with its attention tampered with.
+
+From Python:
+
+* ``attest.trial(model, texts)``       puts a model of yours on trial, ``attest.observe`` runs it once for your own experiments
+* ``attest.train(data=…, model=…)``    the same as the command ``attest fit``
+* ``attest.open_run(path)``            a run that is there
+
+``import attest`` loads nothing heavy: each name is imported when it is first asked for.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attest.api.run import Run, open_run
+    from attest.api.training import train
+    from attest.api.trials import Trial, trial
+    from attest.errors import AttestError
+    from attest.experiments.observation import Observation, observe
+
 __version__ = "0.1.0"
+
+__all__ = ["AttestError", "Observation", "Run", "Trial", "observe", "open_run", "train", "trial"]
+
+_HOMES = {
+    "AttestError": "attest.errors",
+    "Observation": "attest.experiments.observation",
+    "Run": "attest.api.run",
+    "Trial": "attest.api.trials",
+    "observe": "attest.experiments.observation",
+    "open_run": "attest.api.run",
+    "train": "attest.api.training",
+    "trial": "attest.api.trials",
+}
+"""Where each public name is defined."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any, ClassVar, cast
 
-import numpy as np
 import pandas as pd
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
@@ -20,6 +19,7 @@ from attest.callbacks.split import GIVE_IDS, Split
 from attest.compute.memory import give_back_freed_memory, longest_over_pairs
 from attest.datamodules.notice import say
 from attest.errors import AttestError
+from attest.experiments.rows import rows_of
 from attest.measures import summarise
 from attest.runs.folder import INSTANCES, RunFolder, write_table
 
@@ -217,7 +217,7 @@ class Evidence(Callback):
         if observation is not None:
             with torch.inference_mode(False):
                 columns = self.measure(observation, batch, trainer)
-            self._parts.append(_rows(self._identity(observation) | columns, observation.mask))
+            self._parts.append(rows_of(self._identity(observation) | columns, observation.mask))
         give_back_freed_memory()
         self._seconds += time.perf_counter() - started
 
@@ -286,20 +286,6 @@ def _each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
             f"different instances have the id {rows['id'][again].iloc[0]}; expected one of its own for each. {GIVE_IDS}"
         )
     return rows[~again.to_numpy()].sort_values(key, ignore_index=True)
-
-
-def _rows(columns: Columns, mask: Tensor) -> pd.DataFrame:
-    """One row per instance; values of tokens become a list as long as the text, of pairs of tokens its square, row by row."""
-    lengths = mask.sum(dim=-1).tolist()
-    return pd.DataFrame({name: _column(values.detach().cpu().numpy(), lengths) for name, values in columns.items()})
-
-
-def _column(values: np.ndarray, lengths: list[int]) -> Any:
-    if values.ndim == 1:
-        return values
-    if values.ndim == 2:
-        return [row[:length] for row, length in zip(values, lengths, strict=True)]
-    return [rows[:length, :length].ravel() for rows, length in zip(values, lengths, strict=True)]
 
 
 def _log_summary(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:

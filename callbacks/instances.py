@@ -9,6 +9,7 @@ from pytorch_lightning import Trainer
 from attest.callbacks.evidence import Batch, Columns, class_names
 from attest.callbacks.explaining import Explaining
 from attest.experiments import Observation
+from attest.experiments.rows import text_columns
 from attest.runs.folder import INSTANCES
 
 
@@ -29,9 +30,7 @@ class Instances(Explaining):
         super().__init__(explanation, every_n_epochs=0)
 
     def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> Columns:
-        names = class_names(trainer, observation.probabilities.shape[-1])
-        columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(names)}
-        columns |= {"max_attention": observation.explanation.amax(dim=-1), "attention": observation.explanation}
+        columns = text_columns(observation, class_names(trainer, observation.probabilities.shape[-1]))
         rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
         if rationale is not None and rationale.shape == observation.mask.shape:
             columns["rationale"] = rationale

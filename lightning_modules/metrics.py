@@ -5,40 +5,15 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torchmetrics.classification import (
-    BinaryAccuracy,
-    BinaryAUROC,
-    BinaryF1Score,
-    MulticlassAccuracy,
-    MulticlassAUROC,
-    MulticlassF1Score,
-)
 
 from attest.lightning_modules.chunks import chunk_counts, f1_of_counts, token_counts
 from attest.lightning_modules.predictions import Predicted
+from attest.measures.decisions import decision_scores
 
 
 def classification_scores(predicted: Predicted) -> dict[str, Tensor]:
-    """Accuracy, F1 and ROC-AUC, and the mean loss.
-
-    Two classes: F1 of the positive class. More: macro averages of F1 and ROC-AUC.
-
-    Returns:
-        ``accuracy``, ``f1``, ``roc_auc`` in [0, 1] and ``loss``.
-    """
-    classes = predicted.probabilities.shape[-1]
-    if classes == 2:
-        metrics = {"accuracy": BinaryAccuracy(), "f1": BinaryF1Score(), "roc_auc": BinaryAUROC()}
-        outputs = predicted.probabilities[:, 1]
-    else:
-        metrics = {
-            "accuracy": MulticlassAccuracy(classes, average="micro"),
-            "f1": MulticlassF1Score(classes, average="macro"),
-            "roc_auc": MulticlassAUROC(classes, average="macro"),
-        }
-        outputs = predicted.probabilities
-    scores = {name: metric.to(outputs.device)(outputs, predicted.labels) for name, metric in metrics.items()}
-    return scores | {"loss": predicted.losses.mean().float()}
+    """Accuracy, F1 and ROC-AUC as ``decision_scores`` has them, and the mean loss."""
+    return decision_scores(predicted.probabilities, predicted.labels) | {"loss": predicted.losses.mean().float()}
 
 
 def tagging_columns(logits: Tensor, tags: Tensor, label_names: Sequence[str]) -> Tensor:

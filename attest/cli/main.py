@@ -4,10 +4,7 @@ Everything is configured as LightningCLI configures it, with choices (``DATA=sst
 configuration files. A mistake the user can mend gets one sentence and exit code 2.
 """
 
-import logging
-import os
 import sys
-import warnings
 from importlib import import_module
 
 from attest.cli.process_family import end_with_first_rank
@@ -33,23 +30,6 @@ STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
 
 
-def _quieten() -> None:
-    """Silence what a user can do nothing about; errors and our own sentences remain."""
-    os.environ.setdefault("WANDB_SILENT", "true")
-    for library in ("pytorch_lightning", "lightning.pytorch", "lightning_fabric"):
-        logging.getLogger(library).setLevel(logging.WARNING)
-    for message in (
-        ".*does not have many workers.*",
-        ".*sync_dist=True.*",
-        ".*Checkpoint directory .* exists and is not empty.*",
-        ".*The number of training batches .* is smaller than the logging interval.*",
-        ".*isinstance.treespec, LeafSpec.*",
-        ".*anonymous setting.*",
-        ".*module.s. in eval mode at the start of training.*",
-    ):
-        warnings.filterwarnings("ignore", message)
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run ``attest``; returns the exit code.
 
@@ -72,9 +52,10 @@ def _run(command: str, *rest: str) -> int:
     from attest.errors import mendable, unknown_choice
     from attest.runs.choices import expand
     from attest.runs.parser_errors import unmarked
+    from attest.runs.quiet import quieten
     from attest.runs.training import AttestCLI
 
-    _quieten()
+    quieten()
     try:
         if command in COMMANDS:
             module, function = COMMANDS[command].split(":")

@@ -7,7 +7,8 @@ import ctypes
 import math
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -82,6 +83,17 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
     if longest < 1:
         raise AttestError(f"run.max_evidence_tokens is {longest}; expected a whole number from 1, 3000 for example.")
     _budget, _longest = int(gibibytes * _GIBIBYTE), longest
+
+
+@contextmanager
+def budget_kept() -> Iterator[None]:
+    """Set the budget of this process back when this ends, whatever was set in between."""
+    global _budget, _longest
+    before = _budget, _longest
+    try:
+        yield
+    finally:
+        _budget, _longest = before
 
 
 def rows_at_once(bytes_per_row: int, budget: int | None = None) -> int:

@@ -158,10 +158,19 @@ def _swapped(mean: _Means) -> str | None:
     trained = mean("E8/correct")
     names = {"softmax": "softmax", "sparsemax": "sparsemax", "entmax15": "1.5-entmax"}
     others = {label: value for name, label in names.items() if (value := mean(f"E8/correct_{name}")) is not None}
-    if trained is None or not others:
+    if trained is None:
+        return _kept(mean, names)
+    if not others:
         return None
     each = ", ".join(f"{percent(value)} under {label}" for label, value in others.items())
     return f"{percent(trained)} of texts are decided rightly as trained, {each}."
+
+
+def _kept(mean: _Means, names: dict[str, str]) -> str | None:
+    """The same where labels are not known."""
+    known = {label: value for name, label in names.items() if (value := mean(f"E8/kept_{name}")) is not None}
+    shares = ", ".join(f"{percent(value)} under {label}" for label, value in known.items())
+    return f"Share of decisions that stay with another projection: {shares}." if shares else None
 
 
 def _concentration(mean: _Means) -> str | None:

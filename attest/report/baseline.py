@@ -34,13 +34,16 @@ class Baseline:
 
 
 def baseline(run: RunFolder) -> Baseline | None:
-    """The baseline of a run's test texts; None where it has kept no table of them."""
+    """The baseline of a run's test texts; None where it has kept no table of them, or their labels are not known."""
     path = table_of(run)
     if path is None:
         return None
     tagging = path.stem == TAGGED
-    rows = read_table(path, ["length", "tags", "predicted_tags"] if tagging else ["label", "predicted"])
+    wanted = ["length", "tags", "predicted_tags"] if tagging else ["label", "predicted"]
     columns = pq.read_schema(path).names  # of the other columns the names alone: attention may be many megabytes
+    if not tagging and "label" not in columns:
+        return None
+    rows = read_table(path, wanted)
     names = [column.removeprefix("probability_") for column in columns if column.startswith("probability_")]
     if tagging:
         labels, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))

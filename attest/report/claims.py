@@ -126,6 +126,15 @@ EVIDENCE = {
     ),
     "E8/correct_sparsemax": ("E8  accuracy under sparsemax", "The trained model, its projection swapped for sparsemax."),
     "E8/correct_entmax15": ("E8  accuracy under 1.5-entmax", "The trained model, its projection swapped for 1.5-entmax."),
+    "E8/kept_softmax": ("E8  decisions kept under softmax", "Share of decisions that stay under softmax."),
+    "E8/kept_sparsemax": (
+        "E8  decisions kept under sparsemax",
+        "Share of decisions that stay under sparsemax.",
+    ),
+    "E8/kept_entmax15": (
+        "E8  decisions kept under 1.5-entmax",
+        "Share of decisions that stay under 1.5-entmax.",
+    ),
     "E8/support": ("E8  support of the attention", "Share of real tokens that get any weight."),
     "E9/correct_shuffled": (
         "E9  accuracy with keys shuffled",

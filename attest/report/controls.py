@@ -9,7 +9,7 @@ from typing import Any
 from attest.report.baseline import Baseline
 from attest.report.commands import control_commands
 from attest.report.numbers import number, spread
-from attest.runs.folder import RunFolder, read_json
+from attest.runs.folder import TRIAL, RunFolder, read_json
 from attest.runs.naming import without_machine_keys
 
 Summary = dict[str, Any]
@@ -72,7 +72,12 @@ class Controls:
 
     @cached_property
     def commands(self) -> dict[str, str]:
-        """What to type for the controls that were not run, by their kind; of the base where the run depends on one."""
+        """What to type for the controls that were not run, by their kind; of the base where the run depends on one.
+
+        None for a model that was trained elsewhere.
+        """
+        if TRIAL in self.settings:
+            return {}
         missing = {"uniform": not self.is_uniform and self.uniform is None, "seeds": len(self.seeds) < 2}
         wanted = [kind for kind, lacking in missing.items() if lacking]
         return {kind: command for kind, command in control_commands(*self._base).items() if kind in wanted} if wanted else {}

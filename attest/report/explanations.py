@@ -63,7 +63,7 @@ PER_TOKEN = {
 """Columns with one weight a token, by experiment and name: how they are called and what they are; in the report's order."""
 IN_DETAIL = ("E1/gradient_norm_inputs", "E1/gradient_norm_hidden", "E1/leave_one_out_hidden")
 """Left out where many texts are shown."""
-BESIDE = re.compile(r"E1/tau_\w+|E3/(jsd_exact|tvd_exact)|E8/(jsd|tvd|correct)(_\w+)?")
+BESIDE = re.compile(r"E1/tau_\w+|E3/(jsd_exact|tvd_exact)|E8/(jsd|tvd|correct|kept)(_\w+)?")
 """Columns with one number a text that the notes quote."""
 
 
@@ -118,8 +118,15 @@ def _note(row: Mapping[str, Any], key: str) -> str:
     projection = key.removeprefix("E8/attention_")
     if projection == key:
         return ""
-    before, after = bool(row["E8/correct"]), bool(row[f"E8/correct_{projection}"])
+    before, after = _decided(row, projection)
     moved = f"JSD {number(row[f'E8/jsd_{projection}'])}, moves the prediction by {number(row[f'E8/tvd_{projection}'])}"
     if before == after:
         return moved
     return f"{moved}; now decided {'rightly' if after else 'wrongly'}" if "label" in row else f"{moved}; the decision changes"
+
+
+def _decided(row: Mapping[str, Any], projection: str) -> tuple[bool, bool]:
+    """Whether the text is decided rightly, as trained and swapped; without labels, whether the decision is the trained one."""
+    if "E8/correct" in row:
+        return bool(row["E8/correct"]), bool(row[f"E8/correct_{projection}"])
+    return True, bool(row[f"E8/kept_{projection}"])

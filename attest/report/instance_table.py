@@ -53,8 +53,9 @@ def instance_table(
         class_names: in class order.
         attention_name: as in ``joined``.
     Returns:
-        ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label, predicted, then the
-        measures, None where undefined), ``texts`` by id (see ``_whole``), ``kinds`` (what is shown of a text) and ``total``.
+        ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
+        then the measures, None where undefined), ``texts`` by id (see ``_whole``), ``kinds`` (what is shown of a text) and
+        ``total``.
     """
     rows = joined(tables, attention_name).assign(**_measures(tables))
     shown = [column for column in COLUMNS if column.key in rows]
@@ -100,7 +101,8 @@ def _measures(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
 
 def _row(row: dict[str, Any], shown: Sequence[Column]) -> list[Any]:
     measures = [_rounded(row[column.key]) for column in shown]
-    return [int(row["id"]), _excerpt(row["tokens"]), int(row["label"]), int(row["predicted"]), *measures]
+    label = int(row["label"]) if "label" in row else None
+    return [int(row["id"]), _excerpt(row["tokens"]), label, int(row["predicted"]), *measures]
 
 
 def _rounded(value: float) -> float | int | None:

@@ -1,25 +1,22 @@
 """``report.html``: one self-contained page that opens from disk."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
-from attest.report.answers import answers
-from attest.report.baseline import baseline
 from attest.report.comparison_illustrations import comparison_illustrations
-from attest.report.controls import Controls
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
 from attest.report.figures import learning_curves, permutation_violins
+from attest.report.findings import Findings
 from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table
 from attest.report.layer_illustrations import layer_illustrations
-from attest.report.pairing import pairing
-from attest.report.saved_figures import embedded, save_figures
+from attest.report.saved_figures import as_svg, embedded, save_figures
 from attest.report.templating import render
-from attest.report.verdict import verdict
 from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table, write_text
 from attest.runs.identity import identity_of
 
@@ -29,35 +26,35 @@ TEXTS_SHOWN = 12
 """… and are no more than this; any other can be opened from the table."""
 
 
-def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = None) -> None:
+def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = None, alone: Path | None = None) -> None:
     """Write the report of one run, and its figures as files, from what is in its folder.
 
     Args:
         folder: of the run.
         figures: what ``illustrations`` returns, if that was asked already.
+        alone: where the page goes by itself, its figures in it and not beside it; None for the run's own folder.
     """
-    settings, summary = folder.settings(), read_json(folder.summary)
+    found = Findings(folder)
+    settings, summary = found.settings, found.summary
     timing = read_json(folder.timing) if folder.timing.is_file() else {}
-    drawn = save_figures(folder, illustrations(folder) if figures is None else figures)
-    held = baseline(folder)
-    controls = Controls(folder, settings, summary, held)
-    pair = None if controls.uniform_run is None else pairing(folder, controls.uniform_run)
-    tables = _tables(folder)
-    class_names = _class_names(tables.get(INSTANCES))
+    drawn = illustrations(folder) if figures is None else figures
+    tables = {identity: read_table(folder.evidence(identity)) for identity in found.experiments}
     page = {
         "name": str(identity_of(folder)),
         "path": str(folder.path),
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
-        "verdict": verdict(controls, class_names),
-        "answers": answers(controls, len(tables[INSTANCES]) if INSTANCES in tables else None, held, pair),
-        "commands": controls.commands,
-        "figures": embedded(drawn),
+        "verdict": found.verdict,
+        "answers": found.answers,
+        "commands": found.controls.commands,
+        "figures": embedded(save_figures(folder, drawn) if alone is None else as_svg(drawn)),
+        "beside": alone is None,
         "config": yaml.safe_dump(settings, sort_keys=False),
         "timing": timing,
         "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
     }
-    write_text(folder.report, render("report.html", **page, **_texts(tables, class_names, _attention_name(settings))))
+    texts = _texts(tables, found.class_names, _attention_name(settings))
+    write_text(folder.report if alone is None else alone, render("report.html", **page, **texts))
 
 
 def _attention_name(settings: Mapping[str, Any]) -> str:
@@ -97,7 +94,7 @@ def _shown(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
     return {
         "id": row["id"],
         "title": f"text {row['id']}",
-        "label": class_names[row["label"]],
+        "label": class_names[row["label"]] if "label" in row else None,
         "predicted": class_names[row["predicted"]],
         "confidence": row["confidence"],
         "tokens": list(row["tokens"]),
@@ -106,24 +103,10 @@ def _shown(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _tables(folder: RunFolder) -> dict[str, pd.DataFrame]:
-    """Every table of evidence that is there, by experiment."""
-    return {path.stem: read_table(path) for path in sorted(folder.evidence(INSTANCES).parent.glob("*.parquet"))}
-
-
-def _table(folder: RunFolder, identity: str) -> pd.DataFrame | None:
-    path = folder.evidence(identity)
-    return read_table(path) if path.is_file() else None
-
-
-def _class_names(instances: pd.DataFrame | None) -> list[str]:
-    columns = [] if instances is None else instances.filter(regex="^probability_").columns
-    return [name.removeprefix("probability_") for name in columns] or ["0", "1"]
-
-
 def illustrations(folder: RunFolder) -> list[Illustration]:
     """Every figure that the files in a run folder allow, in the order of the report."""
-    class_names = _class_names(_table(folder, INSTANCES))
+    found = Findings(folder)
+    class_names = found.class_names
     figures = []
     if folder.curves.is_file():
         figures.append(
@@ -134,7 +117,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 learning_curves(read_json(folder.curves)),
             )
         )
-    if (rows := _table(folder, "E2")) is not None and "predicted" in rows:
+    if (rows := found.table("E2")) is not None and "predicted" in rows:
         figures.append(
             Illustration(
                 "E2/permutation_by_max_attention",
@@ -145,7 +128,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 permutation_violins(rows, class_names),
             )
         )
-    tables = {identity: _table(folder, identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
+    tables = {identity: found.table(identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
-    figures += comparison_illustrations(_table(folder, "E7"), class_names)
-    return [*figures, *layer_illustrations(folder)]
+    figures += comparison_illustrations(found.table("E7"), class_names)
+    return [*figures, *layer_illustrations(found.folder)]

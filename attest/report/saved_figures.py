@@ -36,6 +36,11 @@ def _save(folder: RunFolder, figure: Illustration) -> str:
     return svg
 
 
+def as_svg(figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
+    """Every figure with its SVG text, no file written."""
+    return [(figure, to_svg(figure.drawing)) for figure in figures]
+
+
 def embedded(drawn: Sequence[tuple[Illustration, str]]) -> list[tuple[Illustration, str]]:
     """The same with identifiers that are different for each figure, so that all can stand in one page."""
     return [(figure, IDENTIFIER.sub(rf"\g<1>f{number}-", svg)) for number, (figure, svg) in enumerate(drawn)]

@@ -28,6 +28,12 @@ def summarise_run(
     best = (max if mode == "max" else min)(epochs, key=lambda epoch: epoch[monitor])
     summary: dict[str, Any] = {"version": VERSION, "best/epoch": best["epoch"]} | scores
     summary |= {f"best/{name}": value for name, value in best.items() if name.startswith("validation/")}
+    return summary | summarise_tables(folder, identities)
+
+
+def summarise_tables(folder: RunFolder, identities: Iterable[str]) -> dict[str, float]:
+    """``<id>/<column>/<statistic>`` of the tables of some experiments."""
+    summary: dict[str, float] = {}
     for identity in sorted({*identities} - {INSTANCES}):
         rows = pd.read_parquet(folder.evidence(identity))
         summary |= {f"{identity}/{key}": value for key, value in summarise(rows).items()}

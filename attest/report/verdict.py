@@ -91,7 +91,7 @@ def uniform_control(controls: Controls) -> Line:
     if controls.is_uniform:
         return Line("E4/accuracy", name, "this run", controls.summary.get("test/accuracy"), means, not_meant)
     if controls.uniform is None:
-        return Line("E4/accuracy", name, "not run", None, means, not_meant, detail=controls.commands["uniform"])
+        return Line("E4/accuracy", name, "not run", None, means, not_meant, detail=controls.commands.get("uniform", ""))
     value, mine = (summary.get("test/accuracy") for summary in (controls.uniform, controls.summary))
     ours = Control("this run", number(mine), mine)
     return Line("E4/accuracy", name, number(value), value, means, not_meant, controls=[ours])

@@ -26,6 +26,8 @@ INSTANCES, MAPS = "instances", "maps"
 """The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""
 TAGGED = "tagged"
 """The table of a tagger's sentences, as ``INSTANCES`` is that of a classifier's texts."""
+TRIAL = "trial"
+"""The section that stands in the settings of a model which was put on trial and not trained by us."""
 TEMPORARY = ".unfinished"
 """How the name of a file ends while it is written."""
 

@@ -2,13 +2,11 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
-import torch
 from pytorch_lightning.trainer.states import TrainerFn
 
-from attest.callbacks.evidence import Evidence, _each_once, _rows
+from attest.callbacks.evidence import Evidence, _each_once
 from attest.callbacks.split import Split
 from attest.errors import AttestError
 
@@ -54,14 +52,6 @@ def test_the_part_of_the_test_split_has_the_middles_of_equal_stretches():
 
 def test_the_part_is_never_larger_than_the_split():
     assert part_of(2, 3, 10_000) == [0, 1, 2]
-
-
-def test_columns_with_a_value_a_token_become_lists_as_long_as_the_text():
-    mask = torch.tensor([[True, True, True], [True, False, False]])
-    rows = _rows({"id": torch.tensor([4, 2]), "weight": torch.tensor([[0.1, 0.2, 0.7], [1.0, 0.0, 0.0]])}, mask)
-    assert rows["id"].tolist() == [4, 2]
-    assert [len(weights) for weights in rows["weight"]] == [3, 1]
-    np.testing.assert_allclose(rows["weight"][0], [0.1, 0.2, 0.7])
 
 
 def test_a_sample_of_which_no_text_was_run_is_an_empty_table():

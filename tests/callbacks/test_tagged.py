@@ -1,5 +1,6 @@
 """The table of a tagger's sentences: which of the heads that stand there are those of which layer."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pandas as pd
@@ -15,11 +16,12 @@ def test_heads_stand_layer_by_layer_and_the_table_says_how_many_each_has():
     network = TransformerTagger(9, 3, size=8, layers=2, heads=4, feedforward_size=8).eval()
     tokens, mask = torch.randint(1, 9, (2, 5)), torch.ones(2, 5, dtype=torch.bool)
     observation = observe_layers(network, torch.arange(2), tokens, mask)
-    corpus = SimpleNamespace(label_names=("O", "B-NP", "I-NP"))
-    data = SimpleNamespace(corpus=corpus, test=SimpleNamespace(tokens_of=lambda row: ["word"] * 5))
+    data = SimpleNamespace(label_names=("O", "B-NP", "I-NP"))
     trainer = SimpleNamespace(datamodule=data, lightning_module=SimpleNamespace(network=network))
-    columns = TaggedInstances().measure(observation, {"tags": torch.zeros_like(tokens)}, trainer)
-    rows = TaggedInstances().complete(pd.DataFrame({"id": range(2)}), trainer)
+    tagged = TaggedInstances()
+    tagged._running.split = SimpleNamespace(with_tokens=lambda rows, method: rows)
+    columns = tagged.measure(replace(observation, labels=torch.zeros_like(tokens)), {}, trainer)
+    rows = tagged.complete(pd.DataFrame({"id": range(2)}), trainer)
     assert rows["heads"].tolist() == [[4, 4], [4, 4]]
     layers = columns["attention"].split(rows["heads"][0], dim=-1)
     for stored, weights in zip(layers, observation.attention.values(), strict=True):

@@ -53,7 +53,7 @@ def test_what_keeps_it_is_observed(outputs, wrap, projection, dtype):
             r"tokens go from 30 to \d+; expected 0 to 49, since the nn\.Embedding has 50",
         ),
         ({"ids": lambda ids: ids[:1]}, r"ids are \(1,\) for 3 texts; expected \(3,\)"),
-        ({"ids": lambda ids: None}, r"ids is a NoneType; expected a tensor"),
+        ({"tokens": lambda tokens: None}, r"tokens is a NoneType; expected a tensor"),
         ({name: lambda given: given[:0] for name in ("ids", "tokens", "mask")}, r"expected \(B, T\) for both, with one text"),
     ],
 )

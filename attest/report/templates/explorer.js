@@ -20,6 +20,10 @@
     return value === null ? "–" : (decimals ? value.toFixed(3) : String(value)).replace("-", "−");
   }
 
+  function labelled(row) {
+    return row[2] === null ? "–" : data.classes[row[2]];
+  }
+
   function compare(a, b) {
     const [x, y] = [a[sorting.column], b[sorting.column]];
     if (x === null || y === null) return (x === null) - (y === null); // undefined ones last, whichever way
@@ -60,9 +64,9 @@
       opener.addEventListener("click", () => open(row));
       excerpt.append(opener);
     } else excerpt.append(row[1]);
-    const predicted = make("span", row[2] === row[3] ? {} : { class: "wrong" }, data.classes[row[3]]);
+    const predicted = make("span", row[2] === null || row[2] === row[3] ? {} : { class: "wrong" }, data.classes[row[3]]);
     const measures = row.slice(FIXED).map((value, index) => make("td", { class: "n" }, written(value, decimal[FIXED + index])));
-    return make("tr", {}, make("th", { scope: "row" }, String(row[0])), excerpt, make("td", {}, data.classes[row[2]]), make("td", {}, predicted), ...measures);
+    return make("tr", {}, make("th", { scope: "row" }, String(row[0])), excerpt, make("td", {}, labelled(row)), make("td", {}, predicted), ...measures);
   }
 
   function open(row) {
@@ -75,7 +79,7 @@
       const note = explanation.note ? [make("p", { class: "note" }, explanation.note)] : [];
       return make("div", { class: `panel ${explanation.kind}` }, make("h4", {}, explanation.name), ...note, make("p", { class: "text" }, ...words));
     });
-    const title = `text ${row[0]} · label ${data.classes[row[2]]} · predicted ${data.classes[row[3]]}`;
+    const title = `text ${row[0]} · label ${labelled(row)} · predicted ${data.classes[row[3]]}`;
     at("opened").replaceChildren(make("article", {}, make("h3", {}, title), make("div", { class: "panels" }, ...panels)));
     at("opened").focus();
   }
@@ -103,6 +107,7 @@
   at("before").addEventListener("click", () => { page -= 1; draw(); });
   at("after").addEventListener("click", () => { page += 1; draw(); });
   document.addEventListener("pointerover", follow);
+  for (const id of ["label", "decided"]) at(id).parentNode.hidden = data.rows.every((row) => row[2] === null);
   at("explorer").hidden = false;
   select();
 })();

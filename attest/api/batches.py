@@ -1,0 +1,132 @@
+"""Whatever somebody hands over as texts, as batches that can be observed.
+
+Legend: B batch, T tokens.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from attest.errors import AttestError
+
+Batch = dict[str, Any]
+"""``id`` int64 (B,), ``token_ids`` int64 (B, T), ``mask`` bool (B, T), True at real tokens; ``tokens``, the words of each
+text; and, where it is known, ``label`` int64 (B,)."""
+Encode = Callable[[str], Sequence[int]]
+"""A text -> the ids of its tokens."""
+Words = Mapping[int, str] | Sequence[str]
+"""The word of each token id."""
+
+
+def batches_of(
+    data: Iterable[Any],
+    encode: Encode | None = None,
+    labels: Sequence[int] | None = None,
+    words: Words | None = None,
+    batch_size: int = 32,
+) -> list[Batch]:
+    """All batches, each text with an id of its own.
+
+    Args:
+        data: batches as dictionaries, see ``Batch``, of which ``token_ids`` and ``mask`` are needed; or texts.
+        encode: turns a text into token ids; needed for texts.
+        labels: the class of each text, in the order of the texts; batches bring their own.
+        words: the word of each token id, for display. Batches may bring ``tokens`` instead; where nothing is given, the words
+            of a text between blanks stand for its tokens if they are as many, else the token ids themselves.
+        batch_size: largest batch that texts are put into, shortest first.
+    Raises:
+        AttestError: there is no text, one is empty, or something is missing or of another kind.
+    """
+    if isinstance(data, str | Mapping):
+        raise AttestError(f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list.")
+    given = list(data)
+    if not given:
+        raise AttestError("the data are empty; expected at least one text. An iterator can be gone through only once.")
+    if all(isinstance(each, str) for each in given):
+        batches = list(_of_texts(given, encode, labels, batch_size))
+    elif labels is not None:
+        raise AttestError("labels belong to a list of texts; expected those of batches under the key 'label' of each batch.")
+    else:
+        batches = [_checked(batch) for batch in given]
+    _number(batches)
+    return [batch | {"tokens": _tokens(batch, words)} for batch in batches]
+
+
+def _of_texts(texts: Sequence[str], encode: Encode | None, labels: Sequence[int] | None, batch_size: int) -> Iterator[Batch]:
+    """Batches of texts of like length, ids counting the texts from 0."""
+    if encode is None:
+        raise AttestError(
+            "texts were given without a way to encode them; expected encode=, a function from a text to its token ids. "
+            "For example: encode=lambda text: [vocabulary[word] for word in text.split()]"
+        )
+    if labels is not None and len(labels) != len(texts):
+        raise AttestError(f"there are {len(labels)} labels for {len(texts)} texts; expected one for each.")
+    encoded = [torch.as_tensor(encode(text), dtype=torch.int64).flatten() for text in texts]
+    if empty := [place for place, ids in enumerate(encoded) if not len(ids)]:
+        raise AttestError(f"text {empty[0]} ({texts[empty[0]][:20]!r}) has no tokens; expected at least one. Leave it out.")
+    order = sorted(range(len(texts)), key=lambda place: len(encoded[place]))
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        lengths = torch.tensor([len(encoded[row]) for row in rows])
+        batch: Batch = {
+            "id": torch.tensor(rows),
+            "token_ids": pad_sequence([encoded[row] for row in rows], batch_first=True),
+            "mask": torch.arange(int(lengths.max())) < lengths.unsqueeze(-1),
+        }
+        if labels is not None:
+            batch["label"] = torch.tensor([int(labels[row]) for row in rows])
+        split = [texts[row].split() for row in rows]
+        if [len(words) for words in split] == lengths.tolist():
+            batch["tokens"] = split
+        yield batch
+
+
+def _checked(batch: Any) -> Batch:
+    """A batch that has what is needed; shapes are looked at when it is observed."""
+    if not isinstance(batch, Mapping):
+        raise AttestError(
+            f"a batch is a {type(batch).__name__}; expected a dictionary with token_ids and mask, and label where it is known."
+        )
+    if missing := [name for name in ("token_ids", "mask") if not isinstance(batch.get(name), Tensor)]:
+        raise AttestError(
+            f"a batch has no tensor {' and no tensor '.join(missing)} (its keys: {', '.join(map(str, batch))}); expected "
+            "token_ids int64 (B, T) and mask bool (B, T), True at real tokens."
+        )
+    return dict(batch)
+
+
+def _number(batches: list[Batch]) -> None:
+    """Count the texts where they bring no ids; refuse ids that stand twice."""
+    start = 0
+    for batch in batches:
+        batch.setdefault("id", torch.arange(start, start + len(batch["token_ids"])))
+        start += len(batch["token_ids"])
+    ids = torch.cat([batch["id"].flatten().cpu() for batch in batches])
+    if len(ids.unique()) < len(ids):
+        raise AttestError("two texts have the same id; expected all different. Leave 'id' out of the batches to count them.")
+
+
+def _tokens(batch: Batch, words: Words | None) -> list[list[str]]:
+    """The words of each text, as many as it has tokens."""
+    if words is None and "tokens" in batch:
+        return batch["tokens"]
+    mask = attended(batch)
+    if batch["token_ids"].shape != mask.shape:  # sentences
+        return [[f"sentence {place}" for place in range(1, count + 1)] for count in mask.sum(dim=-1).tolist()]
+    texts = [ids[real].tolist() for ids, real in zip(batch["token_ids"].cpu(), mask.cpu().bool(), strict=True)]
+    return [[str(token if words is None else _word(words, token)) for token in text] for text in texts]
+
+
+def _word(words: Words, token: int) -> str:
+    try:
+        return words[token]
+    except LookupError:
+        raise AttestError(f"words has nothing for the token id {token}; expected the word of every id.") from None
+
+
+def attended(batch: Batch) -> Tensor:
+    """What pooled attention can attend to: ``mask``, or ``sentence_mask`` (B, S) where texts have sentences."""
+    return batch["sentence_mask" if "sentence_mask" in batch else "mask"]

@@ -1,0 +1,140 @@
+"""Experiments on a network, batch by batch, and the files that come of them: those of a run, but for training."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+import pandas as pd
+import torch
+import yaml
+from rich.console import Console
+from rich.progress import Progress
+from torch import Tensor, nn
+
+from attest import __version__
+from attest.api.batches import Batch, attended
+from attest.compute.memory import give_back_freed_memory
+from attest.errors import AttestError
+from attest.experiments.observation import Network, Observation, observe
+from attest.experiments.pooled import Asked, Measure
+from attest.experiments.rows import rows_of, text_columns
+from attest.report.summary import VERSION, summarise_tables
+from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_table, write_text
+from attest.runs.versions import environment, peak_memory
+
+
+class Measuring:
+    """Experiments on one batch after the other; each batch is observed once for all of them.
+
+    Args:
+        network: in evaluation mode.
+        measures: by id.
+        label_names: in class order; empty for numbers.
+        seed: of the random draws.
+    """
+
+    def __init__(self, network: nn.Module, measures: dict[str, Measure], label_names: tuple[str, ...], seed: int) -> None:
+        self.network, self.measures, self.label_names, self.seed = network, measures, label_names, seed
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
+
+    def all_of(self, batches: Sequence[Batch], progress: bool) -> None:
+        """Measure all batches.
+
+        Args:
+            batches: with ids, all different.
+            progress: whether a bar shows how far it is, where there is a terminal or a notebook.
+        Raises:
+            AttestError: a batch or what the network makes of it is not as it should be.
+        """
+        everyone = torch.cat([batch["id"].cpu() for batch in batches])
+        console = Console(stderr=True)
+        shown = progress and (console.is_terminal or console.is_jupyter)
+        with Progress(console=console, transient=True, disable=not shown) as bar:
+            task = bar.add_task("", total=len(batches) * (1 + len(self.measures)))
+            for batch in batches:
+                for name in self._measured(batch, everyone):
+                    bar.update(task, description=name, advance=1)
+                give_back_freed_memory()
+
+    def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
+        """Measure one batch; names each table when it has been measured."""
+        observation = self._observed(batch)
+        label = self._label(batch, observation)
+        asked = Asked(label, everyone.to(observation.ids.device), self.seed)
+        known = {} if label is None else {"label": label}
+        identity = {"id": observation.ids} | known | {"predicted": observation.predicted, "length": observation.lengths}
+        for name, measure in ({INSTANCES: self._texts} | self.measures).items():
+            started = time.perf_counter()
+            rows = rows_of(identity | measure(observation, asked), observation.mask)
+            self._parts[name].append(rows.assign(tokens=batch["tokens"]) if name == INSTANCES else rows)
+            self.seconds[name] += time.perf_counter() - started
+            yield name
+
+    def _observed(self, batch: Batch) -> Observation:
+        device = next((parameter.device for parameter in self.network.parameters()), torch.device("cpu"))
+        ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
+        observation = observe(cast(Network, self.network), ids, tokens, mask)
+        if not (finite := observation.logits.isfinite().all(dim=-1)).all():
+            raise AttestError(
+                f"the model's logits are not finite for the texts with the ids {ids[~finite][:5].tolist()}; expected numbers. "
+                "Look at these texts and at the model's parameters."
+            )
+        classes = observation.probabilities.shape[-1]
+        self.label_names = self.label_names or tuple(map(str, range(classes)))
+        if len(self.label_names) != classes:
+            raise AttestError(
+                f"there are {len(self.label_names)} label names for {classes} classes; expected one for each class that the "
+                "model decides between."
+            )
+        return observation
+
+    def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
+        if "label" not in batch:
+            return None
+        label, classes = torch.as_tensor(batch["label"]).to(observation.ids), len(self.label_names)
+        if label.shape != observation.ids.shape or not bool(((label >= 0) & (label < classes)).all()):
+            raise AttestError(
+                f"a batch has labels of shape {tuple(label.shape)} from {label.min()} to {label.max()}; expected one number a "
+                f"text, from 0 to {classes - 1}."
+            )
+        return label
+
+    def _texts(self, observation: Observation, asked: Asked) -> dict[str, Tensor]:
+        return text_columns(observation, self.label_names)
+
+    def write(self, folder: RunFolder, limits: dict[str, Any]) -> None:
+        """Everything but the report, as a run has it."""
+        for name, parts in self._parts.items():
+            write_table(folder.evidence(name), pd.concat(parts).sort_values("id", ignore_index=True))
+        texts = pd.read_parquet(folder.evidence(INSTANCES))
+        write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
+        summary = {"version": VERSION} | _scores(texts) | summarise_tables(folder, self._parts)
+        write_json(folder.summary, summary)
+        seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
+        write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})
+
+    def _settings(self, texts: int, limits: dict[str, Any]) -> dict[str, Any]:
+        """What the report says of how it came about; ``trial`` tells it from a run that was trained."""
+        model = type(self.network)
+        names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
+        experiments = {name: _plain(getattr(measure, "keywords", {})) for name, measure in self.measures.items()}
+        about = {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}
+        return {"run": names, "seed_everything": self.seed, TRIAL: about | limits | {"attest": __version__}}
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that YAML can hold."""
+    return {name: value if isinstance(value, int | float | str) else str(value) for name, value in settings.items()}
+
+
+def _scores(texts: pd.DataFrame) -> dict[str, float]:
+    """``test/accuracy`` and the like, where labels are known."""
+    if "label" not in texts:
+        return {}
+    from attest.measures.decisions import decision_scores
+
+    probabilities = torch.tensor(texts.filter(regex="^probability_").to_numpy(), dtype=torch.float32)
+    scores = decision_scores(probabilities, torch.tensor(texts["label"].to_numpy()))
+    return {f"test/{name}": float(score) for name, score in scores.items()}

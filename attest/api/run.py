@@ -1,0 +1,110 @@
+"""A run that was trained, here or elsewhere, opened from its folder."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attest.api.outcome import Outcome
+from attest.errors import AttestError
+from attest.runs.folder import RunFolder
+
+if TYPE_CHECKING:
+    from pytorch_lightning import LightningModule
+
+    from attest.api.opened import Opened, Split
+    from attest.report.explained_text import ExplainedText
+
+SPLITS = ("train", "validation", "test")
+SHOWN = 3
+"""Run folders that are named where a folder is none itself."""
+
+
+def open_run(path: str | Path) -> "Run":
+    """Open the folder of a run.
+
+    Args:
+        path: ``runs/<data>/<name>/seed<n>``, the folder that training names when it ends; or where a trial was saved.
+    Raises:
+        AttestError: there is no finished run.
+    """
+    folder = RunFolder(Path(path))
+    if not folder.path.is_dir():
+        raise AttestError(f"{path} does not exist; expected the folder of a run, such as runs/<data>/<name>/seed0.")
+    if not folder.config.is_file():
+        raise AttestError(f"{path} is not the folder of a run: it has no config.yaml. {_runs_below(folder.path)}")
+    if not folder.summary.is_file():
+        raise AttestError(
+            f"the run in {path} is not finished: it has no summary.json. The command that began it takes it up again."
+        )
+    return Run(folder)
+
+
+def _runs_below(path: Path) -> str:
+    runs = sorted(str(config.parent) for config in path.glob("*/**/config.yaml"))
+    if not runs:
+        return "Expected a folder such as runs/<data>/<name>/seed0."
+    more = f" and {len(runs) - SHOWN} more" if len(runs) > SHOWN else ""
+    return f"Open one of those below it: {', '.join(runs[:SHOWN])}{more}."
+
+
+class Run(Outcome):
+    """A finished run: its numbers, tables and report, and its model, which can be asked about new texts."""
+
+    @property
+    def name(self) -> str:
+        """The path of its folder."""
+        return str(self.folder.path)
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return self.folder.path
+
+    @property
+    def report_path(self) -> Path:
+        """Its page, ``report.html``."""
+        return self.folder.report
+
+    @property
+    def model(self) -> "LightningModule":
+        """The LightningModule with the parameters of the best epoch by validation, in evaluation mode, on the CPU."""
+        return self._opened.model
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the classes, in class order."""
+        return self._opened.data.label_names
+
+    def split(self, name: str = "test") -> "Split":
+        """The batches of a split of its data, which ``attest.trial`` takes.
+
+        Args:
+            name: ``train``, ``validation`` or ``test``.
+        """
+        from attest.api.opened import Split
+
+        if name not in SPLITS:
+            raise AttestError(f"there is no split {name!r}; expected one of: {', '.join(SPLITS)}.")
+        return Split(self._opened.data, name)
+
+    def explain(self, text: str) -> "ExplainedText":
+        """What the model says of a text, and everything that might explain why.
+
+        Args:
+            text: any, in the language of the data.
+        Raises:
+            AttestError: it has no words, or the model does not pool by attention.
+        """
+        return self._opened.explain(text)
+
+    @cached_property
+    def _opened(self) -> "Opened":
+        """Model and data, loaded when they are first asked for."""
+        from attest.api.opened import Opened
+
+        if not self.folder.best.is_file():
+            raise AttestError(
+                f"{self.folder.best} does not exist, so there is no model to ask; expected a run that was trained here. "
+                "Numbers, tables and report are there."
+            )
+        return Opened(self.folder)

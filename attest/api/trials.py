@@ -1,0 +1,155 @@
+"""A model of anyone's on trial, without a Trainer: batches in, a folder of tables, numbers and a report out."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from attest.api.batches import Batch, Encode, Words, batches_of
+from attest.api.measuring import Measuring
+from attest.api.outcome import Outcome
+from attest.api.run import Run, open_run
+from attest.compute.memory import budget_kept, set_memory_budget
+from attest.errors import AttestError
+from attest.experiments.contract import STEPS, require_steps
+from attest.experiments.pooled import OF_TOKENS, POOLED, chosen
+from attest.report.explained_text import ExplainedText
+from attest.report.page import write_report
+from attest.runs.folder import RunFolder
+
+Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
+
+
+class Trial(Outcome):
+    """A model on trial: its numbers, tables and report. Its files are deleted with it; ``save`` keeps them.
+
+    Args:
+        model: the name of its class.
+    """
+
+    def __init__(self, model: str) -> None:
+        place = Path(tempfile.mkdtemp(prefix="attest-"))
+        super().__init__(RunFolder(place / model / "trial"))
+        self._model = model
+        weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+
+    @property
+    def name(self) -> str:
+        """The class of the model, and on how many texts it was tried."""
+        return f"{self._model} on {len(self.table())} texts"
+
+    def explain(self, identity: int) -> ExplainedText:
+        """One of the texts with everything that might explain its prediction.
+
+        Args:
+            identity: its id: the place in a list of texts, or the ``id`` that its batch gave it.
+        Raises:
+            AttestError: no text has this id.
+        """
+        return self._explained(identity)
+
+    def save(self, path: str | Path) -> Run:
+        """Keep everything in a folder as a run has it: tables, numbers, figures, report; ``attest report`` reads it.
+
+        Args:
+            path: of a folder that is empty or does not exist.
+        Raises:
+            AttestError: there is something in it, or it cannot be written.
+        """
+        path = Path(path)
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise AttestError(
+                f"{path} is not an empty folder; expected one that is, or that does not exist. Give another name."
+            )
+        shutil.copytree(self.folder.path, path, dirs_exist_ok=True)
+        write_report(RunFolder(path))
+        return open_run(path)
+
+
+def trial(
+    model: Any,
+    data: Iterable[Any],
+    experiments: Experiments | None = None,
+    *,
+    encode: Encode | None = None,
+    labels: Sequence[int] | None = None,
+    words: Words | None = None,
+    label_names: Sequence[str] | None = None,
+    seed: int = 0,
+    batch_size: int = 32,
+    memory_gib: float = 1.0,
+    max_tokens: int = 3000,
+    progress: bool = True,
+) -> Trial:
+    """Put the attention of a model on trial, on texts of your own.
+
+    Args:
+        model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
+            ``attest.experiments.Network``), or a LightningModule that has such a ``network``. It is put into evaluation mode
+            and back, and nothing of it is changed.
+        data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
+            optionally ``label`` int64 (B,), ``id`` int64 (B,) and ``tokens``, the words of each text; or a list of texts.
+        experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
+        encode: turns a text into token ids; needed where ``data`` are texts.
+        labels: the class of each text; batches bring their own. Where there are none, accuracy is absent.
+        words: the word of each token id, for display.
+        label_names: names of the classes, in class order; numbers if left out.
+        seed: fixes, with the id of a text, its random draws.
+        batch_size: largest batch that texts are put into.
+        memory_gib: working memory that a step of evidence may take above the model and the batch, in GiB.
+        max_tokens: longer texts are left out, as NaN, of what compares every token with every other.
+        progress: whether a bar shows how far it is, where there is a terminal or a notebook.
+    Raises:
+        AttestError: the model, the data or an experiment is not as it should be.
+    """
+    network = network_of(model)
+    batches = batches_of(data, encode, labels, words, batch_size)
+    names = tuple(label_names or getattr(data, "label_names", None) or ())
+    measures = chosen(_sensible(batches) if experiments is None else experiments)
+    measuring = Measuring(network, measures, names, seed)
+    with budget_kept(), _in_evaluation_mode(network):
+        set_memory_budget(memory_gib, max_tokens)
+        measuring.all_of(batches, progress)
+    result = Trial(type(network).__name__)
+    measuring.write(result.folder, {"memory_gib": memory_gib, "max_tokens": max_tokens})
+    return result
+
+
+def network_of(model: Any) -> nn.Module:
+    """The network that is put on trial: the model itself, or the one that it trains.
+
+    Raises:
+        AttestError: neither has the four steps, or the network has no attention that pools.
+    """
+    inner = getattr(model, "network", None)
+    network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
+    if not getattr(network, "pools_by_attention", True):
+        raise AttestError(
+            f"{type(network).__name__} pools its hidden states by a mean, so there is no attention over the tokens of a text "
+            "to put on trial; expected a network that pools by attention."
+        )
+    require_steps(network)
+    return network
+
+
+def _sensible(batches: Sequence[Batch]) -> list[str]:
+    """All experiments; where attention is over sentences, those that do not ask for tokens."""
+    of_sentences = "sentence_mask" in batches[0]
+    return [name for name in POOLED if not (of_sentences and name in OF_TOKENS)]
+
+
+@contextmanager
+def _in_evaluation_mode(network: nn.Module) -> Iterator[None]:
+    """Every part of the network, and back to how each was."""
+    training = [module for module in network.modules() if module.training]
+    network.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True

@@ -1,0 +1,77 @@
+"""What the files of one run say, before anything is drawn: its settings, numbers, controls, verdict and answers."""
+
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from attest.report.answers import answers
+from attest.report.baseline import Baseline, baseline
+from attest.report.controls import Controls
+from attest.report.pairing import pairing
+from attest.report.verdict import Group, verdict
+from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table
+
+
+class Findings:
+    """Reads the folder of a run, each file when it is first asked for.
+
+    Args:
+        folder: of a run that is finished, or of a trial.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = RunFolder(folder.path.absolute())  # relatives are looked for beside it, from wherever it was named
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The configuration."""
+        return self.folder.settings()
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The numbers, by key."""
+        return read_json(self.folder.summary)
+
+    @cached_property
+    def experiments(self) -> list[str]:
+        """Ids of the tables that are there."""
+        return [path.stem for path in sorted(self.folder.evidence(INSTANCES).parent.glob("*.parquet"))]
+
+    def table(self, identity: str) -> pd.DataFrame | None:
+        """The table of one experiment, one row an instance; None where it is not there."""
+        path = self.folder.evidence(identity)
+        return read_table(path) if path.is_file() else None
+
+    @cached_property
+    def instances(self) -> pd.DataFrame | None:
+        """The table of the texts themselves."""
+        return self.table(INSTANCES)
+
+    @cached_property
+    def class_names(self) -> list[str]:
+        """In class order."""
+        columns = [] if self.instances is None else self.instances.filter(regex="^probability_").columns
+        return [name.removeprefix("probability_") for name in columns] or ["0", "1"]
+
+    @cached_property
+    def held(self) -> Baseline | None:
+        """The run against a constant answer; None where labels are not known."""
+        return baseline(self.folder)
+
+    @cached_property
+    def controls(self) -> Controls:
+        """What the numbers are held against."""
+        return Controls(self.folder, self.settings, self.summary, self.held)
+
+    @cached_property
+    def verdict(self) -> list[Group]:
+        """Each number with its definition and its controls, by experiment."""
+        return verdict(self.controls, self.class_names)
+
+    @cached_property
+    def answers(self) -> dict[str, str]:
+        """A sentence for each experiment that ran, by id."""
+        twin = self.controls.uniform_run
+        pair = None if twin is None else pairing(self.folder, twin)
+        return answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)

@@ -1,0 +1,47 @@
+"""The same runs as the commands make, from a process that goes on afterwards: errors are raised, what was set is set back."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+import wandb
+
+from attest.compute.memory import budget_kept
+from attest.errors import mendable
+from attest.runs.choices import expand
+from attest.runs.folder import RunFolder
+from attest.runs.quiet import quieten
+from attest.runs.training import AttestCLI
+
+
+def fit(arguments: Sequence[str]) -> RunFolder:
+    """Train and put on trial, as ``attest fit`` does, in the same folder.
+
+    Args:
+        arguments: what would follow ``attest fit``.
+    Raises:
+        AttestError: a mistake that the user can mend.
+    """
+    with as_a_command():
+        return AttestCLI(["fit", *expand(list(arguments))]).folder
+
+
+@contextmanager
+def as_a_command() -> Iterator[None]:
+    """Let a command set up the process as it needs it, then set back threads, memory budget and W&B.
+
+    Raises:
+        AttestError: in place of an error of a library's that a user can mend.
+    """
+    quieten()
+    threads = torch.get_num_threads()
+    try:
+        with budget_kept():
+            yield
+    except Exception as error:
+        if (mistake := mendable(error)) is None or mistake is error:
+            raise
+        raise mistake from error
+    finally:
+        torch.set_num_threads(threads)
+        wandb.finish()

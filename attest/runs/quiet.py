@@ -1,0 +1,22 @@
+"""What libraries say that a user can do nothing about."""
+
+import logging
+import os
+import warnings
+
+
+def quieten() -> None:
+    """Silence it; errors and our own sentences remain."""
+    os.environ.setdefault("WANDB_SILENT", "true")
+    for library in ("pytorch_lightning", "lightning.pytorch", "lightning_fabric"):
+        logging.getLogger(library).setLevel(logging.WARNING)
+    for message in (
+        ".*does not have many workers.*",
+        ".*sync_dist=True.*",
+        ".*Checkpoint directory .* exists and is not empty.*",
+        ".*The number of training batches .* is smaller than the logging interval.*",
+        ".*isinstance.treespec, LeafSpec.*",
+        ".*anonymous setting.*",
+        ".*module.s. in eval mode at the start of training.*",
+    ):
+        warnings.filterwarnings("ignore", message)

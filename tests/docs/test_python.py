@@ -1,0 +1,38 @@
+"""The page on Python says what works: its code runs, in order, and comes to what the page says."""
+
+import re
+from pathlib import Path
+
+import attest
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+
+
+def test_the_code_of_the_page_runs(small_run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL):
+        exec(compile(block, str(PAGE), "exec"), names)
+    assert (tmp_path / "trial.html").is_file()
+    assert names["kept"].summary == names["trial"].summary
+    assert [list(tokens) for tokens in names["again"].table()["tokens"]] == [
+        ["the", "plot", "is", "superb"],
+        ["dull"] * 2 + ["plot"],
+    ]
+    assert names["look_at"](small_run.path).experiments == ["E2", "instances"]
+
+
+def test_the_words_of_its_training_are_choices_and_options():
+    block = next(block for block in re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL) if "def train_small" in block)
+    asked: dict = {}
+    stand_in = type("attest", (), {"train": staticmethod(lambda **words: asked.update(words))})
+    names = {"attest": stand_in}
+    exec(block, names)
+    names["train_small"]("runs")
+    assert asked.keys() - {"arguments"} <= {"data", "model", "seed", "logger", "root"}
+
+
+def test_all_of_the_public_functions_stand_in_its_table():
+    documented = set(re.findall(r"^\| `attest\.(\w+)\(", TEXT, flags=re.MULTILINE))
+    assert documented == {name for name in attest.__all__ if name.islower()}
