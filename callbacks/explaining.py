@@ -6,7 +6,7 @@ from pytorch_lightning import LightningModule
 
 from attest.callbacks.evidence import Batch, Evidence
 from attest.experiments import Observation
-from attest.experiments.layers import attention_rollout
+from attest.experiments.layers import LayerObservation, attention_rollout
 
 
 class Explaining(Evidence):
@@ -34,5 +34,9 @@ class Explaining(Evidence):
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
         """The pooled observation, with rollout in place of its attention if that is on trial."""
-        first, *layers = (self._running.observed(pl_module, method) for method in self.methods)
-        return first.explained_by(attention_rollout(layers[0].attention, first.attention)) if layers else first
+        return self.by_rollout(*(self._running.observed(pl_module, method) for method in self.methods))
+
+    @staticmethod
+    def by_rollout(first: Observation, layers: LayerObservation | None = None) -> Observation:
+        """The observation with rollout in place of its attention; as it is where there are no layers to go through."""
+        return first if layers is None else first.explained_by(attention_rollout(layers.attention, first.attention))

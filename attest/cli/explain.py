@@ -9,7 +9,7 @@ holds one text a line; blank lines are no texts.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from pytorch_lightning import LightningModule
@@ -130,8 +130,9 @@ class ExplainCLI(AttestCLI):
 
 def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Observation:
     """Pooled attention where there is any, else attention rollout through the layers, as in the report of such a run."""
-    pooled = getattr(model.network, "pools_by_attention", True)
-    return Explaining("attention" if pooled else "rollout").observe(model, batch)
+    if getattr(model.network, "pools_by_attention", True):
+        return cast(Any, model).observe(batch)
+    return Explaining.by_rollout(cast(Any, model).observe_steps(batch), cast(Any, model).observe_layers(batch))
 
 
 def evidence_on(observation: Observation) -> dict[str, Tensor]:
