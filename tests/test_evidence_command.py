@@ -96,14 +96,20 @@ def test_mistakes_are_named(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("content", ["a: 1", "[", "", "- a"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        *((content, "config.yaml is not the configuration of a run; expected the file") for content in ("a: 1", "", "- a")),
+        ("[", "config.yaml cannot be read as YAML"),
+    ],
+)
 @pytest.mark.parametrize("command", [["evidence", "E1"], ["explain", "--text=fine"]])
-def test_a_folder_whose_configuration_is_none_is_named(content, command, tmp_path, capsys):
+def test_a_folder_whose_configuration_is_none_is_named(content, said, command, tmp_path, capsys):
     (tmp_path / "checkpoints").mkdir()
     (tmp_path / "checkpoints" / "best.ckpt").touch()
     (tmp_path / "config.yaml").write_text(content)
     assert main([*command, "--run", str(tmp_path)]) == 2
-    assert "config.yaml is not the configuration of a run; expected the file" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def test_a_stopped_run_ends_as_if_undisturbed(undisturbed, tmp_path, processes, 
 def is_rank(child: psutil.Process) -> bool:
     """Whether it runs our command; a first process also has children that live for a moment (git asked for the commit)."""
     try:
-        return "attest" in child.cmdline()
+        return not {"attest", "attest.__main__"}.isdisjoint(child.cmdline())
     except psutil.NoSuchProcess:  # gone, or a zombie
         return False
 

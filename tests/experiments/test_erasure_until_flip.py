@@ -135,8 +135,9 @@ texts = st.lists(st.tuples(WEIGHTS, MARGINS), min_size=1, max_size=6).filter(lam
 @given(texts)
 def test_counts_equal_exact_fractions_for_sparse_tied_and_tiny_weights(tokens):
     """No rounding in the witness: left over is a sum of fractions, and so is what it decides by."""
-    weights, margins = (list(column) for column in zip(*tokens, strict=True))
-    votes = [Fraction(w) * Fraction(m) for w, m in tokens]
+    whole = sum(weight for weight, _ in tokens)
+    weights, margins = [weight / whole for weight, _ in tokens], [margin for _, margin in tokens]
+    votes = [Fraction(w) * Fraction(m) for w, m in zip(weights, margins, strict=True)]
 
     def decision(kept):
         """None where floats cannot know: nothing is left, or votes cancel to less than they are rounded by."""
