@@ -1,30 +1,47 @@
-"""The one door: ``attest fit|validate|test|evidence|explain|report|…``; ``COMMANDS`` lists what is not LightningCLI's own.
+"""The one door: ``attest <command> …``; ``COMMANDS`` lists them all.
 
 Everything is configured as LightningCLI configures it, with choices (``DATA=sst MODEL=bilstm``) as shorthand for shipped
-configuration files. A mistake the user can mend gets one sentence and exit code 2.
+configuration files. A mistake the user can mend gets one sentence and exit code 2. A command is imported when it is typed, so
+that none makes the others slow.
 """
 
 import sys
 from importlib import import_module
+from typing import NamedTuple
 
 from attest.cli.process_family import end_with_first_rank
+from attest.errors import mendable, unknown_choice
+from attest.runs.quiet import quieten
 from attest.runs.versions import version_line
 
+
+class Command(NamedTuple):
+    """A command of ``attest``."""
+
+    module: str
+    """Where its ``main`` is, which takes what follows the command's name and returns the exit code."""
+    does: str
+    """In a line of the help."""
+
+
+TRAINING = "attest.cli.fit"
+"""Its ``main`` is told the command's name too."""
 COMMANDS = {
-    "evidence": "attest.cli.evidence:main",
-    "adversarial": "attest.cli.adversarial:main",
-    "controls": "attest.cli.controls:main",
-    "keys": "attest.cli.keys:main",
-    "explain": "attest.cli.explain:main",
-    "report": "attest.cli.report:main",
-    "table": "attest.cli.table:main",
-    "dashboard": "attest.cli.dashboard:main",
-    "data": "attest.cli.data:main",
-    "doctor": "attest.cli.doctor:main",
-    "reproduce": "attest.cli.reproduce:main",
+    "fit": Command(TRAINING, "train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),
+    "test": Command(TRAINING, "score a trained run on the test split"),
+    "validate": Command(TRAINING, "score a trained run on the validation split"),
+    "evidence": Command("attest.cli.evidence", "compute experiments for a run or a checkpoint: --run <folder> E3 E12"),
+    "explain": Command("attest.cli.explain", 'explain what a run says of a text: --run <folder> --text "a fine film"'),
+    "adversarial": Command("attest.cli.adversarial", "train adversaries of a run (E7): DATA=sst LAMBDA=1e-3"),
+    "controls": Command("attest.cli.controls", "compare with uniform attention, other seeds, guides (E4, E5, E6)"),
+    "keys": Command("attest.cli.keys", "attack the keys of a Transformer (E9): DATA=sst MODEL=transformer-dr"),
+    "report": Command("attest.cli.report", "write the page of one run, or of several side by side"),
+    "table": Command("attest.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
+    "reproduce": Command("attest.cli.reproduce", "make a published table, ours beside theirs: TABLE=jw-2 DATA=sst"),
+    "data": Command("attest.cli.data", "count the corpora and compare with the published counts: --check"),
+    "dashboard": Command("attest.cli.dashboard", "make a W&B workspace for a run"),
+    "doctor": Command("attest.cli.doctor", "say what is here, and what would stop a run"),
 }
-"""Commands beside fit, validate and test: a function that takes what follows the command's name and returns the exit code.
-Imported when they are typed, so that none slows the others down."""
 
 STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
@@ -40,40 +57,58 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments == ["--version"]:
         print(version_line())
         return 0
-    return _run(*(arguments or ["--help"]))
-
-
-def _run(command: str, *rest: str) -> int:
-    """Run a command; what is imported here takes seconds, which ``--version`` does not wait for."""
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0
     end_with_first_rank()
-    import wandb
-    from pytorch_lightning.utilities.exceptions import SIGTERMException
-
-    from attest.errors import mendable, unknown_choice
-    from attest.runs.choices import expand
-    from attest.runs.parser_errors import unmarked
-    from attest.runs.quiet import quieten
-    from attest.runs.training import AttestCLI
-
     quieten()
     try:
-        if command in COMMANDS:
-            module, function = COMMANDS[command].split(":")
-            return int(getattr(import_module(module), function)(list(rest)))
-        if not command.startswith("-") and command not in AttestCLI.subcommands():
-            raise unknown_choice("The command", command, [*AttestCLI.subcommands(), *COMMANDS], "attest {}")
-        AttestCLI([command, *(expand(list(rest)) if command in AttestCLI.subcommands() else rest)])
+        return _run(*arguments)
     except Exception as error:
         if (mistake := mendable(error)) is None:
             raise
-        print(f"attest: {unmarked(str(mistake))}", file=sys.stderr)
+        print(f"attest: {_unmarked(str(mistake))}", file=sys.stderr)
         return 2
-    except (SIGTERMException, KeyboardInterrupt) as stop:
+    except (SystemExit, KeyboardInterrupt) as stop:
+        if type(stop).__name__ not in ("SIGTERMException", "KeyboardInterrupt"):  # the first is Lightning's
+            raise
         print("attest: stopped; the same command takes the run up where it stopped.", file=sys.stderr)
-        return STOPPED_BY_SIGTERM if isinstance(stop, SIGTERMException) else STOPPED_BY_SIGINT
+        return STOPPED_BY_SIGINT if isinstance(stop, KeyboardInterrupt) else STOPPED_BY_SIGTERM
     finally:
-        wandb.finish()  # a second run in this process must not write into the first one's file
-    return 0
+        if wandb := sys.modules.get("wandb"):
+            wandb.finish()  # a second run in this process must not write into the first one's file
+
+
+def overview() -> str:
+    """What ``attest --help`` prints."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {command.does}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: attest <command> …",
+            "",
+            "Attention on trial: may I read the attention of this model as an explanation?",
+            "",
+            *lines,
+            "",
+            "Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 stand for the files below configs/; any option",
+            "of LightningCLI may follow them. `attest <command> --help` says what a command takes, `attest --version` which",
+            "versions are installed.",
+        ]
+    )
+
+
+def _run(name: str, *rest: str) -> int:
+    if name not in COMMANDS:
+        raise unknown_choice("The command", name, COMMANDS, "attest {}")
+    module = COMMANDS[name].module
+    return int(import_module(module).main([*([name] if module == TRAINING else []), *rest]))
+
+
+def _unmarked(sentence: str) -> str:
+    from attest.runs.parser_errors import unmarked  # with jsonargparse, which not every mistake needs
+
+    return unmarked(sentence)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ Results do not depend on the budget beyond rounding: rows never meet.
 
 import ctypes
 import math
-import resource
+import mmap
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,7 +55,7 @@ def give_back_freed_memory() -> None:
 
 def _resident() -> int:
     """Bytes of this process that are in memory now."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 def memory_budget() -> int:

@@ -4,7 +4,6 @@ A file is written whole or not at all: into a temporary sibling first, then rena
 good one, and completeness is judged file by file.
 """
 
-import fcntl
 import json
 import math
 import os
@@ -118,6 +117,11 @@ class RunFolder:
 
 
 def _lock(descriptor: int, path: Path) -> None:
+    """Where the system offers it; Windows does not, and there nothing keeps two processes apart."""
+    try:
+        import fcntl
+    except ImportError:
+        return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

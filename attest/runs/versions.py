@@ -1,9 +1,9 @@
 """What a run was computed with: versions, commit, memory."""
 
 import platform
-import resource
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -30,11 +30,15 @@ def environment() -> dict[str, str]:
 
 
 def peak_memory() -> dict[str, float]:
-    """The most memory this process has held, in MiB: resident, and on the GPU where there is one."""
+    """The most memory this process has held, in MiB: resident where the system tells, and on the GPU where there is one."""
     import torch
 
-    kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
-    peak = {"resident_mib": round(kibibytes / 1024, 1)}
+    peak = {}
+    with suppress(ImportError):
+        import resource  # not on Windows
+
+        kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+        peak["resident_mib"] = round(kibibytes / 1024, 1)
     if torch.cuda.is_available():
         peak["gpu_mib"] = round(torch.cuda.max_memory_allocated() / 2**20, 1)
     return peak

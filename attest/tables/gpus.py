@@ -5,7 +5,6 @@
 runs the command on one of the first four GPUs (of those that ``CUDA_VISIBLE_DEVICES`` leaves), and waits where all are taken.
 """
 
-import fcntl
 import os
 import sys
 import tempfile
@@ -35,6 +34,8 @@ def take_one(names: Sequence[str], folder: Path) -> str:
         names: of the GPUs.
         folder: of the locks, the same for all processes of a machine.
     """
+    import fcntl  # not on Windows, where the rest of this file may be imported
+
     while True:
         for name in names:
             lock = os.open(folder / f"attest-gpu-{name}.lock", os.O_RDWR | os.O_CREAT, 0o666)

@@ -1,0 +1,62 @@
+"""The one door: it lists every command, answers mistakes, and waits for no library that the answer does not need."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from attest.cli.main import COMMANDS, main
+from tests.conftest import fresh_shell
+
+HEAVY = ("pytorch_lightning", "wandb", "torchmetrics", "datasets", "spacy")
+ASKED = """
+import json, sys
+from attest.cli.main import main
+for words in json.loads(sys.argv[1]):
+    try:
+        main(words)
+    except SystemExit:
+        pass
+print("\\n" + json.dumps([name for name in json.loads(sys.argv[2]) if name in sys.modules]))
+"""
+
+
+def loaded_by(commands, names, before="") -> list[str]:
+    """Those of some modules that are loaded once these commands have been answered, in a fresh process."""
+    program = [sys.executable, "-c", before + ASKED, json.dumps(commands), json.dumps(names)]
+    done = subprocess.run(program, env=fresh_shell(), capture_output=True, text=True, timeout=120, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_the_help_has_a_line_for_every_command(words, capsys):
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(COMMANDS)
+    assert all(len(line) <= 127 for line in lines)
+
+
+def test_an_unknown_command_is_answered_with_all_of_them(capsys):
+    assert main(["trial"]) == 2
+    said = capsys.readouterr().err
+    assert "The command=trial is not known; expected one of: adversarial, controls, dashboard" in said
+
+
+@pytest.mark.slow
+def test_help_and_mistyped_commands_load_no_library():
+    asked = [[], ["--help"], ["--version"], ["fitt"], ["repot", "runs"]]
+    assert loaded_by(asked, [*HEAVY, "torch", "pandas", "scipy", "matplotlib"]) == []
+
+
+@pytest.mark.slow
+def test_pages_and_tables_of_runs_load_nothing_of_training_and_tracking(tmp_path):
+    nothing = str(tmp_path)
+    assert loaded_by([["table", nothing], ["report", nothing], ["table", "--help"], ["report", "--help"]], HEAVY) == []
+
+
+@pytest.mark.slow
+def test_reading_runs_needs_no_module_that_windows_lacks():
+    hidden = "import sys; sys.modules['fcntl'] = sys.modules['resource'] = None\n"
+    imported = "import attest, attest.cli.table, attest.cli.report, attest.cli.explain\n"
+    assert loaded_by([["--help"]], ["attest.cli.explain"], hidden + imported) == ["attest.cli.explain"]
