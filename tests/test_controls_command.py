@@ -59,7 +59,7 @@ def test_what_will_be_trained_is_announced_with_its_epochs(tmp_path):
     write_json(tmp_path / "timing.json", {"seconds": {"train": 80.0}})
     write_json(tmp_path / "curves.json", [{}] * 8)
     run = {"recipe": "jw", "model": "bilstm"}
-    model = {"class_path": "attest.lightning_modules.Classifier"}
+    model = {"class_path": "attest.lightning_modules.Classifier", "init_args": {"network": {"class_path": "any.Network"}}}
     trainer = {"max_epochs": 8, "max_steps": -1}
     settings = {"run": run, "model": model, "trainer": trainer, "data": {"init_args": {}}, "seed_everything": 0}
     base = Base(RunFolder(tmp_path), settings)

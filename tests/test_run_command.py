@@ -3,6 +3,7 @@
 import pytest
 
 from attest.runs.choices import expand
+from attest.runs.training import count_whole_batches
 from attest.tables.locate import RunLocator
 
 
@@ -32,3 +33,13 @@ def test_the_limit_is_named_by_the_experiments_alone(parsed):
     assert locate([]).parts[-2:] == ("jw-bilstm-additive-softmax", "seed0")
     assert locate(["--run.max_search_steps=9000"]) == locate([])
     assert locate(["--run.max_search_steps=3"]) == locate(["--analyses.E3.init_args.steps=3"]) != locate([])
+
+
+def test_numbers_of_batches_are_whole_whatever_was_imported_before(parsed):
+    """Python's typing may read Lightning's ``int | float`` as ``float | int``; the name of a run must not hang on that."""
+    settings = parsed("--trainer.limit_val_batches=0.5")
+    settings.trainer.limit_train_batches, settings.trainer.val_check_interval = 2.0, 1.0
+    count_whole_batches(settings)
+    assert repr(settings.trainer.limit_train_batches) == "2"
+    assert repr(settings.trainer.val_check_interval) == "1.0", "a share"
+    assert settings.trainer.limit_val_batches == 0.5

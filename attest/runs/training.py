@@ -70,7 +70,23 @@ class Parser(LightningArgumentParser):
         config = super().parse_args(*args, **kwargs)
         if "analyses" in config:  # that of a subcommand, not the one of all
             cut_searches_short(config)
+            count_whole_batches(config)
         return config
+
+
+BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
+
+
+def count_whole_batches(settings: Namespace) -> None:
+    """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1.
+
+    Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
+    ``float | int`` before; the name of a run must not depend on which modules were imported.
+    """
+    for name in BATCHES:
+        value = settings.trainer.get(name)
+        if isinstance(value, float) and value > 1 and value.is_integer():
+            settings.trainer[name] = int(value)
 
 
 def cut_searches_short(settings: Namespace) -> None:
