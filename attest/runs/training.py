@@ -77,16 +77,16 @@ class Parser(LightningArgumentParser):
 BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
 
 
-def count_whole_batches(settings: Namespace) -> None:
+def count_whole_batches(settings: Any) -> None:
     """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1.
 
     Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
     ``float | int`` before; the name of a run must not depend on which modules were imported.
     """
     for name in BATCHES:
-        value = settings.trainer.get(name)
+        value = settings["trainer"].get(name)
         if isinstance(value, float) and value > 1 and value.is_integer():
-            settings.trainer[name] = int(value)
+            settings["trainer"][name] = int(value)
 
 
 def cut_searches_short(settings: Namespace) -> None:
@@ -192,6 +192,7 @@ class AttestCLI(LightningCLI):
     def resolved(self, config: Namespace) -> dict[str, Any]:
         """The configuration as plain values, without what the subcommand alone takes."""
         settings = yaml.safe_load(self.parser.dump(config, skip_unset=False, skip_validation=True))[self.subcommand]
+        count_whole_batches(settings)  # which writing them may have turned back
         return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
     def _reference(self) -> dict[str, Any] | None:
