@@ -26,7 +26,7 @@ REFUSED_BY_TRAINER = "MisconfigurationException"
 NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory", re.IGNORECASE)
 
 
-def mendable(error: BaseException | None) -> AttestError | None:
+def as_user_error(error: BaseException | None) -> AttestError | None:
     """The mistake that a library has wrapped in errors of its own; None for anything but what a user can mend.
 
     That is an AttestError, a missing package, a disk that is full or may not be written, and memory that does not suffice.

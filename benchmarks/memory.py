@@ -17,7 +17,7 @@ import torch
 
 from attest.attention import Softmax, Sparsemax
 from attest.cli.data import MODULES
-from attest.compute.memory import longest_over_pairs, memory_budget, set_memory_budget
+from attest.compute.memory import longest_quadratic, memory_budget, set_memory_budget
 from attest.datamodules.batching import batches_by_length
 from attest.experiments import (
     Observation,
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     texts, tokens = batch["mask"].shape
     shortest = batch["mask"].sum(dim=-1).min()
     print(f"{typed.data}: {texts} texts of {shortest} to {tokens} tokens; budget {memory_budget() / MIB:.0f} MiB")
-    print(f"Tokens are compared pair by pair in texts of up to {longest_over_pairs()}.\n")
+    print(f"Tokens are compared pair by pair in texts of up to {longest_quadratic()}.\n")
     print(f"| experiment | peak above model and batch, MiB |\n| --- | --- |\n| the observed forward pass | {forward:.0f} |")
     for name, experiment in EXPERIMENTS.items():
         print(f"| {name} | {peak_mib(partial(experiment, seen[0])):.0f} |", flush=True)

@@ -21,7 +21,7 @@ class AdversarialAttention(Evidence):
 
     id = "E3"
     experiment = staticmethod(adversarial_attention)
-    over_pairs = "the exact adversary"
+    quadratic = "the exact adversary"
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
 from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from attest.callbacks.ranks import of_all_ranks, share_of_rank
+from attest.callbacks.ranks import all_gather, share_of_rank
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder, write_atomically
 
@@ -76,7 +76,7 @@ class RandomState(Callback):
 
     def state_dict(self) -> dict[str, Any]:
         cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
-        return {"ranks": of_all_ranks({"cpu": torch.get_rng_state(), "cuda": cuda})}
+        return {"ranks": all_gather({"cpu": torch.get_rng_state(), "cuda": cuda})}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         if ranks := state_dict.get("ranks"):

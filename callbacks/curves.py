@@ -6,7 +6,7 @@ import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
-from attest.callbacks.ranks import of_all_ranks, share_of_rank
+from attest.callbacks.ranks import all_gather, share_of_rank
 
 
 class Curves(Callback):
@@ -24,7 +24,7 @@ class Curves(Callback):
 
     def _running(self) -> list[tuple[float, int]]:
         """Sum of losses and number of batches since the epoch began, of every rank."""
-        return of_all_ranks((float(self._loss_sum), self._batches))
+        return all_gather((float(self._loss_sum), self._batches))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.epochs = list(state_dict["epochs"])

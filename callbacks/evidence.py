@@ -13,10 +13,10 @@ from pytorch_lightning.loggers import WandbLogger
 from torch import Tensor
 
 from attest.callbacks.progress import show_running
-from attest.callbacks.ranks import of_all_ranks
+from attest.callbacks.ranks import all_gather
 from attest.callbacks.running import RunningBatch
 from attest.callbacks.split import GIVE_IDS, Split
-from attest.compute.memory import give_back_freed_memory, longest_over_pairs
+from attest.compute.memory import give_back_freed_memory, longest_quadratic
 from attest.datamodules.notice import say
 from attest.errors import AttestError
 from attest.experiments.rows import rows_of
@@ -57,7 +57,7 @@ class Evidence(Callback):
     observes: ClassVar[str] = "observe"
     """The method of the LightningModule that is called with a batch."""
 
-    over_pairs: ClassVar[str | None] = None
+    quadratic: ClassVar[str | None] = None
     """What of the experiment compares every token with every other and so leaves out very long texts; None for nothing."""
 
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256, **options: Any) -> None:
@@ -194,12 +194,12 @@ class Evidence(Callback):
         pl_module.log_dict({f"{self.id}/{stage}/{key}": value for key, value in means.items()}, rank_zero_only=True)
 
     def _name_left_out(self, rows: pd.DataFrame) -> None:
-        longest = longest_over_pairs()
+        longest = longest_quadratic()
         count = int((rows["length"] > longest).sum())
-        if self.over_pairs and count:
+        if self.quadratic and count:
             limits = "attest.compute.memory.set_memory_budget says" if self.folder is None else OPTIONS
             say(
-                f"{self.id}: {self.over_pairs} left out for {count} of {len(rows)} texts, those of over {longest:,} tokens. "
+                f"{self.id}: {self.quadratic} left out for {count} of {len(rows)} texts, those of over {longest:,} tokens. "
                 f"{limits} how long is too long."
             )
 
@@ -242,7 +242,7 @@ class Evidence(Callback):
         """All rows of all ranks, each instance once, sorted by id, on every rank."""
         parts, self._parts, self._seconds = self._parts, [], 0.0
         self._running.leave()
-        return _each_once([pd.concat(shard) for shard in of_all_ranks(parts) if shard])
+        return _each_once([pd.concat(shard) for shard in all_gather(parts) if shard])
 
 
 OPTIONS = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say"

@@ -16,7 +16,7 @@ class FeatureImportance(Explaining):
 
     id = "E1"
     experiment = staticmethod(feature_importance)
-    over_pairs = "leave-one-out"
+    quadratic = "leave-one-out"
 
     def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
         return {"leave_one_out": bool(trainer.testing)}

@@ -20,7 +20,7 @@ class ImportanceEntropy(Evidence):
 
     id = "E10"
     experiment = staticmethod(importance_entropy)
-    over_pairs = "the entropy of leave-one-out"
+    quadratic = "the entropy of leave-one-out"
 
     def __init__(
         self, texts: int = 200, positions: int = 16, every_n_epochs: int = 1, validation_instances: int = 256

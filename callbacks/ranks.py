@@ -7,7 +7,7 @@ from torch import distributed
 Value = TypeVar("Value")
 
 
-def of_all_ranks(value: Value) -> list[Value]:
+def all_gather(value: Value) -> list[Value]:
     """Every rank's value in the order of ranks, on every rank; each must ask."""
     if not _together():
         return [value]

@@ -20,7 +20,7 @@ Batch = dict[str, Any]
 MakeNetwork = Callable[[int, int], nn.Module]
 
 
-class Seen(NamedTuple):
+class ReferenceOutput(NamedTuple):
     """What the base makes of a batch, without a graph."""
 
     logits: Tensor
@@ -56,7 +56,7 @@ class BaseNetwork:
         self._loaded = True
 
     @torch.no_grad()
-    def look(self, batch: Batch) -> Seen:
+    def reference(self, batch: Batch) -> ReferenceOutput:
         """Attention and predictions of a batch.
 
         Raises:
@@ -70,9 +70,9 @@ class BaseNetwork:
         self.network.to(batch["mask"].device)
         with recorded(self.network, "weights") as weights:
             logits = self.network(batch["token_ids"], attended(batch))
-        return Seen(logits, dict(weights))
+        return ReferenceOutput(logits, dict(weights))
 
-    def remember(self, texts: EncodedDocuments, batch_size: int, device: torch.device) -> None:
+    def cache(self, texts: EncodedDocuments, batch_size: int, device: torch.device) -> None:
         """Look at every training text once, if what pools all of them fits the memory budget.
 
         Texts are looked at in evaluation order, so that what is remembered depends on neither epoch nor rank.
@@ -80,11 +80,11 @@ class BaseNetwork:
         if POOLED in attending(self.network) and texts.sizes.sum() * torch.float32.itemsize <= memory_budget():
             batches = (texts.__getitems__(rows) for rows in batches_by_length(texts.sizes, batch_size))
             placed = ({name: values.to(device) for name, values in batch.items()} for batch in batches)
-            self._memory = _Memory([(batch["id"], attended(batch), self.look(batch)) for batch in placed])
+            self._memory = _Memory([(batch["id"], attended(batch), self.reference(batch)) for batch in placed])
 
-    def recall(self, batch: Batch) -> Seen:
-        """As ``look``, up to rounding, of a batch of training texts; from memory where they are remembered."""
-        return self.look(batch) if self._memory is None else self._memory.of(batch)
+    def cached(self, batch: Batch) -> ReferenceOutput:
+        """As ``reference``, up to rounding, of a batch of training texts; from memory where they are remembered."""
+        return self.reference(batch) if self._memory is None else self._memory.of(batch)
 
 
 class _Memory:
@@ -94,17 +94,17 @@ class _Memory:
         seen: ids ``(B,)``, mask ``(B, T)`` and what was seen, of one batch after the other.
     """
 
-    def __init__(self, seen: list[tuple[Tensor, Tensor, Seen]]) -> None:
+    def __init__(self, seen: list[tuple[Tensor, Tensor, ReferenceOutput]]) -> None:
         self.ids, self.row_of = torch.cat([ids for ids, _, _ in seen]).sort()
         self.logits = torch.cat([each.logits for _, _, each in seen])
         self.flat = torch.cat([each.pooled[mask] for _, mask, each in seen])
         lengths = torch.cat([mask.sum(dim=-1) for _, mask, _ in seen])
         self.starts = lengths.cumsum(dim=0) - lengths
 
-    def of(self, batch: Batch) -> Seen:
+    def of(self, batch: Batch) -> ReferenceOutput:
         """The texts of a batch, in its order and with its padding."""
         mask = attended(batch)
         rows = self.row_of[torch.searchsorted(self.ids, batch["id"])]
         source = self.starts[rows].unsqueeze(-1) + torch.arange(mask.shape[1], device=mask.device)
         weights = self.flat[source.where(mask, 0)].where(mask, 0)
-        return Seen(self.logits[rows], {POOLED: weights})
+        return ReferenceOutput(self.logits[rows], {POOLED: weights})

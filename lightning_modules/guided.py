@@ -7,12 +7,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from attest.attention.interventions import Intervention, attending, intervene
-from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, Seen
+from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, ReferenceOutput
 from attest.lightning_modules.classifier import Batch, Classifier
 from attest.lightning_modules.tagger import Tagger
 
 
-class Given:
+class FixedAttention:
     """Lets a module's network attend as another network does; mixed into LightningModules."""
 
     network: nn.Module
@@ -28,28 +28,28 @@ class Given:
         """Look at the training texts, where that pays."""
         module: Any = self
         data = module.trainer.datamodule
-        self.base.remember(data.train, data.batch_size, module.device)
+        self.base.cache(data.train, data.batch_size, module.device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Loss of one batch under the given attention."""
-        with self._attending_as(self.base.recall, batch):
+        with self._attending_as(self.base.cached, batch):
             return super().training_step(batch, batch_idx)  # type: ignore[misc]
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Score one batch under the given attention."""
-        with self._attending_as(self.base.look, batch):
+        with self._attending_as(self.base.reference, batch):
             super().validation_step(batch, batch_idx)  # type: ignore[misc]
 
     def on_test_batch_start(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Attend as given until the batch ends: its evidence, which callbacks gather, is of the given attention too."""
         self._given = ExitStack()
-        self._given.enter_context(self._attending_as(self.base.look, batch))
+        self._given.enter_context(self._attending_as(self.base.reference, batch))
 
     def on_test_batch_end(self, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Attend as before; callbacks are done with the batch."""
         self._given.close()
 
-    def _attending_as(self, look: Callable[[Batch], Seen], batch: Batch) -> AbstractContextManager[None]:
+    def _attending_as(self, look: Callable[[Batch], ReferenceOutput], batch: Batch) -> AbstractContextManager[None]:
         if not len(batch["id"]):  # a rank without texts shows the network nothing
             return nullcontext()
         weights = look(batch).weights
@@ -58,7 +58,7 @@ class Given:
         )
 
 
-class GuidedClassifier(Given, Classifier):
+class GuidedClassifier(FixedAttention, Classifier):
     """A network without context, guided by the attention of one with context (Wiegreffe & Pinter 2019, Table 3).
 
     Args:
@@ -71,7 +71,7 @@ class GuidedClassifier(Given, Classifier):
         self.base = BaseNetwork(base_network(vocab_size, self.outputs))
 
 
-class ProbedTagger(Given, Tagger):
+class ProbedTagger(FixedAttention, Tagger):
     """A tagger whose attention in every head is another's (Yang 2020, §4.3); queries and keys are idle.
 
     Args:

@@ -6,7 +6,7 @@ import torch
 
 from attest.attention.interventions import recorded
 from attest.experiments.adversarial_loss import Convention, DivergenceName, Objective, tagging_objective
-from attest.lightning_modules.base_network import MakeNetwork, Seen
+from attest.lightning_modules.base_network import MakeNetwork, ReferenceOutput
 from attest.lightning_modules.tagger import Tagger
 from attest.lightning_modules.trained_adversary import Adversarial, Batch, Variant
 
@@ -34,7 +34,7 @@ class TaggingAdversary(Adversarial, Tagger):
         super().__init__(vocab_size=vocab_size, num_classes=num_classes, **options)
         self.oppose(base_network(vocab_size, num_classes), lam, divergence, variant, convention)
 
-    def objective(self, batch: Batch, theirs: Seen) -> Objective:
+    def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
         with recorded(self.network, "weights") as weights:
             logits = self(batch["token_ids"], batch["mask"])
         ours, base = (torch.cat(list(layers.values()), dim=1) for layers in (weights, theirs.weights))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.experiments.adversarial_loss import Convention, DivergenceName, Objective, classification_objective
-from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, Seen
+from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, ReferenceOutput
 from attest.lightning_modules.classifier import Batch, Classifier, attended
 from attest.lightning_modules.optimisation import require_attention_parameters
 from attest.lightning_modules.predictions import InstanceRows
@@ -38,7 +38,7 @@ class Adversarial:
         self.lam, self.divergence, self.variant, self.convention = lam, divergence, variant, convention
         self.objectives = InstanceRows()
 
-    def objective(self, batch: Batch, theirs: Seen) -> Objective:
+    def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
         """The terms of the loss of one batch."""
         raise NotImplementedError(f"{type(self).__name__} must say what it minimises: define objective.")
 
@@ -67,11 +67,11 @@ class Adversarial:
         """Look at the training texts, where that pays."""
         module: Any = self
         data = module.trainer.datamodule
-        self.base.remember(data.train, data.batch_size, module.device)
+        self.base.cache(data.train, data.batch_size, module.device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Loss of one batch."""
-        losses = self.objective(batch, self.base.recall(batch)).losses(self.lam, self.convention)
+        losses = self.objective(batch, self.base.cached(batch)).losses(self.lam, self.convention)
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))  # type: ignore[attr-defined]
         return losses.mean() if self.convention == "instances" else losses.sum()
 
@@ -80,7 +80,7 @@ class Adversarial:
         super().validation_step(batch, batch_idx)  # type: ignore[misc]
         terms = [torch.zeros(0), torch.zeros(0)]
         if len(batch["id"]):
-            found = self.objective(batch, self.base.look(batch))
+            found = self.objective(batch, self.base.reference(batch))
             terms = [found.distance, found.divergence]
         self.objectives.update(batch["id"], *(each.to(batch["id"].device) for each in terms))
 
@@ -125,7 +125,7 @@ class TrainedAdversary(Adversarial, Classifier):
         super().__init__(vocab_size=vocab_size, num_classes=num_classes, **options)
         self.oppose(base_network(vocab_size, self.outputs), lam, divergence, variant, convention)
 
-    def objective(self, batch: Batch, theirs: Seen) -> Objective:
+    def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
         network: Any = self.network
         mask = attended(batch)
         hidden = network.encode(batch["token_ids"], mask)

@@ -8,7 +8,7 @@ import torch
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from torch import nn
 
-from attest.errors import AttestError, mendable, unknown_choice
+from attest.errors import AttestError, as_user_error, unknown_choice
 
 HERE = f"{sys.executable} -m pip install"
 
@@ -45,19 +45,19 @@ def wrapped(error: BaseException) -> RuntimeError:
 )
 def test_a_mistake_is_found_inside_what_wraps_it(error, sentence):
     for each in (error, wrapped(error)):
-        assert sentence in str(mendable(each))
+        assert sentence in str(as_user_error(each))
 
 
 @pytest.mark.parametrize("error", [None, ValueError("a bug"), RuntimeError("shapes differ"), OSError(errno.EIO, "broken")])
 def test_what_nobody_can_mend_keeps_its_traceback(error):
-    assert mendable(error) is None
+    assert as_user_error(error) is None
 
 
 def test_a_checkpoint_of_another_network_is_described_by_its_first_difference():
     with pytest.raises(RuntimeError) as raised:
         nn.Linear(2, 3).load_state_dict(nn.Linear(2, 4).state_dict())
     assert "another network (size mismatch for weight: copying a param with shape torch.Size([4, 2])" in str(
-        mendable(raised.value)
+        as_user_error(raised.value)
     )
 
 

@@ -6,7 +6,7 @@ Each computes its keys, scores and weights in the open (``interception.py``), so
 Nothing here trains, logs or reads files.
 """
 
-from attest.attention.interception import Interceptable, Place
+from attest.attention.hook_points import HookedModule, HookPoint
 from attest.attention.multihead import MultiHeadAttention
 from attest.attention.pooled import PooledAttention
 from attest.attention.projections import Entmax, Entmax15, Projection, Softmax, Sparsegen, Sparsemax, Uniform
@@ -17,9 +17,9 @@ __all__ = [
     "DotScoring",
     "Entmax",
     "Entmax15",
-    "Interceptable",
+    "HookPoint",
+    "HookedModule",
     "MultiHeadAttention",
-    "Place",
     "PooledAttention",
     "Projection",
     "Softmax",

@@ -27,7 +27,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attest.attention.interception import Interceptable, Place, Replacement
+from attest.attention.hook_points import HookedModule, HookPoint, Replacement
 
 Projecting = Callable[[Tensor, Tensor], Tensor]
 """What takes scores and their mask to weights."""
@@ -38,7 +38,7 @@ class Intervention:
     """What stands where.
 
     Args:
-        place: ``keys``, ``scores``, ``weights`` or ``projection``; shapes as in ``PooledAttention`` and
+        point: ``keys``, ``scores``, ``weights`` or ``projection``; shapes as in ``PooledAttention`` and
             ``MultiHeadAttention``.
         value: a tensor of the place's shape (with ``heads``: of theirs alone), or a function of the value computed and the
             mask ``(B, T)`` that returns one; for ``projection`` a ``Projection``.
@@ -46,16 +46,16 @@ class Intervention:
         heads: indices of heads, of the layers that have any; None for all.
     """
 
-    place: Place
+    point: HookPoint
     value: Tensor | Replacement | nn.Module
     layers: Sequence[str] | None = None
     heads: Sequence[int] | None = None
 
 
-def attending(network: nn.Module) -> dict[str, Interceptable]:
+def attending(network: nn.Module) -> dict[str, HookedModule]:
     """The modules of a network that attend, by name, in the order of the network; wrappers leave no trace in the names."""
     bare = _unwrapped(network)
-    return {name: module for name, module in bare.named_modules() if isinstance(module, Interceptable)}
+    return {name: module for name, module in bare.named_modules() if isinstance(module, HookedModule)}
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
         ValueError: a layer or head that the network does not have, or a projection that is none.
     """
     layers = attending(network)
-    changes = [(layer, (each.place, _replacement(each))) for each in interventions for layer in _chosen(layers, each)]
+    changes = [(layer, (each.point, _replacement(each))) for each in interventions for layer in _chosen(layers, each)]
     before = [(layer, layer.replacements) for layer in layers.values()]
     try:
         for layer, change in changes:
@@ -79,11 +79,11 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
 
 
 @contextmanager
-def recorded(network: nn.Module, place: Place) -> Iterator[dict[str, Tensor]]:
+def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]]:
     """Collect what passes a place, by layer, changing nothing; a second forward pass overwrites the first.
 
     Args:
-        place: ``keys``, ``scores`` or ``weights``.
+        point: ``keys``, ``scores`` or ``weights``.
     """
     values: dict[str, Tensor] = {}
 
@@ -94,7 +94,7 @@ def recorded(network: nn.Module, place: Place) -> Iterator[dict[str, Tensor]]:
 
         return look
 
-    with intervene(network, *(Intervention(place, keep(name), layers=[name]) for name in attending(network))):
+    with intervene(network, *(Intervention(point, keep(name), layers=[name]) for name in attending(network))):
         yield values
 
 
@@ -112,7 +112,7 @@ def _unwrapped(network: nn.Module) -> nn.Module:
     return network
 
 
-def _chosen(layers: Mapping[str, Interceptable], intervention: Intervention) -> list[Interceptable]:
+def _chosen(layers: Mapping[str, HookedModule], intervention: Intervention) -> list[HookedModule]:
     names = list(layers) if intervention.layers is None else list(intervention.layers)
     for name in names:
         if name not in layers:
@@ -121,7 +121,7 @@ def _chosen(layers: Mapping[str, Interceptable], intervention: Intervention) -> 
     return [layers[name] for name in names]
 
 
-def _require_heads(name: str, layer: Interceptable, heads: Sequence[int] | None) -> None:
+def _require_heads(name: str, layer: HookedModule, heads: Sequence[int] | None) -> None:
     missing = [head for head in heads or () if not 0 <= head < (layer.heads or 0)]
     if missing:
         expected = f"0 to {layer.heads - 1}" if layer.heads else "no choice of heads, since it has none"
@@ -130,7 +130,7 @@ def _require_heads(name: str, layer: Interceptable, heads: Sequence[int] | None)
 
 def _replacement(intervention: Intervention) -> Replacement:
     value, heads = intervention.value, intervention.heads
-    if intervention.place == "projection":
+    if intervention.point == "projection":
         if not isinstance(value, nn.Module):
             found = type(value).__name__
             raise ValueError(f"a {found} cannot replace a projection; expected a Projection, for example Sparsemax().")

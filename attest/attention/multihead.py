@@ -5,11 +5,11 @@ Legend: B batch, N heads, T tokens, D dimensions a head, H = N D.
 
 from torch import Tensor, nn
 
-from attest.attention.interception import Interceptable
+from attest.attention.hook_points import HookedModule
 from attest.attention.projections import Projection, Softmax
 
 
-class MultiHeadAttention(Interceptable):
+class MultiHeadAttention(HookedModule):
     r"""Every token attends to every real token: :math:`\phi(Q K^\top / \sqrt{D})\,V` in each head, then a linear layer.
 
     Places: keys ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is attended to.
@@ -33,11 +33,11 @@ class MultiHeadAttention(Interceptable):
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Hidden states ``(B, T, H)``, mask bool ``(B, T)`` -> contexts ``(B, T, H)``, arbitrary at padding."""
         queries_BNTD, values_BNTD = self._split(self.query(hidden)), self._split(self.value(hidden))
-        keys_BNTD = self.at("keys", self._split(self.key(hidden)), mask)
+        keys_BNTD = self.hook("keys", self._split(self.key(hidden)), mask)
         scaled_BNTT = queries_BNTD @ keys_BNTD.mT / keys_BNTD.shape[-1] ** 0.5
-        scores_BNTT = self.at("scores", scaled_BNTT, mask)
-        projection = self.at("projection", self.projection, mask)
-        weights_BNTT = self.at("weights", projection(scores_BNTT, mask[:, None, None, :]), mask)
+        scores_BNTT = self.hook("scores", scaled_BNTT, mask)
+        projection = self.hook("projection", self.projection, mask)
+        weights_BNTT = self.hook("weights", projection(scores_BNTT, mask[:, None, None, :]), mask)
         return self.output((weights_BNTT @ values_BNTD).transpose(1, 2).flatten(2))
 
     def _split(self, hidden_BTH: Tensor) -> Tensor:

@@ -5,13 +5,13 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from attest.attention.interception import Interceptable
+from attest.attention.hook_points import HookedModule
 from attest.attention.projections import Projection, Softmax
 from attest.attention.reading import Reading
 from attest.attention.scoring import AdditiveScoring
 
 
-class PooledAttention(Interceptable):
+class PooledAttention(HookedModule):
     """Scoring and projection; the hidden states are keys and values at once.
 
     Args:
@@ -35,7 +35,7 @@ class PooledAttention(Interceptable):
 
         An intervention on the keys changes what is scored, not what is pooled.
         """
-        return self.at("scores", self.scoring(self.at("keys", hidden, mask)), mask)
+        return self.hook("scores", self.scoring(self.hook("keys", hidden, mask)), mask)
 
     @property
     def reading(self) -> Reading:
@@ -44,14 +44,14 @@ class PooledAttention(Interceptable):
         Raises:
             AttributeError: the scoring function has none, or an intervention on keys or scores wants to see whole texts.
         """
-        if any(place in ("keys", "scores") for place, _ in self.replacements):
+        if any(point in ("keys", "scores") for point, _ in self.replacements):
             raise AttributeError("scores are being tampered with")
         return cast(Any, self.scoring).reading
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
-        projection = self.at("projection", self.projection, mask)
-        return self.at("weights", projection(scores, mask), mask)
+        projection = self.hook("projection", self.projection, mask)
+        return self.hook("weights", projection(scores, mask), mask)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Hidden states ``(B, T, H)`` -> their attention-weighted sum, the context ``(B, H)``."""

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from attest.cli.process_family import end_with_first_rank
-from attest.errors import mendable, unknown_choice
+from attest.errors import as_user_error, unknown_choice
 from attest.runs.quiet import quieten
 from attest.runs.versions import version_line
 
@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _run(*arguments)
     except Exception as error:
-        if (mistake := mendable(error)) is None:
+        if (mistake := as_user_error(error)) is None:
             raise
         print(f"attest: {_unmarked(str(mistake))}", file=sys.stderr)
         return 2

@@ -36,7 +36,7 @@ from attest.errors import AttestError, unknown_choice
 from attest.extras import install_command
 from attest.runs.choices import CHOICE, SMALL_CHOICE, configs_folder, stray_word
 from attest.runs.folder import write_json
-from attest.tables.definition import experiment_file, experiment_names, read_experiment, shorten_sweeps
+from attest.tables.definition import read_published, shorten_sweeps, table_file, table_names
 from attest.tables.estimate import forecast
 from attest.tables.gpus import on_one_gpu
 from attest.tables.locate import RunLocator
@@ -120,7 +120,7 @@ def main(arguments: list[str]) -> int:
 
 def _plan(request: Request) -> Plan:
     """The runs of all tables; naming the folder of one setting takes a third of a second, and all tables have two hundred."""
-    experiments, locate = [read_experiment(file) for file in request.tables], RunLocator()
+    experiments, locate = [read_published(file) for file in request.tables], RunLocator()
     if request.smoke:
         experiments = [shorten_sweeps(experiment, but=request.selected) for experiment in experiments]
     console = Console(stderr=True)
@@ -178,11 +178,11 @@ def _refuse_seed(rest: list[str]) -> None:
 
 
 def _tables(typed: str) -> tuple[Path, ...]:
-    names = experiment_names()
+    names = table_names()
     wanted = names if typed == "all" else [name for name in typed.split(",") if name]
     if not wanted:
         raise AttestError(f"TABLE= was not given; expected one of: all, {', '.join(names)}. Type: make reproduce TABLE=jw-2")
-    return tuple(map(experiment_file, wanted))
+    return tuple(map(table_file, wanted))
 
 
 def _option(rest: list[str], prefix: str) -> str:

@@ -63,7 +63,7 @@ def memory_budget() -> int:
     return _budget
 
 
-def longest_over_pairs() -> int:
+def longest_quadratic() -> int:
     """Most tokens of a text for evidence that compares every token with every other: as set, and as the budget allows."""
     return min(_longest, math.isqrt(_budget // _BYTES_PER_PAIR))
 

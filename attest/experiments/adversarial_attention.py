@@ -5,7 +5,7 @@ from torch import Tensor
 
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
-from attest.experiments.observation import Observation, over_pairs
+from attest.experiments.observation import Observation, skips_long_texts
 from attest.measures import probabilities, total_variation
 
 
@@ -41,7 +41,7 @@ def _searched(observation: Observation, epsilon: float, filter_epsilon: float, s
     }
 
 
-@over_pairs
+@skips_long_texts
 @torch.no_grad()
 def _solved(observation: Observation, epsilon: float, filter_epsilon: float) -> dict[str, Tensor]:
     assert observation.margins is not None

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attest.compute.randomness import random_order
-from attest.experiments.observation import Observation, once
+from attest.experiments.observation import Observation, cached_per_batch
 from attest.measures import probabilities
 
 
@@ -66,7 +66,7 @@ def _importances(observation: Observation) -> dict[str, Tensor]:
     return {name: each.double().masked_fill(~observation.mask, -torch.inf) for name, each in importances.items()}
 
 
-@once
+@cached_per_batch
 def attention_gradient(observation: Observation) -> Tensor:
     """Derivative of the predicted class's probability with respect to each weight, signed, hidden states fixed, ``(B, T)``."""
     with torch.enable_grad():

@@ -8,11 +8,11 @@ is that of all its words.
 import torch
 from torch import Tensor
 
-from attest.experiments.observation import Observation, once
+from attest.experiments.observation import Observation, cached_per_batch
 from attest.measures import probabilities
 
 
-@once
+@cached_per_batch
 @torch.enable_grad()
 def gradient_times_input(observation: Observation) -> Tensor:
     r"""Jain & Wallace's :math:`g_t = |\langle \partial \hat y / \partial e_t, e_t \rangle|`, attention constant, ``(B, T)``.
@@ -38,7 +38,7 @@ def gradient_norm_hidden(observation: Observation) -> Tensor:
     return _normalised_norms(_gradients_through_attention(observation)[1], observation.mask)
 
 
-@once
+@cached_per_batch
 def _gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
     return _gradients_of_prediction(observation, observation.logits, observation.embedded, observation.hidden)
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from attest.compute.memory import by_rows, rows_at_once
-from attest.experiments.observation import Network, Observation, by_texts, once, over_pairs
+from attest.experiments.observation import Network, Observation, by_texts, cached_per_batch, skips_long_texts
 from attest.measures import probabilities, total_variation
 
 ACTIVATIONS = 8
@@ -21,8 +21,8 @@ WEIGHTS_A_PAIR = 12
 """Numbers that are alive for each pair of tokens while attention is projected without one of them."""
 
 
-@once
-@over_pairs
+@cached_per_batch
+@skips_long_texts
 def leave_one_out_inputs(observation: Observation) -> Tensor:
     """TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
 
@@ -43,13 +43,13 @@ def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
     return importance.gather(-1, torch.where(begins, position, 0).cummax(dim=-1).values)
 
 
-@over_pairs
+@skips_long_texts
 def leave_one_out_hidden(observation: Observation) -> Tensor:
     """TVD of the prediction when attention is projected anew without a hidden state, ``(B, T)`` in [0, 1], NaN as above."""
     return _movements_under(_reprojected_without_each, observation)
 
 
-@over_pairs
+@skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
     """The same where the remaining attention keeps its proportions: divided by 1 - alpha_i instead of projected anew.
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attest.compute.memory import by_rows, longest_over_pairs
+from attest.compute.memory import by_rows, longest_quadratic
 from attest.errors import AttestError
 from attest.experiments.contract import (
     require_attention,
@@ -81,8 +81,8 @@ class Observation:
     """float ``(B, C)``, in the graph."""
     read_instead: Tensor | None = None
     """What ``explained_by`` has put in the attention's place."""
-    remembered: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
-    """What ``once`` has measured already."""
+    cache: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+    """What ``cached_per_batch`` has measured already."""
     labels: Tensor | None = None
     """int64 ``(B,)``: gold classes, where they are known."""
     ids_given: bool = True
@@ -184,19 +184,19 @@ class Observation:
         return self.class_logits[..., 1].double() - self.class_logits[..., 0].double()
 
 
-def once(measurement: Callable[[Observation], Result]) -> Callable[[Observation], Result]:
+def cached_per_batch(measurement: Callable[[Observation], Result]) -> Callable[[Observation], Result]:
     """Let a measurement be made once an observation and be shared by all experiments that ask for it."""
 
     @wraps(measurement)
     def remembering(observation: Observation) -> Result:
-        if measurement not in observation.remembered:
-            observation.remembered[measurement] = measurement(observation)
-        return observation.remembered[measurement]
+        if measurement not in observation.cache:
+            observation.cache[measurement] = measurement(observation)
+        return observation.cache[measurement]
 
     return remembering
 
 
-def over_pairs(measurement: Callable[..., Columns]) -> Callable[..., Columns]:
+def skips_long_texts(measurement: Callable[..., Columns]) -> Callable[..., Columns]:
     """Spare texts too long for a measurement that compares every token with every other; they get NaN.
 
     Args:
@@ -206,7 +206,7 @@ def over_pairs(measurement: Callable[..., Columns]) -> Callable[..., Columns]:
 
     @wraps(measurement)
     def sparing(observation: Observation, *arguments: Any) -> Columns:
-        short = observation.lengths <= longest_over_pairs()
+        short = observation.lengths <= longest_quadratic()
         if short.all():
             return measurement(observation, *arguments)
         # a single token stands in for all where every text is too long, so that there are the same columns

@@ -7,7 +7,7 @@ import torch
 import wandb
 
 from attest.compute.memory import budget_kept
-from attest.errors import mendable
+from attest.errors import as_user_error
 from attest.runs.choices import expand
 from attest.runs.folder import RunFolder
 from attest.runs.quiet import quieten
@@ -39,7 +39,7 @@ def as_a_command() -> Iterator[None]:
         with budget_kept():
             yield
     except Exception as error:
-        if (mistake := mendable(error)) is None or mistake is error:
+        if (mistake := as_user_error(error)) is None or mistake is error:
             raise
         raise mistake from error
     finally:

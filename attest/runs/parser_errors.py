@@ -25,7 +25,7 @@ BROKEN_CONFIG = re.compile(r"(?:Problems parsing|Unexpected) config: *(.*)", re.
 MISSING_CLASS = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'|No module named '([\w.]+)'")
 
 
-def readable_parser_error(message: str, parser: ArgumentParser) -> str:
+def explain_parser_error(message: str, parser: ArgumentParser) -> str:
     """One sentence for a parser's message; call ``unmarked`` on it before showing it.
 
     Args:
@@ -37,7 +37,7 @@ def readable_parser_error(message: str, parser: ArgumentParser) -> str:
     return f"{MARK}{_sentence(message, parser)}{MARK}"
 
 
-def readable_build_error(error: BaseException) -> str:
+def explain_build_error(error: BaseException) -> str:
     """What a class said of its arguments, out of all that jsonargparse wraps around it."""
     message = str(error)
     ours = OURS.search(message)

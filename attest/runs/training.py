@@ -32,7 +32,7 @@ from attest.callbacks.termination import EndAtOnce
 from attest.compute.memory import keep_freed_memory, set_memory_budget
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
-from attest.errors import AttestError, mendable
+from attest.errors import AttestError, as_user_error
 from attest.report import illustrations, summarise_run, write_report
 from attest.report.baseline import last_words
 from attest.runs.choices import choice_arguments
@@ -40,7 +40,7 @@ from attest.runs.class_paths import current
 from attest.runs.folder import RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
-from attest.runs.parser_errors import readable_build_error, readable_parser_error
+from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.versions import environment, peak_memory
 from attest.tracking.loggers import log_report, point_loggers, without_deprecated
 
@@ -64,7 +64,7 @@ class Parser(LightningArgumentParser):
     """Says in one sentence what was wrong with a configuration."""
 
     def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
-        raise AttestError(readable_parser_error(message, self))
+        raise AttestError(explain_parser_error(message, self))
 
     def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         config = super().parse_args(*args, **kwargs)
@@ -236,7 +236,7 @@ class AttestCLI(LightningCLI):
             with expecting(self.record, str(getattr(self._made_from(), "path", ""))):
                 super().instantiate_classes()
         except ValueError as error:
-            raise mendable(error) or AttestError(readable_build_error(error)) from error
+            raise as_user_error(error) or AttestError(explain_build_error(error)) from error
         if self.record is not None and self.needs_data:
             cast(TextDataModule, self.datamodule).require_expected()
         if self.subcommand == "fit":

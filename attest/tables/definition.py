@@ -180,7 +180,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class PublishedTable:
     """One published table or figure."""
 
     name: str
@@ -194,7 +194,7 @@ class Experiment:
     notes: tuple[str, ...]
 
 
-def shorten_sweeps(experiment: Experiment, but: Container[str] = ()) -> Experiment:
+def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
     """The table with three values of every sweep, which show that it runs.
 
     Args:
@@ -209,12 +209,12 @@ def shorten_sweeps(experiment: Experiment, but: Container[str] = ()) -> Experime
     return replace(experiment, rows={**experiment.rows, **shortened})
 
 
-def experiment_names() -> list[str]:
+def table_names() -> list[str]:
     """Every table that ships."""
     return sorted(path.stem for path in (configs_folder() / "experiments").glob("*.yaml"))
 
 
-def experiment_file(name: str) -> Path:
+def table_file(name: str) -> Path:
     """The file of a table that ships, or of one's own, given as ``<file>.yaml``.
 
     Raises:
@@ -222,22 +222,22 @@ def experiment_file(name: str) -> Path:
     """
     file = Path(name) if name.endswith(".yaml") else configs_folder() / "experiments" / f"{name}.yaml"
     if not file.is_file():
-        raise unknown_choice("TABLE", name, ["all", *experiment_names()], "make reproduce TABLE={}")
+        raise unknown_choice("TABLE", name, ["all", *table_names()], "make reproduce TABLE={}")
     return file
 
 
 @cache
-def read_experiment(file: Path) -> Experiment:
+def read_published(file: Path) -> PublishedTable:
     """A table from its file, whose name is the table's.
 
     Raises:
         AttestError: the file is not well formed.
     """
     as_typed = yaml.load(file.read_text(encoding="utf-8"), yaml.BaseLoader)  # 0.900 keeps its digits
-    return parse_experiment(file.stem, as_typed, file)
+    return parse_published(file.stem, as_typed, file)
 
 
-def parse_experiment(name: str, given: Mapping[str, Any], file: Path) -> Experiment:
+def parse_published(name: str, given: Mapping[str, Any], file: Path) -> PublishedTable:
     """A table from its YAML, all scalars being strings as typed.
 
     Raises:
@@ -249,14 +249,14 @@ def parse_experiment(name: str, given: Mapping[str, Any], file: Path) -> Experim
         raise AttestError(f"{file} is not well formed: {error}; expected what docs/reproduce.md describes.") from error
 
 
-def _experiment(name: str, given: Mapping[str, Any]) -> Experiment:
+def _experiment(name: str, given: Mapping[str, Any]) -> PublishedTable:
     sources = {key: Source(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
     columns = {key: _column(key, of) for key, of in given["columns"].items()}
     corpora = tuple(given["data"])
     rows = {row["name"]: _row(row, corpora, sources, columns) for row in given["rows"]}
     claims = tuple(_claim(claim, corpora, rows, columns) for claim in given.get("claims", ()))
     drawings = tuple(Drawing(of.pop("draw"), of) for of in map(dict, given.get("figures", ())))
-    return Experiment(
+    return PublishedTable(
         name, given["title"], given["paper"], sources, columns, rows, claims, drawings, tuple(given.get("notes", ()))
     )
 
@@ -320,7 +320,7 @@ def _require_nothing_left(what: str, rest: Mapping[str, Any]) -> None:
 
 def every_published_number() -> Iterator[tuple[Row, str, Column, Source, Quoted]]:
     """All published numbers of base runs: row, corpus, column, source and number."""
-    for experiment in map(read_experiment, map(experiment_file, experiment_names())):
+    for experiment in map(read_published, map(table_file, table_names())):
         for row in experiment.rows.values():
             for source, by_corpus in row.published.items():
                 for corpus, numbers in by_corpus.items():

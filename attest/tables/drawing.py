@@ -11,7 +11,7 @@ from attest.report import illustrations
 from attest.report.evidence_figures import adversary_violins
 from attest.report.table_figures import against_sweep, one_against_another, ours_and_published
 from attest.runs.folder import RunFolder
-from attest.tables.definition import Experiment
+from attest.tables.definition import PublishedTable
 from attest.tables.measured import SEEDS, evidence_rows
 from attest.tables.table import Folders
 
@@ -19,7 +19,7 @@ Figures = Iterator[tuple[str, Figure]]
 """By file name."""
 
 
-def table_figures(experiment: Experiment, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
+def table_figures(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
     """All figures of a table, by file name.
 
     Args:
@@ -35,13 +35,13 @@ def table_figures(experiment: Experiment, numbers: pd.DataFrame, folders: Folder
     return figures
 
 
-def figures_of_evidence(experiment: Experiment, folders: Folders) -> list[str]:
+def figures_of_evidence(experiment: PublishedTable, folders: Folders) -> list[str]:
     """File names of the figures that only runs with evidence can give, as an earlier table may have drawn them."""
     drawn = any(drawing.draw in ("of_one_run", "between_seeds") for drawing in experiment.drawings)
     return [f"{data}-{slug(row)}" for row, data, _ in folders] if drawn else []
 
 
-def _of_one_run(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+def _of_one_run(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     """An illustration of the report, of the first seed of every row."""
     for (row, data, _), runs in folders.items():
         for folder in [runs[min(runs)]] if runs else []:
@@ -50,19 +50,19 @@ def _of_one_run(experiment: Experiment, numbers: pd.DataFrame, folders: Folders,
                 yield f"{data}-{slug(row)}", drawn[options["illustration"]]
 
 
-def _against_sweep(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+def _against_sweep(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     label = next(row.sweep.label for row in experiment.rows.values() if row.sweep is not None)
     yield "against-sweep", against_sweep(numbers, options["columns"], label)
 
 
 def _one_against_another(
-    experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]
+    experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]
 ) -> Figures:
     both = numbers[numbers["column"].isin([options["x"], options["y"]])]
     yield "one-against-another", one_against_another(both, options["x"], options["y"], options.get("gained"))
 
 
-def _between_seeds(experiment: Experiment, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+def _between_seeds(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     """Of every row, its second seed against its first, as the report draws adversaries."""
     for (row, data, _), runs in folders.items():
         if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:
@@ -70,7 +70,7 @@ def _between_seeds(experiment: Experiment, numbers: pd.DataFrame, folders: Folde
             yield f"{data}-{slug(row)}", adversary_violins(rows, "jsd", classes)
 
 
-DRAWINGS: dict[str, Callable[[Experiment, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
+DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
     "of_one_run": _of_one_run,
     "against_sweep": _against_sweep,
     "one_against_another": _one_against_another,

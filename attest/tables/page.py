@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from attest.tables.definition import Experiment, Source
+from attest.tables.definition import PublishedTable, Source
 from attest.tables.rules import CLAIM_VERDICTS, NUMBER_VERDICTS, RULES, UNDEFINED
 from attest.tables.stamp import stamp
 
@@ -26,7 +26,7 @@ KEPT_ALONE = (
 
 
 def table_page(
-    experiment: Experiment, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any], figures: Sequence[str]
+    experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any], figures: Sequence[str]
 ) -> str:
     """The page of one table.
 
@@ -71,7 +71,7 @@ def _counted(name: str, rows: pd.DataFrame, verdicts: Sequence[str]) -> str:
     return f"{name}: {'; '.join(f'{count} {verdict}' for verdict, count in counts if count)}."
 
 
-def _corpus(experiment: Experiment, numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
+def _corpus(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
     says_nothing = (numbers["absent"] == UNDEFINED) & (numbers["published"] == "")
     mine = numbers[(numbers["data"] == data) & ~says_nothing]
     own = {source.citation for source in experiment.sources.values() if source.own}
@@ -144,7 +144,7 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
 
 
-def _small_print(experiment: Experiment, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
+def _small_print(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
     used = set(numbers["source"])
     sources = [source for source in experiment.sources.values() if source.citation in used]
     cited = [f"* {source.citation}{_setting(source)}" for source in sources]

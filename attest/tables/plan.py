@@ -10,7 +10,7 @@ from typing import Any
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder
 from attest.runs.naming import where_it_lies
-from attest.tables.definition import Experiment, Row
+from attest.tables.definition import PublishedTable, Row
 from attest.tables.dependents import dependent_run, what_comes_before
 from attest.tables.table import Place
 
@@ -52,7 +52,7 @@ class Plan:
 
 
 def make_plan(
-    experiments: Sequence[Experiment],
+    experiments: Sequence[PublishedTable],
     seeds: int,
     locate: Locate,
     corpora: Sequence[str] = (),
@@ -90,7 +90,7 @@ def make_plan(
     return plan
 
 
-def places(experiment: Experiment, corpora: Sequence[str] = ()) -> Iterator[Place]:
+def places(experiment: PublishedTable, corpora: Sequence[str] = ()) -> Iterator[Place]:
     """Every row on every corpus at every value of its sweep, corpus by corpus."""
     everywhere = dict.fromkeys(data for row in experiment.rows.values() for data in row.data)
     for data in everywhere:
@@ -122,7 +122,7 @@ def _plain(value: str) -> str:
     return value
 
 
-def _nothing_selected(experiments: Sequence[Experiment], corpora: Sequence[str], selected: Selection) -> AttestError:
+def _nothing_selected(experiments: Sequence[PublishedTable], corpora: Sequence[str], selected: Selection) -> AttestError:
     rows = [_stated(experiment.rows[row], at) for experiment in experiments for row, _, at in places(experiment, corpora)]
     typed = " ".join(f"{name}={','.join(values)}" for name, values in selected.items())
     there = [f"{name}={', '.join(sorted({row[name] for row in rows if name in row}))}" for name in selected]

@@ -6,13 +6,13 @@ A committed table is older than its rules where its stamp is not the one that th
 import hashlib
 import re
 
-from attest.tables.definition import Experiment
+from attest.tables.definition import PublishedTable
 from attest.tables.rules import LEVEL, RULES, SHARE
 
 STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
 
 
-def stamp(experiment: Experiment) -> str:
+def stamp(experiment: PublishedTable) -> str:
     """The line: the date of the rules, and 12 hex digits of all that decides a verdict but the runs."""
     digest = hashlib.sha256(repr((RULES, LEVEL, SHARE, experiment)).encode()).hexdigest()
     return f"<!-- rules {RULES.fixed} {digest[:12]} -->"

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from attest.tables.comparison import Ours, judge_claim, judge_number, margin
-from attest.tables.definition import Claim, Column, Experiment
+from attest.tables.definition import Claim, Column, PublishedTable
 from attest.tables.kept import Entry, Kept, Key, entry_of, ours_of
 from attest.tables.measured import instance_values, measured
 from attest.tables.pairs import PairedTest, in_pairs, paired_test
@@ -49,7 +49,7 @@ class Found:
     gone: bool = False
 
 
-def table_numbers(experiment: Experiment, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
+def table_numbers(experiment: PublishedTable, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
     """Every number of a table.
 
     Args:
@@ -68,12 +68,12 @@ def table_numbers(experiment: Experiment, folders: Folders, kept: Kept = NOTHING
     )
 
 
-def _places(experiment: Experiment, folders: Folders) -> list[tuple[str, str]]:
+def _places(experiment: PublishedTable, folders: Folders) -> list[tuple[str, str]]:
     """Row and corpus of what is in the table, in its order."""
     return list(dict.fromkeys((row, data) for row, data, _ in folders))
 
 
-def _numbers(experiment: Experiment, folders: Folders, kept: Kept, row: str, data: str) -> Iterator[dict[str, Any]]:
+def _numbers(experiment: PublishedTable, folders: Folders, kept: Kept, row: str, data: str) -> Iterator[dict[str, Any]]:
     here = {at: runs for (*place, at), runs in folders.items() if place == [row, data]}
     for column in experiment.columns.values():
         if column.along:
@@ -140,7 +140,7 @@ def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> s
 
 
 def _lines(
-    experiment: Experiment, row: str, data: str, at: float | None, column: Column, found: Found
+    experiment: PublishedTable, row: str, data: str, at: float | None, column: Column, found: Found
 ) -> Iterator[dict[str, Any]]:
     ours, published = found.ours, experiment.rows[row].published
     low, high = ours.interval
@@ -163,7 +163,7 @@ def _lines(
         yield line | NOTHING_PUBLISHED
 
 
-def table_claims(experiment: Experiment, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
+def table_claims(experiment: PublishedTable, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
     """Every claim of a table on every corpus that is in it.
 
     Returns:
@@ -184,7 +184,7 @@ def table_claims(experiment: Experiment, folders: Folders, kept: Kept = NOTHING_
     )
 
 
-def _judged(experiment: Experiment, folders: Folders, kept: Kept, claim: Claim, data: str) -> dict[str, Any]:
+def _judged(experiment: PublishedTable, folders: Folders, kept: Kept, claim: Claim, data: str) -> dict[str, Any]:
     found, tests = _compared(experiment, folders, kept, claim, data)
     difference, entry = found.ours, found.keep or {}
     claimed = -difference if claim.expect == "less" else difference
@@ -211,7 +211,7 @@ def _judged(experiment: Experiment, folders: Folders, kept: Kept, claim: Claim, 
 
 
 def _compared(
-    experiment: Experiment, folders: Folders, kept: Kept, claim: Claim, data: str
+    experiment: PublishedTable, folders: Folders, kept: Kept, claim: Claim, data: str
 ) -> tuple[Found, list[dict[str, Any]]]:
     """The difference of both sides, and the tests over texts of every seed that has evidence; else what was kept of both."""
     sides = claim.left, claim.right
@@ -253,7 +253,7 @@ def _difference(pairs: pd.DataFrame | None, own: float) -> float:
     return own if pairs is None or pairs.empty else float(pairs["left"].mean() - pairs["right"].mean())
 
 
-def published_difference(experiment: Experiment, claim: Claim, data: str) -> float:
+def published_difference(experiment: PublishedTable, claim: Claim, data: str) -> float:
     """Of the two sides' published numbers, by the first source that has both; NaN where none has."""
     for source in experiment.sources:
         numbers = [

@@ -15,7 +15,7 @@ import pandas as pd
 
 from attest.report.figures import to_svg
 from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_text
-from attest.tables.definition import read_experiment
+from attest.tables.definition import read_published
 from attest.tables.drawing import figures_of_evidence, table_figures
 from attest.tables.kept import Entry, Key, read_kept, write_kept
 from attest.tables.page import table_page
@@ -32,7 +32,7 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
         configuration: of the workflow: ``tables``, ``files``, ``results``, ``suffix``, ``command``, ``settings``.
         name: of the table.
     """
-    experiment = read_experiment(Path(configuration["files"][name]))
+    experiment = read_published(Path(configuration["files"][name]))
     folders = finished(configuration["tables"][name])
     out = Path(configuration["results"]) / f"{name}{configuration['suffix']}"
     kept = read_kept(out)

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import yaml
 
-from attest.tables.definition import experiment_names, parse_experiment
+from attest.tables.definition import parse_published, table_names
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
 
 
 def test_the_table_of_ones_own_is_well_formed():
     (given,) = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
-    experiment = parse_experiment("own", yaml.load(given, yaml.BaseLoader), Path("own.yaml"))
+    experiment = parse_published("own", yaml.load(given, yaml.BaseLoader), Path("own.yaml"))
     assert experiment.rows["adversary"].then["command"] == "adversarial"
     assert experiment.rows["dense"].published["them"]["files"]["accuracy"].spread == 0.01
 
 
 def test_every_table_is_named():
     listed = PAGE.split("## The tables")[1].split("##")[0]
-    assert set(re.findall(r"`([a-z]+-[a-z0-9]+)`", listed)) == set(experiment_names())
+    assert set(re.findall(r"`([a-z]+-[a-z0-9]+)`", listed)) == set(table_names())

@@ -16,7 +16,7 @@ EXPERIMENTS = {
 }
 
 
-def over_pairs(name: str, left_out: set[str]) -> bool:
+def is_skipped(name: str, left_out: set[str]) -> bool:
     return any(part in name for part in left_out | {"gradient_and_leave_one_out"})
 
 
@@ -33,7 +33,7 @@ def test_a_long_text_has_what_is_cheap_and_the_others_have_everything(experiment
     short = torch.tensor([True, False, True, True])
     for name, column in spared.items():
         torch.testing.assert_close(column[short], whole[name][short], equal_nan=True, atol=1e-12, rtol=0)
-        if over_pairs(name, left_out):
+        if is_skipped(name, left_out):
             assert column[1].isnan().all(), name
         else:
             torch.testing.assert_close(column[1], whole[name][1], equal_nan=True)
@@ -47,7 +47,7 @@ def test_a_table_of_long_texts_alone_has_the_same_columns(experiment, monkeypatc
     found = measure(observation_of(pooling_classifier(), [8, 7]))
     assert {name: column.shape for name, column in found.items()} == {name: column.shape for name, column in expected.items()}
     for name in found:
-        if over_pairs(name, left_out):
+        if is_skipped(name, left_out):
             assert found[name][0].isnan().all()
             assert found[name].ndim == 1 or (found[name][1, 7:] == 0).all(), "padding is 0 as ever"
 

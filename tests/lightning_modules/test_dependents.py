@@ -112,7 +112,7 @@ def test_dropout_never_reaches_what_is_seen_of_the_base():
     module = against(transformer, transformer(WORDS, 1).state_dict())
     module.train()
     of = batch()
-    first, second = (module.base.look(of) for _ in range(2))
+    first, second = (module.base.reference(of) for _ in range(2))
     assert torch.equal(first.logits, second.logits)
 
 
@@ -127,13 +127,13 @@ def test_what_is_remembered_is_what_would_be_seen(sparse, monkeypatch):
     vocabulary = Vocabulary([f"w{token}" for token in range(2, WORDS)])
     texts = EncodedDocuments(Documents.of(ids=[7, 3, 5, 1], tokens=words, label=[0, 1, 0, 1]), vocabulary)
     asked = texts.__getitems__([2, 0, 3])
-    seen = base.look(asked)
+    seen = base.reference(asked)
     monkeypatch.setattr(memory, "_budget", 1)
-    base.remember(texts, 2, torch.device("cpu"))
+    base.cache(texts, 2, torch.device("cpu"))
     assert base._memory is None, "too much for one byte"
     monkeypatch.setattr(memory, "_budget", 1 << 20)
-    base.remember(texts, 2, torch.device("cpu"))
-    remembered = base.recall(asked)
+    base.cache(texts, 2, torch.device("cpu"))
+    remembered = base.cached(asked)
     torch.testing.assert_close(remembered.logits, seen.logits, atol=1e-6, rtol=0)
     torch.testing.assert_close(remembered.pooled, seen.pooled, atol=1e-6, rtol=0)
 
@@ -152,7 +152,7 @@ def test_a_guide_attends_as_it_is_told():
     module.on_test_batch_start(of, 0)
     seen = module.test_step(of, 0)["observe"]
     module.on_test_batch_end(None, of, 0)
-    theirs = module.base.look(of)
+    theirs = module.base.reference(of)
     torch.testing.assert_close(seen.attention, theirs.pooled)
     hidden = module.network.encode(of["token_ids"], of["mask"])
     expected = module.network.decoder(torch.einsum("bt,bth->bh", theirs.pooled, hidden))
@@ -169,7 +169,7 @@ def test_a_probe_attends_as_it_is_told_in_every_head():
     with recorded(module.network, "weights") as weights:  # as evidence does, between step and end of the batch
         module.network(of["token_ids"], of["mask"])
     module.on_test_batch_end(None, of, 0)
-    given = module.base.look(of).weights
+    given = module.base.reference(of).weights
     assert given.keys() == weights.keys()
     assert all(torch.equal(weights[name], given[name]) for name in given)
     assert not any(layer.replacements for layer in attending(module.network).values())
@@ -190,6 +190,6 @@ def test_validation_scores_the_objective_as_a_mean_over_instances(network):
     for part in parts:
         module.validation_step(part, 0)
     module.on_validation_epoch_end()
-    found = module.objective(of, module.base.look(of))
+    found = module.objective(of, module.base.reference(of))
     torch.testing.assert_close(logged["validation/objective"], found.losses(0.5).mean())
     torch.testing.assert_close(logged["validation/divergence"], found.divergence.mean())

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from attest.runs.folder import RunFolder, write_json, write_table
-from attest.tables.definition import Experiment, parse_experiment
+from attest.tables.definition import PublishedTable, parse_published
 
 TABLE = """
 title: Invented
@@ -43,13 +43,13 @@ claims:
 """
 
 
-def parse(text: str) -> Experiment:
+def parse(text: str) -> PublishedTable:
     """A table as its file would give it."""
-    return parse_experiment("invented", yaml.load(text, yaml.BaseLoader), Path("invented.yaml"))
+    return parse_published("invented", yaml.load(text, yaml.BaseLoader), Path("invented.yaml"))
 
 
 @pytest.fixture
-def invented() -> Experiment:
+def invented() -> PublishedTable:
     return parse(TABLE)
 
 

@@ -12,10 +12,10 @@ from attest.tables.definition import (
     Quoted,
     Sweep,
     every_published_number,
-    experiment_file,
-    experiment_names,
-    read_experiment,
+    read_published,
     shorten_sweeps,
+    table_file,
+    table_names,
 )
 from attest.tables.drawing import DRAWINGS, table_figures
 from attest.tables.plan import places
@@ -23,7 +23,7 @@ from attest.tables.rules import HOLDS, UNDEFINED
 from attest.tables.table import published_difference, table_claims, table_numbers
 from tests.tables.conftest import TABLE, parse
 
-SHIPPED = [read_experiment(experiment_file(name)) for name in experiment_names()]
+SHIPPED = [read_published(table_file(name)) for name in table_names()]
 IDS = [experiment.name for experiment in SHIPPED]
 
 
@@ -89,7 +89,7 @@ def test_no_margin_is_as_wide_as_what_was_published():
     ],
 )
 def test_a_published_number_that_fits_two_quantities_is_judged_once(name, judged, beside):
-    experiment = read_experiment(experiment_file(name))
+    experiment = read_published(table_file(name))
     given = [of for row in experiment.rows.values() for by in row.published.values() for of in by.values()]
     assert given
     assert all(of[judged] == of[beside] for of in given)
@@ -113,7 +113,7 @@ def test_our_own_runs_of_their_code_are_called_neither_published_nor_comparable(
 
 
 def test_the_table_says_filter_where_it_reads_the_filter():
-    columns = read_experiment(experiment_file("jw-fig5")).columns
+    columns = read_published(table_file("jw-fig5")).columns
     keys = {name: column.key for name, column in columns.items() if column.key}
     assert {name.endswith("0.05") == key.removesuffix("/mean").endswith("_filter") for name, key in keys.items()} == {True}
 
@@ -124,7 +124,7 @@ def _kept(experiment):
 
 def test_three_values_of_a_sweep_are_its_ends_and_its_middle(invented):
     assert shorten_sweeps(invented).rows["swept"].sweep.values == (-10, 0, 0.5)
-    long, short = read_experiment(experiment_file("me-2")), shorten_sweeps(read_experiment(experiment_file("me-2")))
+    long, short = read_published(table_file("me-2")), shorten_sweeps(read_published(table_file("me-2")))
     assert {row.sweep.values for row in short.rows.values()} == {(-100, 0, 0.9)}
     assert short.columns == long.columns
     assert shorten_sweeps(long, but=("PROJECTION",)) == long
@@ -162,4 +162,4 @@ def test_a_mistyped_table_says_what_is_wrong(found, mistyped, sentence):
 
 def test_an_unknown_table_names_the_nearest():
     with pytest.raises(AttestError, match=r"TABLE=me-66 is not known.* TABLE=me-6$"):
-        experiment_file("me-66")
+        table_file("me-66")

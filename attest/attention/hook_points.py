@@ -1,7 +1,7 @@
-"""Places: where attention computes in the open, so that somebody can look or put another value there.
+"""Hook points: named places where attention computes, at which a value can be read or replaced.
 
-A module that attends passes its keys, scores, projection and weights through ``at``, which as a rule hands back what it was
-given. ``attest.attention.interventions`` is the one that changes the rule.
+A module that attends passes its keys, scores, projection and weights through ``hook``, which returns them unchanged unless an
+intervention of ``attest.attention.interventions`` is in force.
 """
 
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-Place = Literal["keys", "scores", "weights", "projection"]
+HookPoint = Literal["keys", "scores", "weights", "projection"]
 Replacement = Callable[[Any, Tensor], Any]
 """Takes what was computed at a place, and the mask ``(B, T)``, to what stands there instead."""
 
 
-class Interceptable(nn.Module):
+class HookedModule(nn.Module):
     """A module that attends, with named places. It has no parameters of its own."""
 
     heads: int | None = None
@@ -22,12 +22,12 @@ class Interceptable(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.replacements: tuple[tuple[Place, Replacement], ...] = ()
+        self.replacements: tuple[tuple[HookPoint, Replacement], ...] = ()
         """In force now, outermost first; kept by ``attest.attention.interventions``, empty otherwise."""
 
-    def at(self, place: Place, value: Any, mask: Tensor) -> Any:
+    def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
         """What goes on from a place: what was computed there, unless an intervention replaces it."""
         for where, replacement in self.replacements:
-            if where == place:
+            if where == point:
                 value = replacement(value, mask)
         return value
