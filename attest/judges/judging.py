@@ -1,0 +1,130 @@
+"""From what tests say of defendants to which test tells which."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import pandas as pd
+import torch
+
+from attest.judges.auroc import auroc
+from attest.judges.defendants import DEFENDANTS
+from attest.judges.layered import LAYERED, Layered
+from attest.judges.measuring import Measured, measure
+from attest.judges.texts import draw_texts
+from attest.judges.truth import require_truth, verdict
+from attest.measures.rank_correlation import kendall_tau_b
+
+CALIBRATIONS = ("oracle of tokens", "oracle of states", "coin")
+
+
+class Defended(NamedTuple):
+    """A defendant on a rule, before all tests, texts of all seeds one after another."""
+
+    family: str
+    rule: str
+    defendant: str
+    heard: Measured
+
+
+def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> Iterator[Defended]:
+    """Put every defendant that the configuration states before the tests of its family.
+
+    Args:
+        stated: the configuration.
+        extra: pooled defendants of the user's own, by name: they take a rule and have ``rules`` and ``carrying_states``.
+    Raises:
+        AttestError: a truth does not hold.
+    """
+    pooled = {name: DEFENDANTS[name] for name in stated["pooled"]} | dict(extra or {})
+    for rule in stated["rules"]:
+        for name, made in pooled.items():
+            if rule in made.rules:
+                yield _heard("pooled", rule, name, made(rule).eval(), stated["texts"], stated)
+        for name in stated["layered"]:
+            yield _heard("layered", rule, name, Layered(LAYERED[name](rule)).eval(), stated["layered_texts"], stated)
+
+
+def _heard(family: str, rule: str, name: str, network: Any, count: int, stated: Mapping[str, Any]) -> Defended:
+    each = []
+    for seed in stated["seeds"]:
+        texts = draw_texts(rule, count, seed)
+        require_truth(name, network, texts)
+        each.append(measure(network, texts, seed, stated["tests"][family], stated["settings"][family]))
+    return Defended(family, rule, name, reduce(_joined, each))
+
+
+def _joined(first: Measured, second: Measured) -> Measured:
+    suspicion = {name: torch.cat([first.suspicion[name], second.suspicion[name]]) for name in first.suspicion}
+    milliseconds = {name: min(first.milliseconds[name], second.milliseconds[name]) for name in first.milliseconds}
+    masses = [torch.cat([first.mass[of], second.mass[of]]) for of in ("tokens", "states")]
+    return Measured(suspicion, milliseconds, *masses)
+
+
+def judge(heard: Iterable[Defended], stated: Mapping[str, Any]) -> pd.DataFrame:
+    """One row a test, rule and defendant.
+
+    Returns:
+        ``family``, ``rule``, ``defendant``, ``test``, ``of``; ``truth``, right, wrong or mixed about what the test speaks of;
+        ``mass`` there, mean; ``auroc``, ``low``, ``high`` against the other right defendants of the rule; ``undefined``, the
+        share of texts; ``milliseconds`` a text; ``tau``, tau-b between suspicion and 1 - mass, NaN where either is constant.
+    """
+    heard = list(heard)
+    return pd.DataFrame([_row(one, name, heard, stated) for one in heard for name in one.heard.suspicion])
+
+
+def _row(one: Defended, name: str, heard: list[Defended], stated: Mapping[str, Any]) -> dict[str, Any]:
+    of = stated["tests"][one.family][name]["of"]
+    suspicion, mass = one.heard.suspicion[name], one.heard.mass[of]
+    peers = [other for other in heard if (other.family, other.rule) == (one.family, one.rule) and other is not one]
+    right = [other.heard.suspicion[name] for other in peers if verdict(other.heard.mass[of]) == "right"]
+    everywhere = torch.ones(1, len(mass), dtype=torch.bool)
+    tau = kendall_tau_b(suspicion.unsqueeze(0), 1 - mass.unsqueeze(0), everywhere).tau
+    row = {"family": one.family, "rule": one.rule, "defendant": one.defendant, "test": name, "of": of}
+    row |= {"truth": verdict(mass), "mass": float(mass.mean())}
+    found = auroc(suspicion, torch.stack(right), **stated["bootstrap"])._asdict() if right else {}
+    row |= {"auroc": found.get("value"), "low": found.get("low"), "high": found.get("high")}
+    return row | {
+        "undefined": float(suspicion.isnan().double().mean()),
+        "milliseconds": one.heard.milliseconds[name],
+        "tau": float(tau),
+    }
+
+
+def over_rules(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
+    """The worst rule of each test and defendant: for wrong ones the least AUROC, for right ones the largest.
+
+    Returns:
+        One row a ``family``, ``test`` and ``defendant``: that row of ``judged``, with ``least`` and ``most`` over rules.
+    """
+    cells = judged[(judged.truth == truth) & judged.auroc.notna()]
+    if cells.empty:
+        return cells.assign(least=[], most=[])
+    grouped = cells.groupby(["family", "test", "defendant"], sort=False).auroc
+    worst = cells.loc[grouped.idxmin() if truth == "wrong" else grouped.idxmax()]
+    spread = grouped.agg(least="min", most="max").reset_index()
+    return worst.merge(spread, on=["family", "test", "defendant"])
+
+
+def smallest_sets(judged: pd.DataFrame, sees: float, family: str, of: str) -> tuple[list[tuple[str, ...]], list[str]]:
+    """The smallest sets of tests that between them see every wrong defendant on every rule, and what none sees.
+
+    Args:
+        judged: as ``judge`` returns it.
+        sees: the AUROC that counts as seeing.
+        family, of: which tests.
+    Returns:
+        All sets of the smallest size; and ``defendant/rule`` that no test sees, which the sets leave out.
+    """
+    chosen = judged[(judged.family == family) & (judged.of == of) & (judged.truth == "wrong")]
+    chosen = chosen[~chosen.test.isin(CALIBRATIONS)]
+    cases = chosen.defendant + "/" + chosen.rule
+    seen = {test: set(cases[rows.index[rows.auroc >= sees]]) for test, rows in chosen.groupby("test", sort=False)}
+    everything = set().union(*seen.values())
+    unseen = sorted(set(cases) - everything)
+    for size in range(1, len(seen) + 1):
+        found = [tests for tests in combinations(seen, size) if set().union(*(seen[test] for test in tests)) == everything]
+        if found and everything:
+            return found, unseen
+    return [], unseen
