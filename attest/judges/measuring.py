@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from attest.attention import Sparsemax
+from attest.compute.randomness import random_uniforms
 from attest.experiments import feature_importance, observe
 from attest.experiments.layers.activation_swap import layer_activation_swap
 from attest.experiments.layers.adversarial_search import layer_adversarial_attention
@@ -20,7 +21,6 @@ from attest.experiments.layers.observation import LayerObservation, observe_laye
 from attest.experiments.layers.permutation import layer_permutation
 from attest.experiments.layers.rollout import attention_rollout
 from attest.experiments.pooled import POOLED, Asked
-from attest.compute.randomness import random_uniforms
 from attest.judges.texts import Texts
 from attest.judges.truth import masses
 

@@ -52,14 +52,18 @@ def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> Non
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
         raise AttestError(f"{told} gets {wrong} of {len(texts.ids)} labels wrong; expected none. Mend its decision.")
     if (same := int((network(texts.exchanged, texts.mask).argmax(dim=-1) == texts.labels).sum())) > 0:
-        raise AttestError(f"{told} keeps {same} decisions when the deciding words are exchanged; expected none. Mend its truth.")
+        raise AttestError(
+            f"{told} keeps {same} decisions when the deciding words are exchanged; expected none. Mend its truth."
+        )
     if (moved := _moved_by_fillers(network, texts, sample)) > DELTA:
         raise AttestError(f"{told} moves by {moved:.3g} when other tokens are replaced; expected {DELTA}. Mend its truth.")
     moved, kept = _moved_by_states(network, texts, sample)
     if moved > DELTA:
         raise AttestError(f"{told} moves by {moved:.3g} when other states are replaced; expected {DELTA}. Mend its truth.")
     if kept:
-        raise AttestError(f"{told} keeps {kept} decisions when its carrying states are exchanged; expected none. Mend its truth.")
+        raise AttestError(
+            f"{told} keeps {kept} decisions when its carrying states are exchanged; expected none. Mend its truth."
+        )
 
 
 def _moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
@@ -74,7 +78,7 @@ def _moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
 
 
 def _moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
-    """The largest TVD when one state that carries nothing becomes any other such state, and decisions that outlive exchange."""
+    """The largest TVD when a state that carries nothing becomes any other such state; decisions that outlive an exchange."""
     tokens, mask = texts.tokens[:sample], texts.mask[:sample]
     states, decide, carrying = _states(network, tokens, mask)
     others = mask & ~carrying

@@ -52,7 +52,8 @@ class ReadsTheDecoy(Honest):
 
 
 @pytest.mark.parametrize(
-    ("made", "found"), [(BlamesItself, "other states are replaced"), (Forgets, "labels wrong"), (ReadsTheDecoy, "moves|labels")]
+    ("made", "found"),
+    [(BlamesItself, "other states are replaced"), (Forgets, "labels wrong"), (ReadsTheDecoy, "moves|labels")],
 )
 def test_a_truth_that_does_not_hold_is_refused(made, found):
     with pytest.raises(AttestError, match=found):

@@ -1,0 +1,103 @@
+"""``attest judges``: which experiment can tell right attention from wrong.
+
+    attest judges
+    attest judges SMOKE=1
+    attest judges --defendant mine.py:Name --results /tmp/mine
+
+Networks whose attention is right or wrong by construction stand before every experiment that gives a number a text. What is
+tried, in which direction, is stated in configs/judges/constructed.yaml. A defendant of your own takes a rule and offers
+encode, score, project, decode, forward, and carrying_states(tokens, mask); it names its rules in ``rules``.
+"""
+
+import hashlib
+import importlib.util
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from attest.cli.command_parser import CommandParser
+from attest.errors import AttestError
+from attest.judges.findings import SHIPPED, findings
+from attest.judges.judging import hear, judge
+from attest.report.judges import write_judges
+from attest.runs.folder import write_json
+
+STATED = Path(__file__).parent.parent / "configs" / "judges" / "constructed.yaml"
+SMALLER = {"rules": ["token", "conjunction"], "seeds": [0], "texts": 20, "layered_texts": 4}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest judges``.
+    Raises:
+        AttestError: a choice that is not known, or a defendant that cannot be found or whose truth does not hold.
+    """
+    parser = CommandParser("attest judges", __doc__)
+    parser.add_argument("choices", nargs="*", help="SMOKE=1 for two rules and few texts, within a minute")
+    parser.add_argument("--defendant", help="file.py:Name, a defendant of your own")
+    parser.add_argument(
+        "--results", type=Path, help="the folder to write into; docs/results, or runs/judges if SMOKE=1 or --defendant"
+    )
+    given = parser.parse_args(arguments)
+    if unknown := [choice for choice in given.choices if choice not in ("SMOKE=0", "SMOKE=1")]:
+        raise AttestError(f"{unknown[0]} was typed; expected SMOKE=1 or nothing. Type for example: attest judges SMOKE=1")
+    smoke = "SMOKE=1" in given.choices
+    stated = yaml.safe_load(STATED.read_text(encoding="utf-8")) | (SMALLER if smoke else {})
+    own = _own(given.defendant) if given.defendant else {}
+    shipped = not smoke and not own and given.results is None
+    folder = given.results or Path("docs/results" if shipped else "runs/judges")
+    judged = judge(hear(stated, own), stated)
+    print(write_judges(folder, judged, stated, _stamp(smoke, list(own))))
+    experiments = {name: test["experiment"] for tests in stated["tests"].values() for name, test in tests.items()}
+    found = findings(judged, experiments, stated["sees"])
+    write_json(SHIPPED if shipped else folder / "findings.json", found)
+    print(f"Judges:     {folder / 'judges.html'}", flush=True)
+    return 0
+
+
+def _own(typed: str) -> dict[str, Any]:
+    path, _, name = typed.partition(":")
+    if not name or not Path(path).is_file():
+        raise AttestError(
+            f"--defendant {typed} was typed; expected a file and a class. Type for example: --defendant mine.py:Name"
+        )
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None:
+        raise AttestError(
+            f"{path} is no Python file; expected one that ends in .py. Type for example: --defendant mine.py:Name"
+        )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        raise AttestError(f"{path} has no {name}; expected a class of a defendant. Type for example: --defendant {path}:Name")
+    made = getattr(module, name)
+    if not hasattr(made, "rules"):
+        raise AttestError(
+            f"{name} has no rules; expected a tuple of rules that it follows. Write for example: rules = ('token',)"
+        )
+    return {name: made}
+
+
+def _stamp(smoke: bool, own: list[str]) -> str:
+    """Which stated list this is: the file's hash, and the commit that last changed it, where there is git."""
+    sha256 = hashlib.sha256(STATED.read_bytes()).hexdigest()
+    told = f"Defendants, tests and directions are stated in configs/judges/constructed.yaml, sha256 {sha256[:16]}"
+    told += f", {_commit() or 'of no commit that could be found'}."
+    told += " This is a smaller try, not what was stated." if smoke else ""
+    return told + (f" Added by hand: {', '.join(own)}." if own else "")
+
+
+def _commit() -> str | None:
+    """The last commit that changed the file; None where it has changed since, or there is no git."""
+    where = STATED.resolve()
+    git = ["git", "-C", str(where.parent)]
+    try:
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", where.name], capture_output=True).returncode
+        log = subprocess.run([*git, "log", "-1", "--format=%h of %cs", "--", where.name], capture_output=True, text=True)
+    except OSError:
+        return None
+    return f"committed as {log.stdout.strip()}" if changed == 0 and log.stdout.strip() else None
