@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class Auroc(NamedTuple):
-    """NaN where the test is defined on no text of one side."""
+    """The value and the ends of its interval, each in [0, 1]."""
 
     value: float
     low: float
@@ -20,26 +20,28 @@ class Auroc(NamedTuple):
 def auroc(suspicion: Tensor, right: Tensor, draws: int, level: float, seed: int) -> Auroc:
     """The chance that a text of the defendant looks more suspicious than one of a right defendant, ties half.
 
-    All defendants answer on the same texts, so whole texts are drawn again, with what everybody says of them (percentiles).
+    A test that is undefined on a text of a pair does not tell the two apart: a tie. So a test that is undefined everywhere
+    is blind, at 0.5, and not spared. All defendants answer on the same texts, so whole texts are drawn again, with what
+    everybody says of them (percentiles).
 
     Args:
-        suspicion: float ``(N,)`` of the defendant, NaN where undefined.
+        suspicion: float ``(N,)`` of the defendant, NaN where the test is undefined.
         right: float ``(R, N)`` of right defendants.
         draws: D.
         level: of the interval.
         seed: of the draws.
     """
-    wins, pairs = _wins(suspicion, right)
-    drawn = torch.randint(len(suspicion), (draws, len(suspicion)), generator=torch.Generator().manual_seed(seed))
-    counts = torch.zeros(draws, len(suspicion), dtype=torch.double).scatter_add(1, drawn, torch.ones_like(drawn).double())
-    values = ((counts @ wins) * counts).sum(dim=-1) / ((counts @ pairs) * counts).sum(dim=-1)
+    wins = _wins(suspicion, right)
+    size = len(suspicion)
+    drawn = torch.randint(size, (draws, size), generator=torch.Generator().manual_seed(seed))
+    counts = torch.zeros(draws, size, dtype=torch.double).scatter_add(1, drawn, torch.ones_like(drawn).double())
+    values = ((counts @ wins) * counts).sum(dim=-1) / size**2
     tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.double)
-    low, high = values.nanquantile(tails).tolist()
-    return Auroc(float(wins.sum() / pairs.sum()), low, high)
+    low, high = values.quantile(tails).tolist()
+    return Auroc(float(wins.mean()), low, high)
 
 
-def _wins(suspicion: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-    """Of each pair of texts how often the first looks worse, and how many comparisons there are, ``(N, N)`` both."""
-    apart = torch.sign(suspicion.unsqueeze(-1) - right.unsqueeze(1))  # (R, N, N); NaN where either is undefined
-    defined = ~apart.isnan()
-    return ((apart.nan_to_num(0) + 1) / 2 * defined).sum(dim=0).double(), defined.sum(dim=0).double()
+def _wins(suspicion: Tensor, right: Tensor) -> Tensor:
+    """The share of right defendants against whom the first text of each pair looks worse, ties half, ``(N, N)``."""
+    apart = (suspicion.unsqueeze(-1) - right.unsqueeze(1)).nan_to_num(nan=0.0)  # (R, N, N)
+    return ((torch.sign(apart) + 1) / 2).double().mean(dim=0)

@@ -6,6 +6,7 @@ A further experiment is one more entry of ``attest.experiments.pooled.POOLED``, 
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
+from zlib import crc32
 
 import torch
 from torch import Tensor
@@ -73,7 +74,7 @@ class Measured:
 def _key(network: Any) -> int:
     """A number that differs between defendants, so that their coins do."""
     inner = getattr(network, "defendant", network)
-    return int.from_bytes(f"{type(network).__name__}/{type(inner).__name__}/{inner.rule}".encode()[-7:], "big")
+    return crc32(f"{type(network).__name__}/{type(inner).__name__}/{inner.rule}".encode())
 
 
 def _number(columns: Columns, test: Mapping[str, Any]) -> Tensor:

@@ -1,0 +1,54 @@
+"""The judges on trial, small: calibrations come out, sets are smallest, words follow the numbers."""
+
+import pandas as pd
+import pytest
+import yaml
+
+from attest.cli.judges import STATED, main
+from attest.errors import AttestError
+from attest.experiments.pooled import POOLED
+from attest.judges.findings import findings, sentence
+from attest.judges.judging import hear, judge, smallest_sets
+
+SMALL = {"rules": ["conjunction"], "seeds": [0, 1], "texts": 8, "layered": [], "pooled": ["honest", "sparse", "smuggled"]}
+
+
+def test_oracle_sees_and_coin_does_not():
+    stated = yaml.safe_load(STATED.read_text()) | SMALL
+    judged = judge(hear(stated), stated)
+    wrong = judged[judged.truth == "wrong"].set_index("test")
+    assert wrong.auroc["oracle of tokens"] == 1
+    assert wrong.low["coin"] < 0.5 < wrong.high["coin"]
+    assert set(judged[judged.defendant == "smuggled"].groupby("of").truth.first().items()) == {
+        ("tokens", "wrong"),
+        ("states", "right"),
+    }
+
+
+def test_every_pooled_experiment_is_tried():
+    tried = {test["experiment"] for test in yaml.safe_load(STATED.read_text())["tests"]["pooled"].values()}
+    assert tried - {"oracle"} == set(POOLED)
+
+
+def rows(**auroc):
+    cells = [(test, defendant, value) for test, seen in auroc.items() for defendant, value in seen.items()]
+    made = pd.DataFrame(cells, columns=["test", "defendant", "auroc"])
+    return made.assign(family="pooled", of="tokens", truth="wrong", rule="token", low=0.0, high=1.0)
+
+
+def test_smallest_sets_and_what_none_sees():
+    judged = rows(a={"x": 1.0, "y": 0.5, "z": 0.1}, b={"x": 0.5, "y": 0.95, "z": 0.2}, c={"x": 0.89, "y": 0.3, "z": 0.3})
+    assert smallest_sets(judged, 0.9, "pooled", "tokens") == ([("a", "b")], ["z/token"])
+
+
+def test_findings_name_what_no_column_of_an_experiment_sees():
+    judged = rows(a={"x": 1.0, "y": 0.5}, b={"x": 0.5, "y": 0.5}, c={"x": 0.5, "y": 0.95})
+    found = findings(judged, {"a": "E1", "b": "E1", "c": "E2"}, 0.9)
+    assert found == {"E1": {"misses": ["y"], "accuses": []}, "E2": {"misses": ["x"], "accuses": []}}
+    assert sentence(found["E2"]) == "Cannot see: x. Falsely accuses none that was tried."
+
+
+@pytest.mark.parametrize("typed", [["SMOKE=2"], ["--defendant", "nowhere.py:Mine"], ["--defendant", "mine"]])
+def test_mistakes_get_a_sentence(typed):
+    with pytest.raises(AttestError, match="expected"):
+        main(typed)
