@@ -143,7 +143,7 @@ def base(projection: str = "Softmax", network: str = "PoolingClassifier", **init
     chosen = {"class_path": f"attest.attention.{projection}", "init_args": init_args}
     network_settings = {"class_path": f"attest.networks.{network}", "init_args": {"projection": chosen}}
     model = {"class_path": "attest.lightning_modules.Classifier", "init_args": {"network": network_settings}}
-    return {"model": model, "analyses": {"instances": {"class_path": "attest.callbacks.Instances"}}}
+    return {"model": model, "experiments": {"instances": {"class_path": "attest.callbacks.Instances"}}}
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_bases_without_attention_to_differ_in_are_refused():
 
 
 def test_a_base_that_leaves_nothing_to_compare_with_is_refused():
-    with pytest.raises(AttestError, match=r"without instances .* Leave ANALYSES out"):
-        require_adversary(Choices(), base() | {"analyses": {"E1": {}, "instances": None}})
+    with pytest.raises(AttestError, match=r"without instances .* Leave EXPERIMENTS out"):
+        require_adversary(Choices(), base() | {"experiments": {"E1": {}, "instances": None}})
 
 
 def test_a_refusal_comes_before_any_training(tmp_path, capsys):

@@ -166,7 +166,7 @@ def test_sparse_attention_is_sparse_all_the_way(tmp_path, capsys):
             "--model.init_args.network.init_args.encoder.init_args.hiden_size=3",
             "option hiden_size .*Did you mean hidden_size?",
         ),
-        ("--analyses.E2.init_args.permutation=3", "option permutation is not known; expected every_n_epochs, permutations"),
+        ("--experiments.E2.init_args.permutation=3", "option permutation is not known; expected every_n_epochs, permutations"),
         ("--data.init_args.rule=luck", "rule is luck; expected one of token, negation, order."),
         ("--config=nowhere.yaml", "nowhere.yaml does not exist; expected a configuration file."),
         ("--data=attest.datamodules.Foo", "there is no class attest.datamodules.Foo; expected the import path"),

@@ -14,7 +14,7 @@ from attest.runs.dependent import Base
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.conftest import SMALL_RUN
 
-LITTLE = ("--trainer.max_epochs=1", *(f"--analyses.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12")))
+LITTLE = ("--trainer.max_epochs=1", *(f"--experiments.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12")))
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ def compare_lengths(base: RunFolder, run: RunFolder) -> None:
 
 OVERLAY = {
     "model": {"class_path": f"{__name__}.Successor"},
-    "analyses": {"instances": {"class_path": "attest.callbacks.Instances"}},
+    "experiments": {"instances": {"class_path": "attest.callbacks.Instances"}},
     "trainer": {"max_epochs": 1},
 }
 
@@ -97,7 +97,7 @@ def test_the_base_is_not_trained_again_and_the_run_not_done_again(base, run, cap
 
 
 def test_a_missing_base_is_trained_first(tmp_path):
-    base = train_base([*SMALL_RUN, "--trainer.max_epochs=1", f"--run.root={tmp_path}", "ANALYSES=none"])
+    base = train_base([*SMALL_RUN, "--trainer.max_epochs=1", f"--run.root={tmp_path}", "EXPERIMENTS=none"])
     assert base.folder.trained
     assert base.folder.path == only_folder(tmp_path).path
 

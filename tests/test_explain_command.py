@@ -40,7 +40,7 @@ def test_a_copied_run_explains_without_its_data(tmp_path, capsys):
     for name in ("train.csv", "test.csv"):
         (tmp_path / name).write_text(texts)
     sources = [f"--data.init_args.{split}={tmp_path / f'{split}.csv'}" for split in ("train", "test")]
-    quick = ["LOGGER=csv", "ANALYSES=none", "--trainer.max_epochs=1", f"--run.root={tmp_path / 'runs'}"]
+    quick = ["LOGGER=csv", "EXPERIMENTS=none", "--trainer.max_epochs=1", f"--run.root={tmp_path / 'runs'}"]
     assert main(["fit", "DATA=files", *sources, *quick]) == 0
     capsys.readouterr()
     run = only_folder(tmp_path / "runs")

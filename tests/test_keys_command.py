@@ -12,7 +12,7 @@ from attest.tables.definition import Column
 from attest.tables.measured import instance_values, measured
 from tests.test_layers import SMALL_TRANSFORMER
 
-BASE = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--analyses"))
+BASE = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--experiments"))
 
 
 def base_of(root) -> RunFolder:
@@ -24,7 +24,7 @@ def base_of(root) -> RunFolder:
 def root(tmp_path_factory):
     """A base attacked in every trained way, for one epoch each."""
     root = tmp_path_factory.mktemp("runs")
-    assert main(["keys", *BASE, "ANALYSES=none", f"--run.root={root}", "ATTACK=adversarial,opposite", "--", EPOCH]) == 0
+    assert main(["keys", *BASE, "EXPERIMENTS=none", f"--run.root={root}", "ATTACK=adversarial,opposite", "--", EPOCH]) == 0
     return root
 
 
@@ -70,7 +70,7 @@ def test_two_attacks_can_be_compared_text_by_text(root):
 
 @pytest.mark.slow
 def test_shuffling_is_evidence_on_the_base_and_what_is_there_is_not_done_again(root, capsys):
-    command = ["keys", *BASE, "ANALYSES=none", f"--run.root={root}", "ATTACK=shuffle,opposite", "--", EPOCH]
+    command = ["keys", *BASE, "EXPERIMENTS=none", f"--run.root={root}", "ATTACK=shuffle,opposite", "--", EPOCH]
     assert main(command) == 0
     assert "correct_shuffled_layer2" in pd.read_parquet(base_of(root).evidence("E9"))
     assert capsys.readouterr().out.count("complete:") == 2, "the base and the attack"

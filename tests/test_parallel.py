@@ -48,7 +48,7 @@ def test_processes_share_the_evidence_and_change_nothing(small_run, tmp_path, pr
     """The 77 test texts are three batches: uneven for two processes, and one of four has nothing to do."""
     shared = evaluated_again(small_run, tmp_path, *SMALL_RUN, *side_by_side(processes))
     tables = sorted(small_run.path.glob("evidence/*.parquet"))
-    shipped = yaml.safe_load(config_file("ANALYSES", "pooled").read_text())["analyses"]
+    shipped = yaml.safe_load(config_file("EXPERIMENTS", "pooled").read_text())["experiments"]
     assert {table.stem for table in tables} == {*shipped}, "every experiment that ships"
     for table in tables:
         assert shared.evidence(table.stem).read_bytes() == table.read_bytes()

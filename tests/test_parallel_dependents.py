@@ -14,9 +14,9 @@ from tests.test_layers import SMALL_TRANSFORMER
 from tests.test_parallel import side_by_side
 
 EPOCH = ("--", "--trainer.max_epochs=1")
-TRANSFORMER = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--analyses"))
+TRANSFORMER = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--experiments"))
 CONTROLS = ("controls", *SMALL_RUN, "SEEDS=1", "LAMBDA=5", "LOGGER=csv")
-KEYS = ("keys", *TRANSFORMER, "ANALYSES=none", "LOGGER=csv", "ATTACK=adversarial,random")
+KEYS = ("keys", *TRANSFORMER, "EXPERIMENTS=none", "LOGGER=csv", "ATTACK=adversarial,random")
 
 
 def attest(command: tuple[str, ...], root: Path, processes: int) -> None:

@@ -45,7 +45,7 @@ def words(folder: Path, *more: str) -> list[str]:
         "reproduce",
         f"TABLE={folder / 'planted.yaml'}",
         "SEEDS=1",
-        "ANALYSES=none",
+        "EXPERIMENTS=none",
         "LOGGER=csv",
         *OPTIONS,
         *places,

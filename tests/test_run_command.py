@@ -16,15 +16,15 @@ def parsed():
 
 @pytest.mark.parametrize("model", ["bilstm", "transformer-dr"])
 def test_a_smoke_run_searches_as_little_as_it_trains(parsed, model):
-    smoke = parsed("CUT=smoke", f"MODEL={model}").analyses
-    whole = parsed(f"MODEL={model}").analyses
+    smoke = parsed("CUT=smoke", f"MODEL={model}").experiments
+    whole = parsed(f"MODEL={model}").experiments
     assert smoke["E3"].init_args.steps == 2
     assert whole["E3"].init_args.steps >= 200
     assert smoke["E2"] == whole["E2"], "what does not search is as it was"
 
 
 def test_a_limit_beyond_what_is_searched_changes_nothing(parsed):
-    assert parsed("--run.max_search_steps=9000").analyses == parsed().analyses
+    assert parsed("--run.max_search_steps=9000").experiments == parsed().experiments
 
 
 def test_the_limit_is_named_by_the_experiments_alone(parsed):
@@ -32,7 +32,7 @@ def test_the_limit_is_named_by_the_experiments_alone(parsed):
     locate = RunLocator()
     assert locate([]).parts[-2:] == ("jw-bilstm-additive-softmax", "seed0")
     assert locate(["--run.max_search_steps=9000"]) == locate([])
-    assert locate(["--run.max_search_steps=3"]) == locate(["--analyses.E3.init_args.steps=3"]) != locate([])
+    assert locate(["--run.max_search_steps=3"]) == locate(["--experiments.E3.init_args.steps=3"]) != locate([])
 
 
 def test_numbers_of_batches_are_whole_whatever_was_imported_before(parsed):

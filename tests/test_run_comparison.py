@@ -140,7 +140,7 @@ def test_kl_is_undefined_where_a_sparse_base_gives_nothing(folders):
 
 def test_other_texts_and_missing_tables_are_refused(folders):
     rows = classified(folders[0], 0)
-    with pytest.raises(AttestError, match=r"other/evidence/instances.parquet does not exist.*ANALYSES"):
+    with pytest.raises(AttestError, match=r"other/evidence/instances.parquet does not exist.*EXPERIMENTS"):
         compare_runs(*folders)
     write_table(folders[1].evidence("instances"), rows.iloc[:2])
     with pytest.raises(AttestError, match="different texts"):

@@ -30,7 +30,7 @@ def typed(tmp_path_factory) -> list[str]:
     files = [f"--data.init_args.{split}={folder}/{split}.jsonl" for split in ("train", "validation", "test")]
     small = [f"--model.init_args.network.init_args.{name}=8" for name in ("size", "feedforward_size", "embedding_size")]
     quiet = ["--trainer.max_epochs=2", "--trainer.enable_progress_bar=false", "LOGGER=csv", f"--run.root={folder}/runs"]
-    unasked = [f"--analyses.{name}=null" for name in ("E2", "E8", "E9")]
+    unasked = [f"--experiments.{name}=null" for name in ("E2", "E8", "E9")]
     return ["DATA=files", "MODEL=tagger", *files, *small, *quiet, *unasked]
 
 

@@ -50,7 +50,7 @@ def test_the_run_keeps_its_id_name_and_config(small_run, logged):
     assert run.display_name == str(small_run.path.relative_to(small_run.path.parents[2]))
     keys = {item.key or item.nested_key[0] for record in found for item in record.config.update}
     keys |= {item.key for item in run.config.update}
-    assert {"model", "data", "trainer", "analyses"} <= keys
+    assert {"model", "data", "trainer", "experiments"} <= keys
 
 
 def test_curves_tables_figures_and_report_are_there(logged):

@@ -9,7 +9,6 @@ report of a run are renewed from all its tables.
 
 import argparse
 import hashlib
-import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -31,7 +30,7 @@ from attest.measures import summarise
 from attest.report import summarise_run, write_report
 from attest.runs.choices import config_file, default_choices, expand
 from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
-from attest.runs.naming import without_machine_keys
+from attest.runs.naming import canonical
 from attest.runs.training import AttestCLI
 
 EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
@@ -123,8 +122,7 @@ class Apart:
 
     def _digest(self, settings: dict[str, Any]) -> str:
         """Of the checkpoint's bytes and of all settings that evidence may depend on."""
-        identity = json.dumps(without_machine_keys(settings), sort_keys=True).encode()
-        return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + identity).hexdigest()
+        return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + canonical(settings)).hexdigest()
 
 
 @contextmanager
@@ -134,9 +132,9 @@ def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
         yield []
         return
     settings = _settings_of(run)
-    suited = config_file("ANALYSES", default_choices(settings["run"]["model"])["ANALYSES"])
-    shipped = yaml.safe_load(suited.read_text(encoding="utf-8"))["analyses"]
-    settings["analyses"] = shipped | {name: given for name, given in settings["analyses"].items() if given}
+    suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
+    shipped = yaml.safe_load(suited.read_text(encoding="utf-8"))["experiments"]
+    settings["experiments"] = shipped | {name: given for name, given in settings["experiments"].items() if given}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
         file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
@@ -145,7 +143,7 @@ def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
 
 def _settings_of(run: RunFolder) -> dict[str, Any]:
     settings = run.settings()
-    if not isinstance(settings, dict) or not {"run", "model", "data", "analyses"} <= settings.keys():
+    if not isinstance(settings, dict) or not {"run", "model", "data", "experiments"} <= settings.keys():
         raise AttestError(f"{run.config} is not the configuration of a run; expected the file that `attest fit` wrote there.")
     return settings
 
@@ -168,27 +166,27 @@ class EvidenceCLI(AttestCLI):
         super().__init__(["test", *arguments])
 
     def before_instantiate_classes(self) -> None:
-        analyses = {name: evidence for name, evidence in self.config.test.analyses.items() if evidence is not None}
+        experiments = {name: evidence for name, evidence in self.config.test.experiments.items() if evidence is not None}
         for name in self.wanted:
-            if name not in analyses:
-                raise self._not_here(name, analyses)
+            if name not in experiments:
+                raise self._not_here(name, experiments)
         settings = self.resolved(self.config)
-        self.config.test.analyses = {name: analyses[name] for name in self.wanted or analyses}
+        self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
         super().before_instantiate_classes()
         self.folder = self.apart.folder(settings, self.run.force) if self.apart else cast(RunFolder, self.on_trial)
 
     def _made_from(self) -> RunFolder | None:
         return self.on_trial
 
-    def _not_here(self, name: str, analyses: Iterable[str]) -> AttestError:
+    def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
         """The error for an experiment that this run cannot answer, or not by itself."""
         if name not in ELSEWHERE:
-            return unknown_choice("The experiment", name, analyses, "attest evidence --run <folder> {}")
+            return unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
         run = self.config.test.run
         choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
         where = ELSEWHERE[name].format(choices=choices, data=run.data)
         return AttestError(
-            f"{name} is no evidence on this run alone; expected one of: {', '.join(sorted(analyses))}. {name} {where}"
+            f"{name} is no evidence on this run alone; expected one of: {', '.join(sorted(experiments))}. {name} {where}"
         )
 
     def _require_same_configuration(self) -> None:
@@ -199,7 +197,7 @@ class EvidenceCLI(AttestCLI):
         self._require_same_data()
         missing = self.identities if self.run.force else self.folder.missing_evidence(self.identities)
         if missing:
-            for identity, evidence in self.analyses.items():
+            for identity, evidence in self.experiments.items():
                 evidence.folder, evidence.enabled_on_test = self.folder, identity in missing
             self._sum_up(self._test(model, str(self.checkpoint)))
         self._name_tables(missing)

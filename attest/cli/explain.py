@@ -83,7 +83,7 @@ class ExplainCLI(AttestCLI):
         super().__init__(["test", *arguments])
 
     def before_instantiate_classes(self) -> None:
-        self.config.test.analyses = {}
+        self.config.test.experiments = {}
         if "embeddings" in self.config.test.data.init_args:
             self.config.test.data.init_args.embeddings = None  # the checkpoint holds what became of them
         super().before_instantiate_classes()

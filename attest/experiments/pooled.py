@@ -1,4 +1,4 @@
-"""The experiments on pooled attention by id, with the settings that ``configs/analyses/pooled.yaml`` ships.
+"""The experiments on pooled attention by id, with the settings that ``configs/experiments/pooled.yaml`` ships.
 
 For whoever asks for several of them by name. Each asks of a batch what it needs, and no more than ``Asked`` holds.
 """

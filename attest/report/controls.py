@@ -139,7 +139,7 @@ def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | No
 def _but_for_projection(settings: dict[str, Any]) -> dict[str, Any]:
     """What a run is, without its projection and without what was measured on it."""
     rest = without_machine_keys(settings)
-    rest.pop("analyses", None)
+    rest.pop("experiments", None)
     rest["run"].pop("projection", None)
     network = ((rest.get("model") or {}).get("init_args") or {}).get("network") or {}
     (network.get("init_args") or {}).pop("projection", None)

@@ -59,7 +59,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 
 def _attention_name(settings: Mapping[str, Any]) -> str:
     """What stands as the attention over a text: attention itself, or rollout where it is inside the layers alone."""
-    analysis = (settings.get("analyses") or {}).get(INSTANCES) or {}
+    analysis = (settings.get("experiments") or {}).get(INSTANCES) or {}
     return "Attention rollout" if (analysis.get("init_args") or {}).get("explanation") == "rollout" else "Attention"
 
 

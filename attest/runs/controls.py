@@ -17,7 +17,7 @@ from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, 
 from attest.runs.folder import RunFolder
 from attest.runs.forecast import at_most
 
-ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|ANALYSES)=|--(model|analyses)\.")
+ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|EXPERIMENTS)=|--(model|experiments)\.")
 OVERLAYS = {"label": "guide", "tags": "probe"}
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 """By what the base predicts; of the latter λ of the adversaries that guide, where none is typed."""

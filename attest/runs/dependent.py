@@ -14,7 +14,6 @@ The network of the base is built from ``model.init_args.base_network``, which th
 """
 
 import hashlib
-import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +35,7 @@ from attest.runs.choices import configs_folder, expand
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.forecast import at_most
 from attest.runs.identity import RunIdentity, identity_of
-from attest.runs.naming import without_machine_keys
+from attest.runs.naming import variant, without_machine_keys
 from attest.runs.training import AttestCLI
 from attest.tracking.loggers import declare_base
 
@@ -68,7 +67,7 @@ class Dependent:
     Args:
         kind: folder of all runs of its kind inside the base's: ``adversarial``, ``guides``, ``keys``.
         name: readable name, which says how runs of this kind differ.
-        overlay: what it says differently from its base, whose analyses it leaves out; dictionaries are merged, everything
+        overlay: what it says differently from its base, whose experiments it leaves out; dictionaries are merged, everything
             else replaces.
         comparisons: evidence that is made from its tables and the base's when it has been tested, by id.
         reads: the run whose checkpoint it reads, where that is not the base itself but another dependent of it.
@@ -121,7 +120,7 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
     settings = deepcopy(base.settings)
     settings.pop("config", None)
     settings["run"].pop("force")  # which ``own`` may set
-    settings["analyses"] = {}
+    settings["experiments"] = {}
     model = settings["model"]["init_args"]
     if dependent.own_network:
         model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
@@ -173,10 +172,9 @@ class DependentCLI(AttestCLI):
         self.settings = self.resolved(self.config)
         self.run = self.config.fit.run
         named = self.resolved(self.parser.parse_args(["fit", self.configuration]))
-        name, identity = self.dependent.name, without_machine_keys(self.settings)
-        if identity != without_machine_keys(named):
-            digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-            name = f"{name}-{digest[:8]}"
+        name = self.dependent.name
+        if without_machine_keys(self.settings) != without_machine_keys(named):
+            name = f"{name}-{variant(self.settings)}"
         self.folder = RunFolder(self.base.folder.path / self.dependent.kind / name)
         self.base_record = {
             "checkpoint": os.path.relpath(self.read.best, self.folder.path),

@@ -19,7 +19,7 @@ import pyarrow as pa
 import yaml
 
 from attest.errors import AttestError, chain, unwritable
-from attest.runs.class_paths import current
+from attest.runs.earlier_names import current
 
 INSTANCES, MAPS = "instances", "maps"
 """The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""

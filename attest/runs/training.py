@@ -36,7 +36,7 @@ from attest.errors import AttestError, as_user_error
 from attest.report import illustrations, summarise_run, write_report
 from attest.report.baseline import last_words
 from attest.runs.choices import choice_arguments
-from attest.runs.class_paths import current
+from attest.runs.earlier_names import current
 from attest.runs.folder import RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
@@ -68,7 +68,7 @@ class Parser(LightningArgumentParser):
 
     def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         config = super().parse_args(*args, **kwargs)
-        if "analyses" in config:  # that of a subcommand, not the one of all
+        if "experiments" in config:  # that of a subcommand, not the one of all
             cut_searches_short(config)
             count_whole_batches(config)
         return config
@@ -91,7 +91,7 @@ def count_whole_batches(settings: Any) -> None:
 
 def cut_searches_short(settings: Namespace) -> None:
     """Write ``run.max_search_steps`` into the experiments that search, so that the configuration says what they do."""
-    for evidence in settings.analyses.values():
+    for evidence in settings.experiments.values():
         options = evidence.get("init_args", {}) if evidence and settings.run.max_search_steps else {}
         if "steps" in options:
             options["steps"] = min(options["steps"], settings.run.max_search_steps)
@@ -127,7 +127,7 @@ class AttestCLI(LightningCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_class_arguments(RunSettings, "run")
-        parser.add_argument("--analyses", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
+        parser.add_argument("--experiments", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
         parser.link_arguments("seed_everything", "data.init_args.seed")
         for name in LINKS:
             parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
@@ -146,7 +146,7 @@ class AttestCLI(LightningCLI):
 
     def expected_evidence(self) -> list[str]:
         """Ids of the tables without which the run is not complete."""
-        return [identity for identity, evidence in self.settings["analyses"].items() if evidence]
+        return [identity for identity, evidence in self.settings["experiments"].items() if evidence]
 
     def before_instantiate_classes(self) -> None:
         self.locate()
@@ -245,13 +245,13 @@ class AttestCLI(LightningCLI):
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         config = self.config_init[self.subcommand]
-        self.analyses = {identity: evidence for identity, evidence in config.analyses.items() if evidence is not None}
+        self.experiments = {identity: evidence for identity, evidence in config.experiments.items() if evidence is not None}
         if not self.run.evidence_while_training:
-            for evidence in self.analyses.values():
+            for evidence in self.experiments.values():
                 evidence.every_n_epochs = 0
         self.curves = Curves()
         ours = [
-            *self.analyses.values(),
+            *self.experiments.values(),
             self.curves,
             EpochAxes(),
             ContinuedLog(),
@@ -313,7 +313,7 @@ class AttestCLI(LightningCLI):
         missing = self.identities if self.run.force else self.folder.missing_evidence(self.identities)
         if not missing and self.folder.summary.is_file():
             return
-        for identity, evidence in self.analyses.items():
+        for identity, evidence in self.experiments.items():
             evidence.folder, evidence.enabled_on_test = self.folder, identity in missing
         _say(f"Evidence on the test split: {', '.join(missing) or 'scores only'}")
         scores = self._test(model, str(self.folder.best))
@@ -332,7 +332,7 @@ class AttestCLI(LightningCLI):
 
     def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
         """Score the test split under the run's best checkpoint, or another; prints and writes nothing."""
-        for evidence in self.analyses.values():
+        for evidence in self.experiments.values():
             evidence.enabled_on_test = False
         _print_scores(self._test(model, ckpt_path or str(self.folder.best)))
 

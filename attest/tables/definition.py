@@ -1,4 +1,4 @@
-"""Published tables as data: ``configs/experiments/<table>.yaml`` says which runs, what is read of them, what was published.
+"""Published tables as data: ``configs/tables/<table>.yaml`` says which runs, what is read of them, what was published.
 
 One file a table or figure of a paper. Rows are runs, columns are measured quantities, sources are where numbers were
 published, claims are what the paper says of two of its numbers. Nothing here runs or reads a run: this is the one source of
@@ -211,7 +211,7 @@ def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> Publ
 
 def table_names() -> list[str]:
     """Every table that ships."""
-    return sorted(path.stem for path in (configs_folder() / "experiments").glob("*.yaml"))
+    return sorted(path.stem for path in (configs_folder() / "tables").glob("*.yaml"))
 
 
 def table_file(name: str) -> Path:
@@ -220,7 +220,7 @@ def table_file(name: str) -> Path:
     Raises:
         AttestError: there is no such table.
     """
-    file = Path(name) if name.endswith(".yaml") else configs_folder() / "experiments" / f"{name}.yaml"
+    file = Path(name) if name.endswith(".yaml") else configs_folder() / "tables" / f"{name}.yaml"
     if not file.is_file():
         raise unknown_choice("TABLE", name, ["all", *table_names()], "make reproduce TABLE={}")
     return file

@@ -59,7 +59,9 @@ def model_parser() -> ArgumentParser:
 def build(from_data: dict[str, Any], **choices: str) -> LightningModule:
     """The model of these choices, given what it would learn from its data."""
     arguments = choice_arguments({"DATA": "planted"} | choices)
-    ours = [each for each in arguments if not any(f"/{other}/" in each for other in ("data", "trainer", "logger", "analyses"))]
+    ours = [
+        each for each in arguments if not any(f"/{other}/" in each for other in ("data", "trainer", "logger", "experiments"))
+    ]
     config = model_parser().parse_args(ours)
     config.model.init_args.update(Namespace(**from_data))
     return model_parser().instantiate_classes(config).model
@@ -131,15 +133,16 @@ def test_a_model_names_a_recipe_that_exists(model):
 
 
 @pytest.mark.parametrize(
-    ("model", "analyses"), [("tagger", "layers-tagger"), ("transformer-dr", "layers"), ("han", "weights"), ("cnn", "pooled")]
+    ("model", "experiments"),
+    [("tagger", "layers-tagger"), ("transformer-dr", "layers"), ("han", "weights"), ("cnn", "pooled")],
 )
-def test_a_model_brings_its_own_defaults(model, analyses):
-    assert f"/analyses/{analyses}.yaml" in " ".join(choice_arguments({"MODEL": model, "DATA": "planted"}))
+def test_a_model_brings_its_own_defaults(model, experiments):
+    assert f"/experiments/{experiments}.yaml" in " ".join(choice_arguments({"MODEL": model, "DATA": "planted"}))
 
 
 def test_analyses_of_attacks_are_those_inside_layers_but_for_what_they_leave_out():
-    files = [configs_folder() / "analyses" / f"{name}.yaml" for name in ("layers", "attacks")]
-    layers, attacks = (yaml.safe_load(file.read_text())["analyses"] for file in files)
+    files = [configs_folder() / "experiments" / f"{name}.yaml" for name in ("layers", "attacks")]
+    layers, attacks = (yaml.safe_load(file.read_text())["experiments"] for file in files)
     assert attacks == layers | dict.fromkeys(("E1", "E2", "E3", "E13"))
 
 

@@ -47,7 +47,7 @@ def typed(command):
     [
         ("DATA=planted",),
         ("DATA=planted", "SEED=3", "RECIPE=me", "PROJECTION=entmax:1.3"),
-        ("DATA=planted", "ANALYSES=weights", "--trainer.max_epochs=3", "--analyses.E3=null"),
+        ("DATA=planted", "EXPERIMENTS=weights", "--trainer.max_epochs=3", "--experiments.E3=null"),
         ("DATA=planted", "--model.init_args.network.init_args.encoder.init_args.hidden_size=8", "--run.threads=2"),
         FILES,
         ("DATA=files", "MODEL=tagger", "--data.init_args.train=a.jsonl", "--model.init_args.optimizer.init_args.lr=0.01"),

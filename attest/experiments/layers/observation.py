@@ -119,7 +119,7 @@ def self_attending(network: nn.Module) -> list[str]:
     if not layers:
         raise AttestError(
             f"{type(network).__name__} has no layer in which tokens attend to one another; expected a Transformer. "
-            "Type MODEL=transformer-dr, or ANALYSES=pooled for attention that pools."
+            "Type MODEL=transformer-dr, or EXPERIMENTS=pooled for attention that pools."
         )
     return layers
 
