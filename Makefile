@@ -12,7 +12,7 @@ chosen   = $(strip $(foreach name,$(filter-out $(OURS),$(.VARIABLES)),$(if $(fil
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train adversarial controls keys test mutants reproduce bench crash check format lock clean
+.PHONY: help setup train adversarial controls keys docs test mutants reproduce bench crash check format lock clean
 
 help:  ## list every target in a line
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ controls: $(READY)  ## compare a run with uniform attention, other seeds and gui
 
 keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
 	@$(BIN)/attest keys $(chosen) $(ARGS)
+
+docs: $(READY)  ## write the parts of README and docs that come from the registry of experiments
+	@$(BIN)/python -m docs.generate
 
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)

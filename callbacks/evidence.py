@@ -50,7 +50,8 @@ class Evidence(Callback):
     """E1, E2 and so on: file name, metric prefix, section of the report."""
 
     experiment: Callable[..., Columns]
-    """Takes an observation, ``options`` and, if it has parameters of these names, ``seed`` and ``labels``; returns columns.
+    """Takes an observation, ``options`` and, if it has parameters of these names, ``seed``, ``labels`` and ``everyone``,
+    the ids of all texts; returns columns.
 
     In a class it stands as ``staticmethod``."""
 
@@ -97,7 +98,18 @@ class Evidence(Callback):
             found["seed"] = seed_of(trainer)
         if "labels" in asked:
             found["labels"] = self.labels(observation)
+        if "everyone" in asked:
+            found["everyone"] = self._everyone(observation)
         return found
+
+    def _everyone(self, observation: Any) -> Tensor:
+        everyone = self.split.everyone(observation)
+        if everyone is None:
+            raise AttestError(
+                f"{self.id} takes a sample of all texts, and the data set does not say which there are; expected an attribute "
+                "ids, one id for each text. Define it, or let the observation number the texts: ids=None."
+            )
+        return everyone
 
     def labels(self, observation: Any) -> Tensor:
         """The gold labels, int64 ``(B,)``, or the tags ``(B, T)``.

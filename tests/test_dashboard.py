@@ -5,6 +5,7 @@ import json
 import pytest
 
 from attest.cli.main import main
+from attest.experiments.registry import EXPERIMENTS
 from attest.report import illustrations
 from attest.runs.folder import read_json
 from attest.tracking.dashboard import Panel, dashboard, workspace
@@ -26,12 +27,24 @@ def test_there_is_a_section_for_every_experiment_that_ran(sections, small_run):
 def test_every_panel_shows_what_the_run_has_logged(sections, small_run):
     summary, epochs = read_json(small_run.summary), read_json(small_run.curves)
     figures = {figure.key for figure in illustrations(small_run)} | {"report"}
-    logged = {"bars": summary.keys(), "lines": epochs[0].keys(), "pictures": figures}
+    logged = {"words": set(), "bars": summary.keys(), "lines": epochs[0].keys(), "pictures": figures}
     for section in sections:
         for panel in section.panels:
             assert {*panel.metrics} <= {*logged[panel.kind]}
             axis = "trainer/global_step" if "train/loss" in panel.metrics else "epoch"
             assert panel.x == (axis if panel.kind == "lines" else None)
+
+
+def test_each_experiment_says_what_it_asks_and_how_its_numbers_are_misread(sections):
+    (words,) = [
+        panel.title
+        for section in sections
+        if section.name.startswith("E2 ")
+        for panel in section.panels
+        if panel.kind == "words"
+    ]
+    assert words.startswith(f"**{EXPERIMENTS['E2'].question}**")
+    assert all(measure.misread in words for measure in EXPERIMENTS["E2"].measures)
 
 
 def test_an_experiment_of_your_own_gets_its_figures():

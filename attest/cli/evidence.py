@@ -26,6 +26,7 @@ from attest.cli.command_parser import CommandParser
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord
 from attest.errors import AttestError, unknown_choice
+from attest.experiments.registry import EXPERIMENTS
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
 from attest.runs.choices import config_file, default_choices, expand
@@ -36,12 +37,6 @@ from attest.runs.training import AttestCLI
 EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
 TRIAL = "trial.json"
 """The file that names, by hash, what the evidence in a folder apart is on."""
-ELSEWHERE = {
-    **dict.fromkeys(("E4", "E5", "E6"), "compares this run with others. Type: attest controls {choices}"),
-    "E7": "compares this run with adversaries that are trained against it. Type: attest adversarial {choices}",
-    "E9": "is asked inside the layers of a Transformer. Type: attest keys DATA={data} MODEL=transformer-dr",
-}
-"""Experiments that a run may not be able to answer by itself, and the command that answers them."""
 
 
 def main(arguments: list[str]) -> int:
@@ -180,11 +175,11 @@ class EvidenceCLI(AttestCLI):
 
     def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
         """The error for an experiment that this run cannot answer, or not by itself."""
-        if name not in ELSEWHERE:
+        if name not in EXPERIMENTS or not EXPERIMENTS[name].command:
             return unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
         run = self.config.test.run
         choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
-        where = ELSEWHERE[name].format(choices=choices, data=run.data)
+        where = EXPERIMENTS[name].command.format(choices=choices, data=run.data)
         return AttestError(
             f"{name} is no evidence on this run alone; expected one of: {', '.join(sorted(experiments))}. {name} {where}"
         )

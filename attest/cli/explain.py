@@ -15,13 +15,13 @@ import torch
 from pytorch_lightning import LightningModule
 from torch import Tensor
 
-from attest.attention import Entmax15, Softmax, Sparsemax
 from attest.callbacks.explaining import Explaining
 from attest.cli.command_parser import CommandParser
 from attest.cli.evidence import configuration_of
 from attest.datamodules.notice import say
 from attest.errors import AttestError
-from attest.experiments import Observation, activation_swap, adversarial_attention, feature_importance
+from attest.experiments import Observation
+from attest.experiments.registry import Asked, Run, runnable
 from attest.report.explained import print_explained, write_explained
 from attest.runs.folder import INSTANCES, RunFolder
 from attest.runs.training import AttestCLI
@@ -136,21 +136,17 @@ def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Obse
 
 
 def evidence_on(observation: Observation) -> dict[str, Tensor]:
-    """What the report quotes of E1, E3 and E8, named as there; a swap is right where it keeps the decision.
+    """What the report shows of a text, named as there; a decision is right where it is the model's own.
 
-    Rollout is no attention that could be another or be swapped, so that E1 alone is asked of it.
+    Rollout is no attention that could be another or be swapped, so that experiments on tokens alone are asked of it.
     """
-    importance = {INSTANCES: {"attention": observation.explanation}, "E1": feature_importance(observation)}
-    tampered = {} if observation.read_instead is not None else _tampered(observation)
-    return {f"{name}/{column}": values for name, of in (importance | tampered).items() for column, values in of.items()}
-
-
-def _tampered(observation: Observation) -> dict[str, dict[str, Tensor]]:
-    projections = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
-    return {
-        "E3": adversarial_attention(observation),
-        "E8": activation_swap(observation, projections, observation.predicted),
-    }
+    asked = Asked(observation.predicted, observation.ids)
+    shown = [spec for spec in runnable().values() if spec.weights and (spec.of_tokens or observation.read_instead is None)]
+    columns = {f"{INSTANCES}/attention": observation.explanation}
+    for spec in shown:
+        measured = Run(spec, spec.when_explaining)(observation, asked)
+        columns |= {f"{spec.id}/{name}": values for name, values in measured.items()}
+    return columns
 
 
 def _plain(column: Tensor, mask: Tensor) -> Any:

@@ -7,10 +7,11 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from attest.experiments.registry import EXPERIMENTS
 from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
-from attest.report.figures import learning_curves, permutation_violins
+from attest.report.figures import learning_curves
 from attest.report.findings import Findings
 from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table
@@ -117,18 +118,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 learning_curves(read_json(folder.curves)),
             )
         )
-    if (rows := found.table("E2")) is not None and "predicted" in rows:
-        figures.append(
-            Illustration(
-                "E2/permutation_by_max_attention",
-                "E2  Permuting attention",
-                "Median change of the prediction over random permutations of the attention, by the largest weight of "
-                "the text and by predicted class (Jain & Wallace 2019, Fig. 3). Mass near 0 where the largest weight is high "
-                "means: attention was concentrated, and where it lay did not matter.",
-                permutation_violins(rows, class_names),
-            )
-        )
-    tables = {identity: found.table(identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
+    tables = {identity: found.table(identity) for identity in EXPERIMENTS}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
     figures += comparison_illustrations(found.table("E7"), class_names)
     return [*figures, *layer_illustrations(found.folder)]
