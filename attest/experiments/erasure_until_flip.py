@@ -25,7 +25,7 @@ def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) 
     """Count the weights zeroed before the decision flips, in the order of four importances, and at least.
 
     Args:
-        observation: the batch.
+        observation: the batch; where it is explained by another reading, that stands in the place of attention's order.
         seed: with an instance's id it fixes that instance's random orders.
         draws: random orders, averaged over those that flip; 5 in the paper.
     Returns:
@@ -64,7 +64,7 @@ def _where_every_order_flips(fractions: dict[str, Tensor]) -> dict[str, Tensor]:
 def _importances(observation: Observation) -> dict[str, Tensor]:
     """What each order sorts by, float64 ``(B, T)``; minus infinity at padding, which so comes last."""
     gradient = attention_gradient(observation)
-    importances = {"attention": observation.attention, "gradient": gradient, "product": gradient * observation.attention}
+    importances = {"attention": observation.explanation, "gradient": gradient, "product": gradient * observation.attention}
     if observation.margins is not None:
         decision = torch.where(observation.predicted == 1, 1, -1).unsqueeze(-1)
         importances["minimum"] = decision * observation.attention.double() * observation.margins

@@ -15,7 +15,7 @@ def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]
     """Zero the largest weight, or a random other one, renormalise the rest, and compare the outcomes.
 
     Args:
-        observation: the batch.
+        observation: the batch; where it is explained by another reading, the weight of the token that this ranks first.
         seed: with an instance's id it fixes which other token.
     Returns:
         Per instance ``(B,)``. ``js_top``, ``js_random``: JSD of the outcome to the prediction, in nats; ``delta_js``, their
@@ -25,7 +25,7 @@ def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]
         all the attention, or there is no other. Serrano & Smith keep such texts and let the bias alone decide:
         ``js_top_bias`` and ``flips_top_bias`` are always defined.
     """
-    top = observation.attention.argmax(dim=-1, keepdim=True)
+    top = observation.explanation.argmax(dim=-1, keepdim=True)
     others = observation.mask.scatter(-1, top, False)
     columns = _bias_decides(observation, top)
     for suffix, allowed in (("", others), ("_support", others & (observation.attention > 0))):
