@@ -19,6 +19,7 @@ from attest.callbacks.split import GIVE_IDS, Split
 from attest.compute.memory import give_back_freed_memory, longest_quadratic
 from attest.datamodules.notice import say
 from attest.errors import AttestError
+from attest.experiments.readings import read_as
 from attest.experiments.rows import rows_of
 from attest.measures import summarise
 from attest.runs.folder import INSTANCES, RunFolder, write_table
@@ -69,6 +70,8 @@ class Evidence(Callback):
         """Where the test table goes; set by whoever starts the run, None for nowhere."""
         self.table: pd.DataFrame | None = None
         """The rows of the last validation or test, of all ranks and on every rank; None where they went to the folder."""
+        self.reading: str | None = None
+        """Which reading stands in the attention's place, of ``attest.experiments.readings``; None for the attention itself."""
         self.enabled_on_test = True
         """Set to False where the table is there already."""
         self._running = RunningBatch()
@@ -228,6 +231,7 @@ class Evidence(Callback):
         observation = self.observe(pl_module, batch)
         if observation is not None:
             with torch.inference_mode(False):
+                observation = observation if self.reading is None else read_as(observation, self.reading)
                 columns = self.measure(observation, batch, trainer)
             self._parts.append(rows_of(self._identity(observation) | columns, observation.mask))
         give_back_freed_memory()

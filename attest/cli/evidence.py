@@ -2,6 +2,7 @@
 
     attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 E3 E12
     attest evidence --ckpt model.ckpt DATA=sst MODEL=bilstm PROJECTION=sparsemax
+    attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 --reading integrated-gradients E1 E14
 
 Without any experiment named all that ship are meant. Tables that are there stay unless FORCE=1 is given; the summary and
 report of a run are renewed from all its tables.
@@ -26,6 +27,7 @@ from attest.cli.command_parser import CommandParser
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord
 from attest.errors import AttestError, unknown_choice
+from attest.experiments.readings import READINGS
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
@@ -35,6 +37,8 @@ from attest.runs.naming import canonical
 from attest.runs.training import AttestCLI
 
 EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
+OF_READINGS = ("E1", "E11", "E12", "E14")
+"""Experiments that ask which tokens matter, and so of any reading."""
 TRIAL = "trial.json"
 """The file that names, by hash, what the evidence in a folder apart is on."""
 
@@ -52,9 +56,11 @@ def main(arguments: list[str]) -> int:
     options = [argument for argument in rest if argument not in named]
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
     checkpoint, run = _on_trial(typed)
-    own = run is not None and typed.out is None and typed.ckpt is None
+    wanted = _read_instead(typed.reading, wanted)
+    own = run is not None and typed.out is None and typed.ckpt is None and typed.reading is None
+    apart = None if own else Apart(checkpoint, typed.out, typed.reading or "")
     with configuration_of(run) as configuration:
-        EvidenceCLI(expand([*configuration, *options]), run, checkpoint, wanted, None if own else Apart(checkpoint, typed.out))
+        EvidenceCLI(expand([*configuration, *options]), run, checkpoint, wanted, apart, typed.reading)
     return 0
 
 
@@ -63,7 +69,26 @@ def _parser() -> CommandParser:
     parser.add_argument("--run", type=Path, help="a run folder; its best checkpoint is put on trial")
     parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, say what it is by choices or --config")
     parser.add_argument("--out", type=Path, help="where tables go; the run's own folder, or beside the checkpoint")
+    parser.add_argument("--reading", help=f"what stands in the attention's place: {', '.join(READINGS)}")
     return parser
+
+
+def _read_instead(reading: str | None, wanted: list[str]) -> list[str]:
+    """The experiments that take a reading in the attention's place: those asked for, or all.
+
+    Raises:
+        AttestError: the reading is not known, or an experiment asked for is on the attention itself.
+    """
+    if reading is None:
+        return wanted
+    if reading not in READINGS:
+        raise unknown_choice("The reading", reading, READINGS, "attest evidence --run <folder> --reading {}")
+    if other := [name for name in wanted if name not in OF_READINGS]:
+        raise AttestError(
+            f"{other[0]} is on the attention itself; expected some of {', '.join(OF_READINGS)} where --reading is given. "
+            f"Type: attest evidence --run <folder> {other[0]}"
+        )
+    return wanted or list(OF_READINGS)
 
 
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
@@ -90,10 +115,12 @@ class Apart:
     Args:
         checkpoint: what is put on trial.
         out: the folder that was asked for; None for one beside the checkpoint, named by what is on trial.
+        reading: what stands in the attention's place; empty for the attention itself.
     """
 
     checkpoint: Path
     out: Path | None
+    reading: str = ""
 
     def folder(self, settings: dict[str, Any], force: bool) -> RunFolder:
         """The folder, which holds no evidence on anything else.
@@ -105,7 +132,8 @@ class Apart:
             AttestError: the folder that was asked for holds evidence on another checkpoint or configuration.
         """
         digest = self._digest(settings)
-        folder = RunFolder(self.out or self.checkpoint.with_name(f"{self.checkpoint.stem}-evidence-{digest[:8]}"))
+        name = "-".join(filter(None, (self.checkpoint.stem, "evidence", self.reading, digest[:8])))
+        folder = RunFolder(self.out or self.checkpoint.with_name(name))
         known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
         if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
             raise AttestError(
@@ -117,7 +145,8 @@ class Apart:
 
     def _digest(self, settings: dict[str, Any]) -> str:
         """Of the checkpoint's bytes and of all settings that evidence may depend on."""
-        return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + canonical(settings)).hexdigest()
+        whole = hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + canonical(settings) + self.reading.encode())
+        return whole.hexdigest()
 
 
 @contextmanager
@@ -152,12 +181,19 @@ class EvidenceCLI(AttestCLI):
         checkpoint: what is put on trial.
         wanted: ids of experiments; all if empty.
         apart: where tables go if not into the run's folder.
+        reading: what stands in the attention's place; None for the attention itself.
     """
 
     def __init__(
-        self, arguments: list[str], run: RunFolder | None, checkpoint: Path, wanted: list[str], apart: Apart | None
+        self,
+        arguments: list[str],
+        run: RunFolder | None,
+        checkpoint: Path,
+        wanted: list[str],
+        apart: Apart | None,
+        reading: str | None = None,
     ) -> None:
-        self.on_trial, self.checkpoint, self.wanted, self.apart = run, checkpoint, wanted, apart
+        self.on_trial, self.checkpoint, self.wanted, self.apart, self.reading = run, checkpoint, wanted, apart, reading
         super().__init__(["test", *arguments])
 
     def before_instantiate_classes(self) -> None:
@@ -194,6 +230,7 @@ class EvidenceCLI(AttestCLI):
         if missing:
             for identity, evidence in self.experiments.items():
                 evidence.folder, evidence.enabled_on_test = self.folder, identity in missing
+                evidence.reading = self.reading
             self._sum_up(self._test(model, str(self.checkpoint)))
         self._name_tables(missing)
 

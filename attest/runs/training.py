@@ -39,7 +39,7 @@ from attest.runs.choices import choice_arguments
 from attest.runs.earlier_names import current
 from attest.runs.folder import RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
-from attest.runs.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
+from attest.runs.naming import ADDED_LATER, RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.versions import environment, peak_memory
 from attest.tracking.loggers import log_report, point_loggers, without_deprecated
@@ -173,7 +173,8 @@ class AttestCLI(LightningCLI):
 
     def _is_done(self) -> bool:
         """Whether the run is complete and the files that it was made from are as they were, or gone."""
-        return not self.run.force and self.folder.complete(self.identities) and not (self.record and self.record.touched())
+        called_for = [identity for identity in self.identities if identity not in ADDED_LATER]
+        return not self.run.force and self.folder.complete(called_for) and not (self.record and self.record.touched())
 
     def _made_from(self) -> RunFolder | None:
         """The folder whose data this command has to see again; None where it may be any."""

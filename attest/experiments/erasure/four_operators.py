@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from attest.compute.memory import longest_quadratic
 from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.beam import beam_limits
 from attest.experiments.erasure.limits import exact_limits, has_exact_limits
@@ -15,7 +16,7 @@ from attest.experiments.erasure.operators import Operator, attends_within, atten
 from attest.experiments.erasure.outcomes import outcomes_of
 from attest.experiments.erasure.randomised import tau_randomised
 from attest.experiments.erasure.sample import Columns, on_part
-from attest.experiments.erasure.scores import area, between_limits, scored
+from attest.experiments.erasure.scores import Scores, area, between_limits, scored
 from attest.experiments.erasure.sets import random_ranks, ranks_of, sizes
 from attest.experiments.erasure.soft import of_predicted_class, soft_scores
 from attest.experiments.importance_entropy import sample_of_ids
@@ -51,41 +52,52 @@ def erasure(
         operator: ``comprehensiveness_<operator>`` and ``sufficiency_<operator>``, AOPC, the mean over sizes of how far the
         predicted class's probability falls without the first k tokens, or with them alone, in [-1, 1];
         ``random_<either>_<operator>``, the same of random sets, their mean; ``win_<either>_<operator>``, share of random sets
-        that the explanation beats; ``violation_<operator>``, 1 where the prediction rises without the first token. Of
+        that the explanation beats; ``violation_<operator>``, share of draws in which the prediction rises without the first
+        token. Of
         ``attention``: ``lowest_<either>``, ``highest_<either>`` and ``naopc_<either>``, its place between them. Also
         ``soft_<either>`` (Zhao & Aletras 2023), ``eraser_<either>`` and ``ferret_<either>``, as those libraries count, and
         ``tau_randomised_<part>``, τ-b of the attention with itself as parts of the network are made anew.
     """
     several = observation.lengths > 1
-    read = sampled & several
+    read = sampled & several & (observation.lengths <= longest_quadratic())
 
-    def of_operator(name: str, operator: Operator) -> Columns:
-        return on_part(lambda part: _under(part, name, operator, seed, sets), observation, several if at_once(name) else read)
+    def of_operator(name: str, draws: tuple[Operator, ...]) -> Columns:
+        return on_part(lambda part: _under(part, name, draws, seed, sets), observation, several if at_once(name) else read)
 
     def at_once(name: str) -> bool:
         return name == "attention" and not attends_within(observation.network)
 
     columns: Columns = {}
-    for name, operator in operators(background, seed).items():
-        columns |= of_operator(name, operator)
+    for name, draws in operators(background, seed).items():
+        columns |= of_operator(name, draws)
     columns |= on_part(lambda part: _limits(part, seed, beam_texts), observation, several)
     columns |= on_part(lambda part: _read_anew(part, seed), observation, read)
     columns |= {f"eraser_{kind}": columns[f"{kind}_delete"] for kind in KINDS}
     return columns
 
 
-def _under(observation: Observation, name: str, operator: Operator, seed: int, sets: int) -> Columns:
-    """The scores of the explanation under one operator."""
-    counts = sizes(observation.lengths)
+def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int) -> Columns:
+    """The scores of the explanation under one operator; random sets are dealt to its draws, and meet the explanation there."""
     explained = ranks_of(observation.explanation.unsqueeze(1), observation.ids, observation.mask, seed)
-    ranks = torch.cat([explained, random_ranks(observation.ids, observation.mask, sets, seed)], dim=1)
+    random = random_ranks(observation.ids, observation.mask, sets, seed)
+    rounds = [
+        _in_one_draw(observation, torch.cat([explained, random[:, place :: len(draws)]], dim=1), operator)
+        for place, operator in enumerate(draws[:sets])
+    ]
+    columns = {f"violation_{name}": torch.stack([rises for rises, _ in rounds]).mean(dim=0)}
+    for prefix, field in (("", "aopc"), ("random_", "random"), ("win_", "win_rate")):
+        rows = torch.stack([getattr(scores, field) for _, scores in rounds]).double().mean(dim=0)
+        columns |= {f"{prefix}{kind}_{name}": rows[:, place, 0] for place, kind in enumerate(KINDS)}
+    return columns
+
+
+def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) -> tuple[Tensor, Scores]:
+    """Whether the prediction rises without the first token, ``(B,)``, and the scores of the first ranking over the others."""
+    counts = sizes(observation.lengths)
     outcomes = outcomes_of(observation, ranks, torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1), operator)
     before = of_predicted_class(observation, observation.probabilities)
     scores = scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:])
-    columns = {f"violation_{name}": (outcomes[:, 0, 0, 0] > before).double()}
-    for prefix, rows in (("", scores.aopc), ("random_", scores.random), ("win_", scores.win_rate)):
-        columns |= {f"{prefix}{kind}_{name}": rows[:, place, 0].double() for place, kind in enumerate(KINDS)}
-    return columns
+    return (outcomes[:, 0, 0, 0] > before).double(), scores
 
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
@@ -151,7 +163,7 @@ def _before(observation: Observation) -> Tensor:
 def on_a_sample(
     observation: Observation,
     everyone: Tensor,
-    texts: int = 50,
+    texts: int = 24,
     sets: int = 20,
     beam_texts: int = 0,
     background: Background | None = None,

@@ -25,19 +25,21 @@ AT_ONCE = 1 << 26
 
 def operators(
     background: Background | None = None, seed: int = 0, draws: int = 5, unknown: int = UNKNOWN
-) -> dict[str, Operator]:
-    """The operators by name.
+) -> dict[str, tuple[Operator, ...]]:
+    """The operators by name; ``resample`` is one a draw, over which whoever asks averages.
 
     Args:
         background: what ``resample`` draws from; without it that operator is left out.
         seed: with an instance's id it fixes what is drawn.
-        draws: over which ``resample`` averages.
+        draws: how many ways ``resample`` has to fill the gaps.
         unknown: the token id that ``mask`` puts in a token's place.
     """
-    always = {"delete": delete, "mask": partial(mask_tokens, unknown=unknown), "attention": attention}
+    masked = partial(mask_tokens, unknown=unknown)
+    always: dict[str, tuple[Operator, ...]] = {"attention": (attention,), "delete": (delete,), "mask": (masked,)}
     if background is None:
         return always
-    return always | {"resample": partial(resample, background=background, seed=seed, draws=draws)}
+    drawn = (partial(resample, background=background, seed=seed, draw=draw) for draw in range(draws))
+    return always | {"resample": tuple(drawn)}
 
 
 def attends_within(network: object) -> bool:
@@ -82,12 +84,11 @@ def mask_tokens(observation: Observation, kept: Tensor, unknown: int = UNKNOWN) 
     return _read(observation, tokens.masked_fill(erased & (tokens != 0), unknown), _everything(observation, kept))
 
 
-def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draws: int = 5) -> Tensor:
-    """Tokens of the corpus stand in the places of erased ones; the mean over draws, which all variants of a text share."""
-    drawn = background.drawn(seed, observation.ids, observation.lengths, draws, observation.mask.shape[-1])
-    tokens = torch.where(kept.unsqueeze(2), observation.tokens[:, None, None], drawn.unsqueeze(1)).flatten(1, 2)
-    tokens = tokens * observation.mask.unsqueeze(1)
-    return _read(observation, tokens, _everything(observation, tokens)).unflatten(1, (-1, draws)).mean(dim=-1)
+def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
+    """Tokens of the corpus stand in the places of erased ones; in the same place the same, whatever else is erased."""
+    drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
+    tokens = torch.where(kept, observation.tokens.unsqueeze(1), drawn) * observation.mask.unsqueeze(1)
+    return _read(observation, tokens, _everything(observation, tokens))
 
 
 def of_predicted(observation: Observation, outcomes: Tensor) -> Tensor:

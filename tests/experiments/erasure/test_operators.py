@@ -98,7 +98,7 @@ def test_of_nothing_the_bias_alone_decides():
         np.testing.assert_allclose(operator(observation, nothing)[:, 0], expected, atol=1e-9)
 
 
-def test_resampling_draws_from_the_same_relative_position_and_averages():
+def test_resampling_draws_from_the_same_relative_position():
     observation = observation_of(pooling_classifier(), [6, 6])
     halves = Background(torch.tensor([5, 5, 5, 9, 9, 9]), torch.tensor([0]), torch.tensor([6]))
     drawn = halves.drawn(0, observation.ids, observation.lengths, 50, 6)
@@ -110,8 +110,10 @@ def test_resampling_draws_from_the_same_relative_position_and_averages():
     mixed = Background(torch.arange(2, 50), torch.arange(0, 48, 6), torch.full((8,), 6))
     draws = mixed.drawn(3, observation.ids, observation.lengths, 4, 6)
     each = [torch.where(kept[0, 0], observation.tokens[0], draws[0, draw]) for draw in range(4)]
-    expected = np.mean([predicted(observation, 0, tokens) for tokens in each])
-    np.testing.assert_allclose(resample(observation, kept, mixed, 3, 4)[0, 0], expected, atol=1e-9)
+    for draw, tokens in enumerate(each):
+        np.testing.assert_allclose(
+            resample(observation, kept, mixed, 3, draw)[0, 0], predicted(observation, 0, tokens), atol=1e-9
+        )
 
 
 def test_of_sentences_each_word_is_unknown():
@@ -129,7 +131,7 @@ def test_of_sentences_each_word_is_unknown():
 def test_a_small_budget_changes_nothing():
     observation = observation_of(pooling_classifier(), LENGTHS)
     kept, background = some_kept(observation), Background(torch.arange(2, 50), torch.arange(0, 48, 6), torch.full((8,), 6))
-    for operator in operators(background).values():
+    for operator, *_ in operators(background).values():
         expected = operator(observation, kept)
         with budget_kept():
             set_memory_budget(1e-6)

@@ -48,5 +48,7 @@ def test_a_decision_hangs_on_the_token_that_makes_it():
     makes_it[0, 1], does_not[0, 2] = True, True
     # a random set may be the very token, and then is no better
     assert hangs_on(observation, does_not, 0).tolist() == [False]
-    assert hangs_on(observation, makes_it, 0, sets=1).tolist() == [True] or hangs_on(observation, makes_it, 1, sets=1).tolist() == [True]
+    assert hangs_on(observation, makes_it, 0, sets=1).tolist() == [True] or hangs_on(
+        observation, makes_it, 1, sets=1
+    ).tolist() == [True]
     assert hangs_on(observation, one, 0).tolist() == [False]
