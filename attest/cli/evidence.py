@@ -145,7 +145,9 @@ class Apart:
 
     def _digest(self, settings: dict[str, Any]) -> str:
         """Of the checkpoint's bytes and of all settings that evidence may depend on."""
-        whole = hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + canonical(settings) + self.reading.encode())
+        whole = hashlib.sha256(
+            hashlib.sha256(self.checkpoint.read_bytes()).digest() + canonical(settings) + self.reading.encode()
+        )
         return whole.hexdigest()
 
 

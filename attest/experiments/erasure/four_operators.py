@@ -72,8 +72,7 @@ def erasure(
         columns |= of_operator(name, draws)
     columns |= on_part(lambda part: _limits(part, seed, beam_texts), observation, several)
     columns |= on_part(lambda part: _read_anew(part, seed), observation, read)
-    columns |= {f"eraser_{kind}": columns[f"{kind}_delete"] for kind in KINDS}
-    return columns
+    return columns | {f"eraser_{kind}": columns[f"{kind}_delete"] for kind in KINDS if f"{kind}_delete" in columns}
 
 
 def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int) -> Columns:

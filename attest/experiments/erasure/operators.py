@@ -80,7 +80,7 @@ def delete(observation: Observation, kept: Tensor) -> Tensor:
 def mask_tokens(observation: Observation, kept: Tensor, unknown: int = UNKNOWN) -> Tensor:
     """The unknown token stands in an erased one's place; of a sentence, in that of each of its words."""
     tokens = observation.tokens.unsqueeze(1)
-    erased = ~kept.view(*kept.shape, *(1,) * (tokens.ndim - 3))
+    erased = ~_beside(kept, tokens)
     return _read(observation, tokens.masked_fill(erased & (tokens != 0), unknown), _everything(observation, kept))
 
 
@@ -109,12 +109,23 @@ def _everything(observation: Observation, like: Tensor) -> Tensor:
 
 
 def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
-    """Read every variant from its beginning: ``(B, V, T, …)``, bool ``(B, V, T)`` -> ``(B, V)``; short ones side by side."""
-    variants = kept.shape[1]
-    tokens, kept = tokens.flatten(0, 1), kept.flatten(0, 1)
+    """Read every variant from its beginning: ``(B, V, T, …)``, bool ``(B, V, T)`` -> ``(B, V)``; equal ones once."""
+    rows = torch.arange(len(tokens), device=tokens.device)[:, None, None].expand(*kept.shape[:2], 1)
+    written = torch.cat([rows, kept, (tokens * _beside(kept, tokens)).flatten(2)], dim=-1).flatten(0, 1)
+    different, again = written.unique(dim=0, return_inverse=True)
+    whose, kept = different[:, 0], different[:, 1 : 1 + kept.shape[-1]].bool()
+    tokens = different[:, 1 + kept.shape[-1] :].unflatten(-1, tokens.shape[2:])
+    return _read_each(observation, whose, tokens, kept)[again].unflatten(0, (len(rows), -1))
+
+
+def _beside(kept: Tensor, tokens: Tensor) -> Tensor:
+    return kept.view(*kept.shape, *(1,) * (tokens.ndim - kept.ndim))
+
+
+def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Tensor) -> Tensor:
+    """Read rows ``(N, T, …)`` of texts ``whose (N,)``: ``(N,)``; rows of like length side by side."""
     last = kept.shape[-1] - kept.flip(-1).to(torch.uint8).argmax(dim=-1)
     order = last.argsort()
-    whose = torch.arange(len(order), device=order.device) // variants
 
     def of_rows(rows: Tensor) -> Tensor:
         size = int(last[rows].max())
@@ -123,8 +134,7 @@ def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
 
     outcomes = torch.empty(len(order), dtype=observation.probabilities.dtype, device=order.device)
     outcomes[order] = by_rows(of_rows, _bytes_per_variant(observation), order, budget=AT_ONCE)
-    outcomes = outcomes.where(kept.any(dim=-1), bias_alone(observation)[whose])
-    return outcomes.unflatten(0, (-1, variants))
+    return outcomes.where(kept.any(dim=-1), bias_alone(observation)[whose])
 
 
 @torch.no_grad()

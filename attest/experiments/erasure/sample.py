@@ -11,13 +11,17 @@ Columns = dict[str, Tensor]
 
 
 def on_part(measure: Callable[[Observation], Columns], observation: Observation, chosen: Tensor) -> Columns:
-    """The columns ``(B,)`` of some texts, bool ``chosen (B,)``, among NaN for the others; the same columns of none."""
+    """The columns ``(B,)`` of some texts, bool ``chosen (B,)``, among NaN for the others; no columns where none is chosen.
+
+    Tables put batches below one another, and what a batch lacks is NaN there.
+    """
     if chosen.all():
         return measure(observation)
     rows = chosen.nonzero().flatten()
-    some = rows if len(rows) else torch.zeros(1, dtype=torch.int64, device=chosen.device)
-    measured = measure(observation.part(some))
+    if not len(rows):
+        return {}
+    measured = measure(observation.part(rows))
     columns = {name: column.new_full((len(chosen),), torch.nan) for name, column in measured.items()}
     for name, column in measured.items():
-        columns[name][rows] = column[: len(rows)]
+        columns[name][rows] = column
     return columns

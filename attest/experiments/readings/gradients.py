@@ -33,17 +33,17 @@ def integrated_gradients(observation: Observation, steps: int = STEPS) -> Tensor
         observation: the batch.
         steps: points of the path.
     """
-    points, shares = _gauss_legendre(steps)
+    embedded = observation.embedded.detach()
+    points, shares = (torch.tensor(each).to(embedded) for each in _gauss_legendre(steps))
 
-    def of_texts(rows: Tensor) -> Tensor:
-        total = torch.zeros_like(observation.embedded.detach()[rows])
-        for point, share in zip(points, shares, strict=True):  # a point at a time: memory is that of one pass
-            total += share * _gradient_at(observation, rows, point)
-        return (total * observation.embedded.detach()[rows]).flatten(2).sum(dim=-1)
+    def of_points(rows: Tensor, point: Tensor) -> Tensor:
+        gradient = _gradient_at(observation, rows, point.view(-1, *(1,) * (embedded.ndim - 1)))
+        return (gradient * embedded[rows]).flatten(2).sum(dim=-1)
 
-    everyone = torch.arange(len(observation.ids), device=observation.ids.device)
-    per_text = observation.embedded[0].nbytes * 4 + ACTIVATIONS * observation.hidden[0].nbytes * 2
-    return by_rows(of_texts, per_text, everyone).masked_fill(~observation.mask, 0)
+    rows = torch.arange(len(embedded), device=embedded.device).repeat_interleave(steps)
+    per_point = embedded[0].nbytes * 4 + ACTIVATIONS * observation.hidden[0].nbytes * 2
+    slopes = by_rows(of_points, per_point, rows, points.repeat(len(embedded))).unflatten(0, (-1, steps))
+    return (slopes * shares[:, None]).sum(dim=1).masked_fill(~observation.mask, 0)
 
 
 def _gauss_legendre(steps: int) -> tuple[list[float], list[float]]:
@@ -53,7 +53,7 @@ def _gauss_legendre(steps: int) -> tuple[list[float], list[float]]:
 
 
 @torch.enable_grad()
-def _gradient_at(observation: Observation, rows: Tensor, point: float) -> Tensor:
+def _gradient_at(observation: Observation, rows: Tensor, point: Tensor) -> Tensor:
     embedded = (point * observation.embedded.detach()[rows]).requires_grad_()
     with torch.backends.cudnn.flags(enabled=False):
         logits = logits_of(observation.network, observation.tokens[rows], observation.mask[rows], embedded)
