@@ -28,7 +28,7 @@ class Erasure(Explaining):
 
     def __init__(
         self,
-        texts: int = 24,
+        texts: int = 16,
         sets: int = 20,
         beam_texts: int = 0,
         explanation: Literal["attention", "rollout"] = "attention",
@@ -48,9 +48,9 @@ class Erasure(Explaining):
         }
 
     def _drawn_from(self, trainer: Trainer, observation: Observation) -> Background | None:
-        texts = getattr(datamodule_of(trainer), "train", None)
-        if observation.tokens.ndim > 2 or not hasattr(texts, "flat"):
+        flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
+        if observation.tokens.ndim > 2 or flat is None:
             return None
         if self._background is None:
-            self._background = Background(*(part.to(observation.tokens.device) for part in texts.flat))
+            self._background = Background(*(part.to(observation.tokens.device) for part in flat))
         return self._background

@@ -26,7 +26,7 @@ class SideBySide(Evidence):
     experiment = staticmethod(side_by_side)
     observes = "observe_steps"
 
-    def __init__(self, texts: int = 32, sets: int = 20, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
+    def __init__(self, texts: int = 20, sets: int = 20, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
         super().__init__(every_n_epochs, validation_instances, sets=sets)
         self.texts = texts
         self._clock: dict[str, float] = {}

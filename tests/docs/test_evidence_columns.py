@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
+from attest.experiments.readings import READINGS
+from attest.experiments.readings.compared import column_of
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures.summary import YES_OR_NO
 from attest.report.summary import VERSION
@@ -15,12 +17,17 @@ from docs.generate import PAGES, ROOT, generated
 
 TEXT = (ROOT / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
 IDENTITY = {"id", "label", "predicted", "length"}
+RANKINGS = [column_of(name) for name in READINGS] + [f"{column_of(name)}_signed" for name in READINGS] + ["oracle"]
 PLACES = {
     "importance": "|".join([*GRADIENTS, *LEAVE_ONE_OUT]),
     "projection": "softmax|sparsemax|entmax15",
     "order": "attention|gradient|product|random|minimum",
     "class": "blame|praise",
     "kind": r"\w+",
+    "operator": "attention|delete|mask|resample",
+    "either": "comprehensiveness|sufficiency",
+    "part": "decoder|attention|encoder",
+    **dict.fromkeys(("reading", "other"), "|".join(sorted(RANKINGS, key=len, reverse=True))),
 }
 
 

@@ -162,7 +162,7 @@ def _before(observation: Observation) -> Tensor:
 def on_a_sample(
     observation: Observation,
     everyone: Tensor,
-    texts: int = 24,
+    texts: int = 16,
     sets: int = 20,
     beam_texts: int = 0,
     background: Background | None = None,
@@ -235,7 +235,8 @@ def _win(operator: str, without: str) -> Measure:
     return Measure(
         f"win_comprehensiveness_{operator}",
         f"random sets beaten, {operator}",
-        f"Share of 20 random sets of as many tokens that move the prediction less than those ranked first. Erased means: {without}. 50 %: no better than chance.",
+        f"Share of 20 random sets of as many tokens that move the prediction less than those ranked first. "
+        f"Erased means: {without}. 50 %: no better than chance.",
         "It says that the order is better than chance, not that it is good; hold it against NAOPC.",
         suspicious="low",
     )

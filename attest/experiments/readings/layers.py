@@ -88,7 +88,7 @@ def _inputs_of_layers(observation: Observation) -> list[tuple[TransformerLayer, 
     layers = [part for part in cast(nn.Module, observation.network).modules() if isinstance(part, TransformerLayer)]
     with ExitStack() as hooks, torch.no_grad():
         for layer in layers:
-            hook = layer.register_forward_pre_hook(lambda module, inputs: found.append((module, inputs[0])))  # type: ignore[arg-type]
+            hook = layer.register_forward_pre_hook(lambda module, inputs: found.append((module, inputs[0])))
             hooks.callback(hook.remove)
         observation.network.encode(observation.tokens, observation.mask)
     return found

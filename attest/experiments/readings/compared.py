@@ -181,7 +181,7 @@ def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tenso
 def on_a_sample(
     observation: Observation,
     everyone: Tensor,
-    texts: int = 32,
+    texts: int = 20,
     sets: int = 20,
     seed: int = 0,
 ) -> Columns:
