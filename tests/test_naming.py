@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attest.runs.naming import differing_keys, readable_name, run_path, without_machine_keys
+from attest.runs.naming import differing_keys, readable_name, run_path, variant, without_machine_keys
 
 
 def settings(**changes):
@@ -86,3 +86,13 @@ def test_a_run_of_an_earlier_version_is_found_where_it_lies_with_its_colon(tmp_p
 def test_the_readable_name_that_a_report_looks_for_is_the_one_that_is_written(tmp_path):
     run = settings(run__projection="entmax:1.3", run__root=str(tmp_path))
     assert run_path(run, run).parent.name == readable_name(run["run"])
+
+
+def test_experiments_that_were_added_later_are_no_part_of_what_a_run_is():
+    first = settings() | {"experiments": {"E1": {"class_path": "attest.callbacks.FeatureImportance"}}}
+    now = settings() | {"experiments": first["experiments"] | {"E14": {"class_path": "attest.callbacks.Erasure"}, "E15": None}}
+    other = settings() | {"experiments": {"E2": {"class_path": "attest.callbacks.AttentionPermutation"}}}
+    assert variant(first) == variant(now) != variant(other)
+    assert run_path(now, first) == run_path(first, first)
+    assert not differing_keys(without_machine_keys(now), without_machine_keys(first))
+    assert "E14" in now["experiments"], "the settings themselves were changed"

@@ -40,7 +40,7 @@ def run(house: Path, *arguments: str) -> str:
 
 
 def test_the_worked_example_of_an_experiment(house):
-    others = [f"--experiments.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12", "E13")]
+    others = [f"--experiments.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12", "E13", "E14", "E15")]
     run(house, "-m", "attest", "fit", *SMALL_RUN, *others, "LOGGER=csv", "--trainer.max_epochs=1")
     folder = only_folder(house / "runs")
     report = folder.report.read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from attest.experiments.erasure.soft import of_predicted_class, soft_scores
 from attest.experiments.importance_entropy import sample_of_ids
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation
-from attest.experiments.spec import CORRELATION, SHARE, Column, Measure, Spec
+from attest.experiments.spec import CORRELATION, SHARE, Column, Drawing, Measure, Spec
 from attest.measures.numbers import percent
 
 KINDS = ("comprehensiveness", "sufficiency")
@@ -280,6 +280,16 @@ SPEC = Spec(
         ),
     ),
     answer=_answer,
+    drawings=(
+        Drawing(
+            "operators",
+            "Erasure by four operators",
+            "How far the prediction falls without the tokens ranked first (left, more is better) and with them alone (right, "
+            "less is better), beside as many random tokens. Bars: 95 % intervals over texts.",
+            "erasure_by_operator",
+            ("comprehensiveness_attention",),
+        ),
+    ),
     run=on_a_sample,
     of_tokens=True,
 )

@@ -3,8 +3,10 @@
 Legend: B batch, R readings, T tokens.
 """
 
+import math
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import combinations
 
 import torch
@@ -23,9 +25,9 @@ from attest.experiments.means import Means
 from attest.experiments.observation import Observation, observe
 from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
 from attest.experiments.readings.truth import found, hangs_on
-from attest.experiments.spec import CORRELATION, SHARE, Column, Measure, Spec
+from attest.experiments.spec import CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
 from attest.measures import kendall_tau_b
-from attest.measures.numbers import number
+from attest.measures.numbers import number, percent
 
 ORACLE = "oracle"
 """What the corpus knows to decide, shown as if it were a reading: what can be reached."""
@@ -184,6 +186,7 @@ def on_a_sample(
     texts: int = 20,
     sets: int = 20,
     seed: int = 0,
+    weights: bool = False,
 ) -> Columns:
     """``side_by_side`` on a random sample of all texts.
 
@@ -192,8 +195,10 @@ def on_a_sample(
         everyone: int64 ``(N,)``, ids of all texts.
         texts: how many are sampled.
         sets, seed: as in ``side_by_side``.
+        weights: whether the readings themselves are there too, by magnitude, ``(B, T)``; of all texts.
     """
-    return side_by_side(observation, torch.isin(observation.ids, sample_of_ids(seed, everyone, texts)), seed, sets)
+    shown = {name: values.abs() for name, values in readings_of(observation, seed).items()} if weights else {}
+    return shown | side_by_side(observation, torch.isin(observation.ids, sample_of_ids(seed, everyone, texts)), seed, sets)
 
 
 SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
@@ -201,6 +206,7 @@ SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
 
 
 def _answer(mean: Means) -> str | None:
+    """From the means alone; a report that has the table says by a test whether it is chance (``attest.report.survival``)."""
     names = [column_of(name) for name in READINGS if name != "random"]
     found_: dict[str, list[float]] = defaultdict(list)
     for name in [*names, *(f"{column_of(name)}_signed" for name in _signed())]:
@@ -223,6 +229,25 @@ def title_of(column: str) -> str:
     titles = {column_of(name): reading.title for name, reading in READINGS.items()}
     plain = column.removesuffix("_signed")
     return titles.get(plain, plain) + (" (signed)" if column.endswith("_signed") else "")
+
+
+def _weights() -> tuple[TokenWeights, ...]:
+    """Every reading but the attention, which is shown already, and the random one, where one text is explained."""
+    shown = (reading for name, reading in READINGS.items() if name not in ("attention", "random"))
+    return tuple(
+        TokenWeights(column_of(each.name), each.title, "importance", _survival(column_of(each.name)), in_detail=True)
+        for each in shown
+    )
+
+
+def _survival(reading: str) -> Callable[[Row], str]:
+    def note(row: Row) -> str:
+        shares = [row.get(f"E15/{column}_{reading}", math.nan) for column in SURVIVAL]
+        if any(map(math.isnan, shares)):
+            return ""
+        return f"random sets beaten: {percent(shares[0])}, text shortened {percent(shares[1])}"
+
+    return note
 
 
 def _columns() -> tuple[Column, ...]:
@@ -282,6 +307,26 @@ SPEC = Spec(
         ),
     ),
     answer=_answer,
+    weights=_weights(),
+    drawings=(
+        Drawing(
+            "readings",
+            "Readings side by side",
+            "Random sets beaten by the tokens that each reading ranks first: nothing attending to them, or the text "
+            "shortened. Dashed: no better than chance. Bars: 95 % intervals over texts. Readings named signed rank tokens by "
+            "how much they speak for the predicted class, the others by magnitude.",
+            "readings_side_by_side",
+            ("win_comprehensiveness_random",),
+        ),
+        Drawing(
+            "agreement",
+            "Agreement of the readings",
+            "Mean τ-b of every two readings, by magnitude. 1: the same order of tokens; 0: none in common.",
+            "agreement_of_readings",
+            ("win_comprehensiveness_random",),
+        ),
+    ),
     run=on_a_sample,
+    when_explaining={"texts": 1, "weights": True},
     of_tokens=True,
 )

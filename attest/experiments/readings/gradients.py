@@ -15,7 +15,7 @@ from attest.experiments.observation import Observation
 from attest.measures import probabilities
 
 STEPS = 20
-"""Points of the path; on SST the attributions of 20 and 200 points differ by at most 0.0005 of a text's largest, of 8 by 0.03."""
+"""Points of the path; on SST the attributions of 20 and 200 points differ by at most 0.0005 of the largest, of 8 by 0.03."""
 
 
 def gradient_times_input(observation: Observation) -> Tensor:
