@@ -17,6 +17,7 @@ from attest.experiments.means import Means
 
 LN2 = math.log(2)
 SHARE, CORRELATION, NATS, AT_LEAST_0 = (0.0, 1.0), (-1.0, 1.0), (0.0, LN2), (0.0, math.inf)
+ANY = (-math.inf, math.inf)
 """Ranges that many columns have."""
 
 About = Literal["tokens", "states", "layers", "predictions"]

@@ -37,8 +37,8 @@ def sentence(rows: pd.DataFrame) -> str | None:
     corrected = min(1.0, found.p_value * (len(scores.columns) - 1))
     chance = "That is more than chance" if corrected < LEVEL else "That may be chance"
     return (
-        f"{said} {title_of(best)} survived best: its first tokens beat {_share(scores, best)} of as many random ones, those of "
-        f"{title_of(base)} {_share(scores, base)}. {chance} (Wilcoxon's signed-rank test, corrected for the choice among "
+        f"{said} {title_of(best)} survived best: its first tokens beat {_share(scores, best)} of as many random ones, those "
+        f"of {title_of(base)} {_share(scores, base)}. {chance} (Wilcoxon's signed-rank test, corrected for the choice among "
         f"{len(scores.columns) - 1} readings: {p_value(corrected)})."
     )
 

@@ -143,7 +143,7 @@ def test_a_model_brings_its_own_defaults(model, experiments):
 def test_analyses_of_attacks_are_those_inside_layers_but_for_what_they_leave_out():
     files = [configs_folder() / "experiments" / f"{name}.yaml" for name in ("layers", "attacks")]
     layers, attacks = (yaml.safe_load(file.read_text())["experiments"] for file in files)
-    assert attacks == layers | dict.fromkeys(("E1", "E2", "E3", "E13"))
+    assert attacks == layers | dict.fromkeys(("E1", "E2", "E3", "E13", "E14", "E15"))
 
 
 def test_what_is_typed_outweighs_what_the_model_brings():

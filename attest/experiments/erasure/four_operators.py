@@ -22,7 +22,7 @@ from attest.experiments.erasure.soft import of_predicted_class, soft_scores
 from attest.experiments.importance_entropy import sample_of_ids
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation
-from attest.experiments.spec import CORRELATION, SHARE, Column, Drawing, Measure, Spec
+from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Measure, Spec
 from attest.measures.numbers import percent
 
 KINDS = ("comprehensiveness", "sufficiency")
@@ -211,14 +211,14 @@ def _columns() -> Iterable[Column]:
         "random_<either>_<operator>", "float", fall, "", "either of these of random sets of the same sizes, their mean"
     )
     yield Column("win_<either>_<operator>", "float", SHARE, "", "share of random sets that the explanation beats, ties half")
-    yield Column("violation_<operator>", "float", SHARE, "0 or 1", "whether the prediction rises without the top token")
+    yield Column("violation_<operator>", "float", SHARE, "", "share of draws whose prediction rises without the top token")
     yield Column("lowest_<either>", "float", fall, "", "the least that any sets of these sizes reach under `attention`")
     yield Column("highest_<either>", "float", fall, "", "the most")
     yield Column(
-        "naopc_<either>", "float", None, "", "where the explanation lies between the two: 0 at the least, 1 at the most"
+        "naopc_<either>", "float", ANY, "", "where the explanation lies between the two: 0 at the least, 1 at the most"
     )
     yield Column(
-        "soft_<either>", "float", None, "", "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better"
+        "soft_<either>", "float", ANY, "", "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better"
     )
     yield Column("eraser_<either>", "float", fall, "", "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %")
     yield Column("ferret_<either>", "float", fall, "", "as ferret counts: tokens deleted, every k up to the whole text")

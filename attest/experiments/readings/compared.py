@@ -25,7 +25,7 @@ from attest.experiments.means import Means
 from attest.experiments.observation import Observation, observe
 from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
 from attest.experiments.readings.truth import found, hangs_on
-from attest.experiments.spec import CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
+from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
 from attest.measures import kendall_tau_b
 from attest.measures.numbers import number, percent
 
@@ -245,7 +245,7 @@ def _survival(reading: str) -> Callable[[Row], str]:
         shares = [row.get(f"E15/{column}_{reading}", math.nan) for column in SURVIVAL]
         if any(map(math.isnan, shares)):
             return ""
-        return f"random sets beaten: {percent(shares[0])}, text shortened {percent(shares[1])}"
+        return f"random sets beaten: {percent(shares[0])}; shortened: {percent(shares[1])}"
 
     return note
 
@@ -258,7 +258,7 @@ def _columns() -> tuple[Column, ...]:
         Column("deleted_<either>_<reading>", "float", fall, "", "either, the text being shortened and read anew"),
         Column("win_<either>_<reading>", "float", SHARE, "", "share of random sets of these sizes that the reading beats"),
         Column("win_deleted_<either>_<reading>", "float", SHARE, "", "the same, the text being shortened"),
-        Column("naopc_<either>_<reading>", "float", None, "", "its place between the exact limits"),
+        Column("naopc_<either>_<reading>", "float", ANY, "", "its place between the exact limits"),
         Column("tau_<reading>_and_<other>", "float", CORRELATION, "", "τ-b of two readings, by magnitude"),
         Column("hangs_on_truth", "float", SHARE, "0 or 1", "deleting the true tokens lowers the prediction the most"),
         Column("precision_<reading>", "float", SHARE, "", "share of true tokens among as many first ones, where it does"),
