@@ -47,6 +47,8 @@ def _range(column: Column) -> str:
     if column.range is None:
         return ""
     low, high = (f"{end:.3f}" if abs(end) == LN2 else f"{end:g}" for end in column.range)
+    if math.isinf(column.range[0]):
+        return "any"
     return f"at least {low}" if math.isinf(column.range[1]) else f"[{low}, {high}]"
 
 
