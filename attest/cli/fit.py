@@ -1,7 +1,8 @@
 """``attest fit``, ``attest validate`` and ``attest test``: LightningCLI's own commands, with choices."""
 
 from attest.runs.choices import expand
-from attest.runs.training import AttestCLI
+from attest.runs.configured import ConfiguredRun
+from attest.runs.training import score, train
 
 
 def main(arguments: list[str]) -> int:
@@ -11,5 +12,6 @@ def main(arguments: list[str]) -> int:
         arguments: its name, then what follows.
     """
     command, *rest = arguments
-    AttestCLI([command, *expand(rest)])
+    run = ConfiguredRun([command, *expand(rest)])
+    train(run) if command == "fit" else score(run)
     return 0

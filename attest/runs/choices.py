@@ -14,8 +14,8 @@ import yaml
 
 from attest.errors import AttestError, unknown_choice
 from attest.runs.earlier_names import EARLIER_CHOICES
+from attest.runs.words import take_words
 
-CHOICE = re.compile(r"([A-Z]+)=(.*)")
 SMALL_CHOICE = re.compile(r"[A-Za-z]*[a-z][A-Za-z]*=.*")
 """What is typed by whoever does not know that choices stand in capitals."""
 DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
@@ -84,9 +84,8 @@ def expand(arguments: list[str]) -> list[str]:
     Args:
         arguments: what follows the subcommand.
     """
-    matches = [(argument, CHOICE.fullmatch(argument)) for argument in arguments]
-    typed = {match[1]: match[2] for _, match in matches if match and match[2]}
-    rest = [argument for argument, match in matches if not match]
+    words, rest = take_words(arguments)
+    typed = dict(words.typed)
     settings = [SETTINGS[name].format(_as_yaml(name, typed.pop(name))) for name in list(typed) if name in SETTINGS]
     files, options = _parted(rest)
     return [*([] if files and not typed else choice_arguments(typed)), *files, *settings, *options]

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from attest.runs.choices import expand
-from attest.runs.training import AttestCLI
+from attest.runs.configured import ConfiguredRun
 
 
 class RunLocator:
@@ -15,21 +15,11 @@ class RunLocator:
     """
 
     def __call__(self, arguments: Sequence[str]) -> Path:
-        cli = self._cli
-        cli.config = cli.parser.parse_args(["fit", *expand(list(arguments))])
-        cli.locate()
-        return cli.folder.path
+        run = self._run
+        run.config = run.parser.parse_args(["fit", *expand(list(arguments))])
+        run.locate()
+        return run.folder.path
 
     @cached_property
-    def _cli(self) -> "_ParsingCLI":
-        return _ParsingCLI(["fit", *expand([])])
-
-
-class _ParsingCLI(AttestCLI):
-    """Parses and goes no further."""
-
-    def before_instantiate_classes(self) -> None: ...
-
-    def instantiate_classes(self) -> None: ...
-
-    def _run_subcommand(self, subcommand: str) -> None: ...
+    def _run(self) -> ConfiguredRun:
+        return ConfiguredRun(["fit", *expand([])])
