@@ -39,7 +39,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     settings, summary = found.settings, found.summary
     timing = read_json(folder.timing) if folder.timing.is_file() else {}
     drawn = illustrations(folder) if figures is None else figures
-    tables = {identity: read_table(folder.evidence(identity)) for identity in found.experiments}
+    tables = {experiment: read_table(folder.evidence(experiment)) for experiment in found.experiments}
     page = {
         "name": str(identity_of(folder)),
         "path": str(folder.path),
@@ -118,7 +118,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 learning_curves(read_json(folder.curves)),
             )
         )
-    tables = {identity: found.table(identity) for identity in EXPERIMENTS}
+    tables = {experiment: found.table(experiment) for experiment in EXPERIMENTS}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
     figures += comparison_illustrations(found.table("E7"), class_names)
     return [*figures, *layer_illustrations(found.folder)]

@@ -168,7 +168,7 @@ class ConfiguredRun(LightningCLI):
 
     def expected_evidence(self) -> list[str]:
         """Ids of the tables without which the run is not complete."""
-        return [identity for identity, evidence in self.settings["experiments"].items() if evidence]
+        return [experiment for experiment, evidence in self.settings["experiments"].items() if evidence]
 
     def set_up(self) -> None:
         """Locate the run, see what there is of it, and set threads and memory."""
@@ -179,7 +179,7 @@ class ConfiguredRun(LightningCLI):
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
         keep_freed_memory()
-        self.identities = self.expected_evidence()
+        self.expected_tables = self.expected_evidence()
         if not self.run.force:
             self._require_same_configuration()
         self.record = self._stored_record()
@@ -196,7 +196,9 @@ class ConfiguredRun(LightningCLI):
 
     def _is_done(self) -> bool:
         """Whether the run is complete and the files that it was made from are as they were, or gone."""
-        return not self.run.force and self.folder.complete(self.identities) and not (self.record and self.record.touched())
+        return (
+            not self.run.force and self.folder.complete(self.expected_tables) and not (self.record and self.record.touched())
+        )
 
     def _made_from(self) -> RunFolder | None:
         """The folder whose data this command has to see again; None where it may be any."""
@@ -267,7 +269,9 @@ class ConfiguredRun(LightningCLI):
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         config = self.config_init[self.subcommand]
-        self.experiments = {identity: evidence for identity, evidence in config.experiments.items() if evidence is not None}
+        self.experiments = {
+            experiment: evidence for experiment, evidence in config.experiments.items() if evidence is not None
+        }
         if not self.run.evidence_while_training:
             for evidence in self.experiments.values():
                 evidence.every_n_epochs = 0
@@ -299,7 +303,7 @@ class ConfiguredRun(LightningCLI):
 
     def missing_evidence(self) -> list[str]:
         """Ids of the tables that are to be made; with ``force`` all."""
-        return self.identities if self.run.force else self.folder.missing_evidence(self.identities)
+        return self.expected_tables if self.run.force else self.folder.missing_evidence(self.expected_tables)
 
     def expectation(self) -> str:
         """What is known beforehand of how long training will take."""

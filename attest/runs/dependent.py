@@ -231,8 +231,8 @@ class DependentRun(ConfiguredRun):
 
     @rank_zero_only
     def after_testing(self) -> None:
-        for identity, compare in self.dependent.comparisons.items():
-            if self.run.force or not self.folder.evidence(identity).is_file():
+        for experiment, compare in self.dependent.comparisons.items():
+            if self.run.force or not self.folder.evidence(experiment).is_file():
                 compare(self.base.folder, self.folder)
 
 

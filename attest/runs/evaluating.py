@@ -45,8 +45,8 @@ def evaluate(run: "RunOnTrial") -> None:
         run.require_same_data()
         missing = run.missing_evidence()
         if missing:
-            for identity, evidence in run.experiments.items():
-                evidence.folder, evidence.enabled_on_test = run.folder, identity in missing
+            for experiment, evidence in run.experiments.items():
+                evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
             _sum_up(run, test(run, str(run.on_trial_checkpoint)))
         _name_tables(run, missing)
 
@@ -175,13 +175,13 @@ def _sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
         write_report(folder)
         return
     known = read_json(folder.summary) if folder.summary.is_file() else {}
-    rows = {identity: pd.read_parquet(folder.evidence(identity)) for identity in tables}
+    rows = {experiment: pd.read_parquet(folder.evidence(experiment)) for experiment in tables}
     measured = {f"{name}/{key}": value for name, table in rows.items() for key, value in summarise(table).items()}
     write_json(folder.summary, known | scores | measured)
 
 
 @rank_zero_only
 def _name_tables(run: RunOnTrial, missing: list[str]) -> None:
-    for identity in run.identities:
-        state = "computed" if identity in missing else "there already (FORCE=1 computes it again)"
-        print(f"{identity:<10} {run.folder.evidence(identity)}  {state}")
+    for experiment in run.expected_tables:
+        state = "computed" if experiment in missing else "there already (FORCE=1 computes it again)"
+        print(f"{experiment:<10} {run.folder.evidence(experiment)}  {state}")

@@ -62,8 +62,8 @@ def fit(run: ConfiguredRun) -> None:
 
 def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
     """Test the best checkpoint and write the tables that are missing; returns the scores."""
-    for identity, evidence in run.experiments.items():
-        evidence.folder, evidence.enabled_on_test = run.folder, identity in missing
+    for experiment, evidence in run.experiments.items():
+        evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
     _say(f"Evidence on the test split: {', '.join(missing) or 'scores only'}")
     return test(run, str(run.folder.best))
 
@@ -79,7 +79,7 @@ def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
 def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) -> None:
     """Write ``summary.json`` from the tables and scores."""
     _say_seconds(run.folder, measured)
-    summary = summarise_run(run.folder, run.identities, scores, run.run.monitor, run.run.mode)
+    summary = summarise_run(run.folder, run.expected_tables, scores, run.run.monitor, run.run.mode)
     write_json(run.folder.summary, summary)
 
 
@@ -110,10 +110,10 @@ def _say(sentence: str) -> None:
     print(sentence, flush=True)
 
 
-def _say_seconds(folder: RunFolder, identities: list[str]) -> None:
+def _say_seconds(folder: RunFolder, expected_tables: list[str]) -> None:
     """What each experiment took."""
     seconds = read_json(folder.timing).get("seconds", {})
-    known = [f"{name} {seconds[key]:.0f} s" for name in identities if (key := f"evidence/{name}") in seconds]
+    known = [f"{name} {seconds[key]:.0f} s" for name in expected_tables if (key := f"evidence/{name}") in seconds]
     if known:
         print(f"It took {', '.join(known)}.", flush=True)
 
