@@ -14,7 +14,6 @@ from pathlib import Path
 from attest.cli.command_parser import CommandParser
 from attest.errors import AttestError
 from attest.runs.choices import expand
-from attest.runs.evaluating import Apart, RunOnTrial, configuration_of, evaluate
 from attest.runs.folder import RunFolder
 
 EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
@@ -33,6 +32,8 @@ def main(arguments: list[str]) -> int:
     options = [argument for argument in rest if argument not in named]
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
     checkpoint, run = _on_trial(typed)
+    from attest.runs.evaluating import Apart, RunOnTrial, configuration_of, evaluate  # seconds that no mistake waits for
+
     own = run is not None and typed.out is None and typed.ckpt is None
     with configuration_of(run) as configuration:
         apart = None if own else Apart(checkpoint, typed.out)

@@ -11,10 +11,7 @@ from pathlib import Path
 
 from attest.cli.command_parser import CommandParser
 from attest.errors import AttestError
-from attest.report.explained import print_explained, write_explained
-from attest.runs.evaluating import configuration_of
 from attest.runs.folder import RunFolder
-from attest.runs.loaded import LoadedRun
 
 PAGE = "explained.html"
 
@@ -34,6 +31,10 @@ def main(arguments: list[str]) -> int:
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
     if not texts:
         raise AttestError('attest explain was given no text; expected one. Type for example: --text "a gorgeous movie"')
+    from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
+    from attest.runs.evaluating import configuration_of
+    from attest.runs.loaded import LoadedRun
+
     with configuration_of(folder) as configuration:
         run = LoadedRun(configuration, folder)
         with run.prepared():
