@@ -1,6 +1,7 @@
 """``report.html``: one self-contained page that opens from disk."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 "curves/learning",
                 "Learning curves",
                 "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
-                learning_curves(read_json(folder.curves)),
+                partial(learning_curves, read_json(folder.curves)),
             )
         )
     tables = {identity: found.table(identity) for identity in EXPERIMENTS}
