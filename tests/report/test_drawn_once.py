@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attest.report import illustrations
@@ -51,5 +50,5 @@ def test_all_that_is_written_lies_within_the_figure(small_run):
         page = each.drawing.bbox.padded(1)
         for axes in each.drawing.axes:
             box = axes.get_tightbbox(for_layout_only=False)
-            assert page.x0 <= box.x0 and page.y0 <= box.y0 and box.x1 <= page.x1 and box.y1 <= page.y1, each.key
-            assert isinstance(axes, Axes) and axes.get_window_extent().width > 50, each.key
+            assert min(box.x0 - page.x0, box.y0 - page.y0, page.x1 - box.x1, page.y1 - box.y1) >= 0, each.key
+            assert axes.get_window_extent().width > 50, each.key
