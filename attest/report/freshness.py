@@ -15,7 +15,7 @@ TAIL = 200
 
 
 def stamp(folder: RunFolder) -> str:
-    """The comment that ends the page of a run: equal as long as no file that the page reads, and none of Attest, has changed."""
+    """The comment that ends the page of a run: equal until a file that the page reads, or one of Attest, changes."""
     files = sorted({*_sources(RunFolder(folder.path.absolute()))})
     return f"<!-- made from {_digest([str(folder.path), _package(), *map(_state, files)])} -->\n"
 
