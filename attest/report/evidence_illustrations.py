@@ -1,6 +1,7 @@
 """Which figures the tables of a run allow, and how each is to be read: what the specs of its experiments say."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -30,7 +31,7 @@ def evidence_illustrations(tables: Tables, class_names: Sequence[str]) -> Iterat
 def _illustration(experiment: str, drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Illustration:
     caption = drawing.caption if isinstance(drawing.caption, str) else drawing.caption(rows)
     return Illustration(
-        f"{experiment}/{drawing.name}", f"{experiment}  {drawing.title}", caption, _drawn(drawing, rows, class_names)
+        f"{experiment}/{drawing.name}", f"{experiment}  {drawing.title}", caption, partial(_drawn, drawing, rows, class_names)
     )
 
 
