@@ -107,7 +107,7 @@ def choice_arguments(typed: dict[str, str]) -> list[str]:
     Raises:
         AttestError: a value that does not exist, lacks its parameter, or takes none.
     """
-    chosen = _with_defaults({EARLIER_CHOICES.get(name, name): value for name, value in typed.items()})
+    chosen = complete(typed)
     extra = sorted(set(chosen) - set(ORDER))
     files, parameters = [], []
     for choice in (*ORDER, *extra):
@@ -139,8 +139,13 @@ def _defaults() -> dict[str, Any]:
     return yaml.safe_load((configs_folder() / "defaults.yaml").read_text())
 
 
-def _with_defaults(typed: dict[str, str]) -> dict[str, str]:
-    """Every choice: as typed, else as the model has it, else as everyone has it."""
+def complete(typed: dict[str, str]) -> dict[str, str]:
+    """Every choice that stands for files: as typed, else as the model has it, else as everyone has it.
+
+    Args:
+        typed: by name; names of earlier versions do too.
+    """
+    typed = {EARLIER_CHOICES.get(name, name): value for name, value in typed.items()}
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text())

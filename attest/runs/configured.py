@@ -16,6 +16,7 @@ from pytorch_lightning import Callback, LightningDataModule, LightningModule, Tr
 from pytorch_lightning.callbacks import ProgressBar
 from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
+from attest import datamodules
 from attest.attention import Uniform
 from attest.callbacks import Evidence
 from attest.callbacks.axes import EpochAxes
@@ -31,13 +32,15 @@ from attest.datamodules.record import DataRecord, expecting
 from attest.errors import AttestError, as_user_error
 from attest.runs.choices import choice_arguments
 from attest.runs.earlier_names import current
-from attest.runs.folder import RunFolder, read_json, write_json, write_text
+from attest.runs.folder import YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.versions import environment
 from attest.tracking.loggers import point_loggers, without_deprecated
 
+BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
+"""Imported here, so that ``--data`` takes each by the name of its class alone."""
 LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
 """What the model learns from the data."""
 
@@ -216,7 +219,8 @@ class ConfiguredRun(LightningCLI):
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
         """The configuration as plain values, without what the subcommand alone takes."""
-        settings = yaml.safe_load(self.parser.dump(config, skip_unset=False, skip_validation=True))[self.subcommand]
+        dumped = self.parser.dump(config, skip_unset=False, skip_validation=True)
+        settings = yaml.load(dumped, YAML)[self.subcommand]
         count_whole_batches(settings)  # which writing them may have turned back
         return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
