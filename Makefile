@@ -57,10 +57,11 @@ bench: $(READY)  ## race evidence and training against the literature's own way:
 crash: $(READY)  ## stop a small run at 50 moments, take it up, compare bit for bit: MOMENTS=50 SEED=0
 	@$(BIN)/python -m benchmarks.crashes --moments $(or $(MOMENTS),50) --seed $(or $(SEED),0)
 
-check: $(READY)  ## lint, format and types
+check: $(READY)  ## lint, format, types, and which room may import which
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@PYTHONPATH=. $(BIN)/lint-imports
 
 format: $(READY)  ## put every file into the form that `make check` asks for
 	@$(BIN)/ruff check --fix .

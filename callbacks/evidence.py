@@ -304,15 +304,15 @@ def _each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
     return rows[~again.to_numpy()].sort_values(key, ignore_index=True)
 
 
-def _log_summary(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:
-    if identity != INSTANCES:
+def _log_summary(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
+    if experiment != INSTANCES:
         for logger in _wandb(trainer):
-            logger.log_metrics({f"{identity}/{key}": value for key, value in summarise(rows).items()})
+            logger.log_metrics({f"{experiment}/{key}": value for key, value in summarise(rows).items()})
 
 
-def _log_table(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:
+def _log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
     for logger in _wandb(trainer):
-        logger.log_table(f"{identity}/table", dataframe=rows.select_dtypes(["number", "bool"]))
+        logger.log_table(f"{experiment}/table", dataframe=rows.select_dtypes(["number", "bool"]))
 
 
 def _wandb(trainer: Trainer) -> list[WandbLogger]:

@@ -9,7 +9,7 @@ SPEC = Spec(
     source="Wiegreffe & Pinter 2019; Yang",
     about="states",
     cost="a training",
-    command="compares this run with others. Type: attest controls {choices}",
+    needs="controls",
     about_columns="Of guided runs, in `guides/<name>/` of their base's folder: the columns of E7.",
     columns=(
         Column("tvd", "float", SHARE, "", "TVD of the guided model's prediction to the base's"),

@@ -39,8 +39,8 @@ def range_of(key: str) -> tuple[float, float]:
     Args:
         key: ``E1/tau_gradient_inputs``.
     """
-    identity, _, name = key.partition("/")
-    column = EXPERIMENTS[identity].column(name) if identity in EXPERIMENTS else None
+    experiment, _, name = key.partition("/")
+    column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
     return (0.0, 1.0) if column is None or column.range is None else column.range
 
 

@@ -9,7 +9,7 @@ SPEC = Spec(
     source="Wiegreffe & Pinter 2019",
     about="states",
     cost="a training a seed",
-    command="compares this run with others. Type: attest controls {choices}",
+    needs="controls",
     about_columns="Of the controls, in `controls/evidence/` of the base's folder: the columns of E7, one set a seed, "
     "`jsd/seed 1` and the like, and their means over seeds, without a slash.",
     columns=(

@@ -1,7 +1,7 @@
 """What an experiment says of itself: its question, its columns, how its numbers are read and misread, how it answers.
 
 Everything that shows an experiment reads its spec: the verdict table, the reference of columns, the README's table, panels in
-W&B, ``attest explain``, the list that ``attest evidence`` accepts, and ``attest.trial``. A spec stands in the file of its
+W&B, what is shown of a text, and which experiments can be asked for. A spec stands in the file of its
 experiment as ``SPEC``; ``registry.py`` finds it there.
 """
 
@@ -142,7 +142,7 @@ class Spec:
             names, ``seed``, ``labels`` and ``everyone``, the ids of all texts. None where it takes more than one model.
         when_explaining: settings for one text at once, where the shipped ones would take too long.
         of_tokens: whether it needs attention over tokens, and not over sentences.
-        command: what runs it where a single trained run cannot answer; ``{data}`` and ``{choices}`` are filled in.
+        needs: what it takes where a single trained run cannot answer: other runs to compare with, or trained adversaries.
         about_columns: a sentence above the reference of its columns.
         place: among the experiments; the number in its id if left out.
     """
@@ -161,7 +161,7 @@ class Spec:
     run: Callable[..., dict[str, Tensor]] | None = None
     when_explaining: Mapping[str, Any] = field(default_factory=dict)
     of_tokens: bool = False
-    command: str = ""
+    needs: Literal["", "controls", "adversaries", "attacks"] = ""
     about_columns: str = ""
     place: float | None = None
 

@@ -12,7 +12,7 @@ SPEC = Spec(
     source="Wiegreffe & Pinter 2019; Meister et al. 2021; Yang",
     about="states",
     cost="a training a λ",
-    command="compares this run with adversaries that are trained against it. Type: attest adversarial {choices}",
+    needs="adversaries",
     about_columns="Adversaries, in `adversarial/<name>/` of their base's folder. Of taggers all are means over tokens, of "
     "attention over heads too.",
     columns=(

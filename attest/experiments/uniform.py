@@ -10,5 +10,5 @@ SPEC = Spec(
     source="Wiegreffe & Pinter 2019",
     about="predictions",
     cost="a training",
-    command="compares this run with others. Type: attest controls {choices}",
+    needs="controls",
 )

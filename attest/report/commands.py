@@ -75,7 +75,7 @@ def _experiments(settings: Settings) -> str:
 
 def _resolved(choices: dict[str, str], options: list[str] | None = None) -> Settings:
     """The whole configuration that choices and options give."""
-    from attest.runs.training import resolve  # which imports the report
+    from attest.runs.configured import resolve  # which takes seconds to import
 
     return resolve([*choice_arguments(choices), *(options or [])])
 

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from attest.report.controls import value_of
 from attest.report.described import QUESTIONS, described, label_of
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.notes import notes
-from attest.report.pairing import pairing
+from attest.report.pairing import Decided, paired
 from attest.report.tables import cell
 from attest.report.templating import render
 from attest.report.verdict import scale_of
@@ -125,10 +126,10 @@ class Decision:
 
 def decisions(settings: Sequence[Setting]) -> list[Decision]:
     """The paired test of every two settings, for every seed that both have."""
-    compared = []
+    compared, decided = [], cache(Decided.by)
     for first, second in combinations(settings, 2):
         for seed in sorted({*first.runs} & {*second.runs}):
-            pair = pairing(first.runs[seed], second.runs[seed])
+            pair = paired(decided(first.runs[seed]), decided(second.runs[seed]))
             names = first.name, second.name
             compared.append(Decision(names, seed, pair.same, pair.test, pair.instances, pair.tagging))
     return compared

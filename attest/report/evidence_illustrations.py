@@ -1,6 +1,7 @@
 """Which figures the tables of a run allow, and how each is to be read: what the specs of its experiments say."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -20,17 +21,17 @@ def evidence_illustrations(tables: Tables, class_names: Sequence[str]) -> Iterat
         tables: one row an instance, by experiment.
         class_names: in class order.
     """
-    for identity, spec in EXPERIMENTS.items():
-        rows = tables.get(identity)
+    for experiment, spec in EXPERIMENTS.items():
+        rows = tables.get(experiment)
         if rows is not None and "predicted" in rows:
             possible = (drawing for drawing in spec.drawings if {*drawing.needs} <= {*rows.columns})
-            yield from (_illustration(identity, drawing, rows, class_names) for drawing in possible)
+            yield from (_illustration(experiment, drawing, rows, class_names) for drawing in possible)
 
 
-def _illustration(identity: str, drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Illustration:
+def _illustration(experiment: str, drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Illustration:
     caption = drawing.caption if isinstance(drawing.caption, str) else drawing.caption(rows)
     return Illustration(
-        f"{identity}/{drawing.name}", f"{identity}  {drawing.title}", caption, _drawn(drawing, rows, class_names)
+        f"{experiment}/{drawing.name}", f"{experiment}  {drawing.title}", caption, partial(_drawn, drawing, rows, class_names)
     )
 
 

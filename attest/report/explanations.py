@@ -73,10 +73,10 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
     """
     rows = tables[INSTANCES].set_index("id", drop=False)
     rows = rows.assign(**{f"{INSTANCES}/attention": rows["attention"], "attention_name": attention_name})
-    for identity, table in tables.items():
-        wanted = {f"{identity}/{column}": column for column in table.columns}
+    for experiment, table in tables.items():
+        wanted = {f"{experiment}/{column}": column for column in table.columns}
         chosen = {key: column for key, column in wanted.items() if key in _wanted()}
-        if identity != INSTANCES and chosen and table["id"].is_unique:
+        if experiment != INSTANCES and chosen and table["id"].is_unique:
             evidence = table.set_index("id")[list(chosen.values())]
             rows = rows.join(evidence.set_axis(list(chosen), axis=1))
     return rows

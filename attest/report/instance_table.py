@@ -95,9 +95,9 @@ def _measures(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
         f"{INSTANCES}/max_attention": instances["max_attention"],
     }
     for column in _columns():
-        identity, name = column.key.split("/")
-        table = tables.get(identity)
-        if identity != INSTANCES and table is not None and name in table and table["id"].is_unique:
+        experiment, name = column.key.split("/")
+        table = tables.get(experiment)
+        if experiment != INSTANCES and table is not None and name in table and table["id"].is_unique:
             measures[column.key] = table.set_index("id")[name]
     return measures
 

@@ -1,6 +1,7 @@
 """``report.html``: one self-contained page that opens from disk."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
 from attest.report.figures import learning_curves
 from attest.report.findings import Findings
+from attest.report.freshness import stamp
 from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table
 from attest.report.layer_illustrations import layer_illustrations
@@ -35,11 +37,12 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         figures: what ``illustrations`` returns, if that was asked already.
         alone: where the page goes by itself, its figures in it and not beside it; None for the run's own folder.
     """
+    made_from = stamp(folder)
     found = Findings(folder)
     settings, summary = found.settings, found.summary
     timing = read_json(folder.timing) if folder.timing.is_file() else {}
     drawn = illustrations(folder) if figures is None else figures
-    tables = {identity: read_table(folder.evidence(identity)) for identity in found.experiments}
+    tables = {experiment: read_table(folder.evidence(experiment)) for experiment in found.experiments}
     page = {
         "name": str(identity_of(folder)),
         "path": str(folder.path),
@@ -55,7 +58,10 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
     }
     texts = _texts(tables, found.class_names, _attention_name(settings))
-    write_text(folder.report if alone is None else alone, render("report.html", **page, **texts))
+    write_text(
+        folder.report if alone is None else alone,
+        render("report.html", **page, **texts) + (made_from if alone is None else ""),
+    )
 
 
 def _attention_name(settings: Mapping[str, Any]) -> str:
@@ -115,10 +121,10 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 "curves/learning",
                 "Learning curves",
                 "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
-                learning_curves(read_json(folder.curves)),
+                partial(learning_curves, read_json(folder.curves)),
             )
         )
-    tables = {identity: found.table(identity) for identity in EXPERIMENTS}
+    tables = {experiment: found.table(experiment) for experiment in EXPERIMENTS}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
     figures += comparison_illustrations(found.table("E7"), class_names)
     return [*figures, *layer_illustrations(found.folder)]

@@ -14,8 +14,8 @@ import yaml
 
 from attest.errors import AttestError, unknown_choice
 from attest.runs.earlier_names import EARLIER_CHOICES
+from attest.runs.words import take_words
 
-CHOICE = re.compile(r"([A-Z]+)=(.*)")
 SMALL_CHOICE = re.compile(r"[A-Za-z]*[a-z][A-Za-z]*=.*")
 """What is typed by whoever does not know that choices stand in capitals."""
 DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
@@ -84,9 +84,8 @@ def expand(arguments: list[str]) -> list[str]:
     Args:
         arguments: what follows the subcommand.
     """
-    matches = [(argument, CHOICE.fullmatch(argument)) for argument in arguments]
-    typed = {match[1]: match[2] for _, match in matches if match and match[2]}
-    rest = [argument for argument, match in matches if not match]
+    words, rest = take_words(arguments)
+    typed = dict(words.typed)
     settings = [SETTINGS[name].format(_as_yaml(name, typed.pop(name))) for name in list(typed) if name in SETTINGS]
     files, options = _parted(rest)
     return [*([] if files and not typed else choice_arguments(typed)), *files, *settings, *options]
@@ -108,7 +107,7 @@ def choice_arguments(typed: dict[str, str]) -> list[str]:
     Raises:
         AttestError: a value that does not exist, lacks its parameter, or takes none.
     """
-    chosen = _with_defaults({EARLIER_CHOICES.get(name, name): value for name, value in typed.items()})
+    chosen = complete(typed)
     extra = sorted(set(chosen) - set(ORDER))
     files, parameters = [], []
     for choice in (*ORDER, *extra):
@@ -140,8 +139,13 @@ def _defaults() -> dict[str, Any]:
     return yaml.safe_load((configs_folder() / "defaults.yaml").read_text())
 
 
-def _with_defaults(typed: dict[str, str]) -> dict[str, str]:
-    """Every choice: as typed, else as the model has it, else as everyone has it."""
+def complete(typed: dict[str, str]) -> dict[str, str]:
+    """Every choice that stands for files: as typed, else as the model has it, else as everyone has it.
+
+    Args:
+        typed: by name; names of earlier versions do too.
+    """
+    typed = {EARLIER_CHOICES.get(name, name): value for name, value in typed.items()}
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text())

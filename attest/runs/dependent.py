@@ -27,16 +27,16 @@ import torch
 import wandb
 import yaml
 from lightning_utilities.core.rank_zero import rank_zero_only
-from pytorch_lightning import LightningModule
 from torch import Tensor
 
 from attest.errors import AttestError
 from attest.runs.choices import configs_folder, expand
+from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.forecast import at_most
 from attest.runs.identity import RunIdentity, identity_of
 from attest.runs.naming import variant, without_machine_keys
-from attest.runs.training import AttestCLI
+from attest.runs.training import train
 from attest.tracking.loggers import declare_base
 
 Settings = dict[str, Any]
@@ -104,9 +104,10 @@ def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = la
         arguments: what would follow ``attest fit``.
         accept: raises AttestError if nothing can depend on such a base; asked before anything is trained.
     """
-    cli = _BaseCLI(["fit", *expand(list(arguments))], accept)
+    run = _BaseRun(["fit", *expand(list(arguments))], accept)
+    folder = train(run)
     wandb.finish()  # the next run of this process must not write into this one's file
-    return Base(cli.folder, cli.settings)
+    return Base(folder, run.settings)
 
 
 def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -> RunFolder:
@@ -127,9 +128,9 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
         file.write_text(yaml.safe_dump(merged(settings, dependent.overlay), sort_keys=False), encoding="utf-8")
-        cli = DependentCLI(base, dependent, f"--config={file}", own)
+        folder = train(DependentRun(base, dependent, f"--config={file}", own))
     wandb.finish()
-    return cli.folder
+    return folder
 
 
 def merged(settings: Settings, changes: Settings) -> Settings:
@@ -141,7 +142,7 @@ def merged(settings: Settings, changes: Settings) -> Settings:
     return both
 
 
-class _BaseCLI(AttestCLI):
+class _BaseRun(ConfiguredRun):
     """``attest fit``, asked first whether such a run can be depended on."""
 
     def __init__(self, arguments: list[str], accept: Callable[[Settings], None]) -> None:
@@ -153,7 +154,7 @@ class _BaseCLI(AttestCLI):
         self.accept(self.settings)
 
 
-class DependentCLI(AttestCLI):
+class DependentRun(ConfiguredRun):
     """``attest fit`` inside the folder of another run.
 
     Args:
@@ -203,12 +204,11 @@ class DependentCLI(AttestCLI):
     def _identity(self) -> RunIdentity:
         return identity_of(self.base.folder).with_dependent(self.dependent.kind, self.folder.path.name)
 
-    def instantiate_classes(self) -> None:
-        super().instantiate_classes()
-        if not self.nothing_to_do:
-            state = torch.load(self.read.best, map_location="cpu", weights_only=True)["state_dict"]
-            network = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
-            cast(TakesBase, self.model).take_base(network)
+    def make(self) -> None:
+        super().make()
+        state = torch.load(self.read.best, map_location="cpu", weights_only=True)["state_dict"]
+        network = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
+        cast(TakesBase, self.model).take_base(network)
 
     @rank_zero_only
     def _open_folder(self) -> None:
@@ -222,23 +222,17 @@ class DependentCLI(AttestCLI):
             return read_json(self.read.timing).get("wandb_id")
         return None
 
-    def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
+    def before_training(self) -> None:
         rank_zero_only(declare_base)(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
-        super()._train(model, ckpt_path)
 
-    def _expectation(self) -> str:
+    def expectation(self) -> str:
         trainer = self.config.fit.trainer
         return f": {at_most(trainer.max_epochs, trainer.max_steps, self.base.folder)}"
 
-    def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
-        scores = super()._test(model, checkpoint)
-        self._compare()
-        return scores
-
     @rank_zero_only
-    def _compare(self) -> None:
-        for identity, compare in self.dependent.comparisons.items():
-            if self.run.force or not self.folder.evidence(identity).is_file():
+    def after_testing(self) -> None:
+        for experiment, compare in self.dependent.comparisons.items():
+            if self.run.force or not self.folder.evidence(experiment).is_file():
                 compare(self.base.folder, self.folder)
 
 

@@ -171,7 +171,19 @@ def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path
     name = readable_name(run)
     if reference is None or without_machine_keys(settings) != without_machine_keys(reference):
         name = f"{name}-{variant(settings)}"
-    return where_it_lies(Path(run["root"]) / portable(run["data"]) / name / f"seed{settings['seed_everything']}")
+    return folder_of(Path(run["root"]), run["data"], name, settings["seed_everything"])
+
+
+def folder_of(root: Path, data: str, name: str, seed: int | str) -> Path:
+    """``<root>/<data>/<name>/seed<n>``, or where an earlier version put that.
+
+    Args:
+        root: of all runs.
+        data: the corpus, as it is typed.
+        name: readable name, with the variant where there is one.
+        seed: of the run.
+    """
+    return where_it_lies(root / portable(data) / name / f"seed{seed}")
 
 
 def where_it_lies(folder: Path) -> Path:

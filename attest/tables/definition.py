@@ -18,6 +18,8 @@ from attest.errors import AttestError, unknown_choice
 from attest.runs.choices import configs_folder
 
 EXPECTATIONS = ("less", "greater", "equal")
+AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""Reads every scalar as the text that it is."""
 TRUTHS = {"true": True, "false": False}
 NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")
 
@@ -233,7 +235,7 @@ def read_published(file: Path) -> PublishedTable:
     Raises:
         AttestError: the file is not well formed.
     """
-    as_typed = yaml.load(file.read_text(encoding="utf-8"), yaml.BaseLoader)  # 0.900 keeps its digits
+    as_typed = yaml.load(file.read_text(encoding="utf-8"), AS_TYPED)  # 0.900 keeps its digits
     return parse_published(file.stem, as_typed, file)
 
 

@@ -11,8 +11,8 @@ from pytorch_lightning import LightningModule
 
 from attest.errors import AttestError
 from attest.runs.choices import choice_arguments, configs_folder
+from attest.runs.configured import ConfiguredRun
 from attest.runs.naming import RunSettings
-from attest.runs.training import AttestCLI
 
 MODELS = sorted(path.stem for path in (configs_folder() / "model").glob("*.yaml"))
 PARAMETERS = {"entmax": ":1.3", "sparsegen": ":0.5"}
@@ -23,20 +23,10 @@ RECIPES = sorted(path.stem for path in (configs_folder() / "recipe").glob("*.yam
 TAGS = ("O", "B-NP", "I-NP")
 
 
-class Composer(AttestCLI):
-    """Parses and goes no further."""
-
-    def before_instantiate_classes(self) -> None: ...
-
-    def instantiate_classes(self) -> None: ...
-
-    def _run_subcommand(self, subcommand: str) -> None: ...
-
-
 @cache
 def parser() -> Any:
     """The parser of ``attest fit``; making it takes a second."""
-    return Composer(["fit", *choice_arguments({})]).parser
+    return ConfiguredRun(["fit", *choice_arguments({})]).parser
 
 
 def compose(**choices: str) -> Namespace:

@@ -7,9 +7,9 @@ import yaml
 
 from attest.report.commands import control_commands
 from attest.runs.choices import expand
+from attest.runs.configured import resolve
 from attest.runs.folder import RunFolder
 from attest.runs.naming import run_path, without_machine_keys
-from attest.runs.training import resolve
 
 FILES = (
     "DATA=files",

@@ -66,9 +66,9 @@ SPEC = Spec(
     source="Drozdyuk et al.",
     about="layers",
     cost="a forward pass a draw and layer; an attack is trained",
-    command="is asked inside the layers of a Transformer. Type: attest keys DATA={data} MODEL=transformer-dr",
+    needs="attacks",
     about_columns="Inside layers: the columns below, for all layers together, and with `_layer<l>` at the end of the l-th "
-    "alone, counted from 1. The last four are there where an adversary was trained (`make keys`).",
+    "alone, counted from 1. The last four are there where an adversary was trained.",
     columns=(
         Column("correct", "float", SHARE, "0 or 1", "whether the model decides rightly"),
         Column("correct_shuffled", "float", SHARE, "", "share of shuffles under which it decides rightly"),

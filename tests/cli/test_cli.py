@@ -15,8 +15,8 @@ import torch
 from attest.cli.main import main
 from attest.datamodules.corpus import Documents
 from attest.errors import AttestError
+from attest.runs.configured import require_same_task
 from attest.runs.folder import TEMPORARY, RunFolder, read_json
-from attest.runs.training import require_same_task
 from tests.conftest import SMALL_RUN, only_folder
 
 

@@ -10,8 +10,8 @@ import pytest
 from attest.cli.main import main
 from attest.runs.folder import RunFolder
 from tests.conftest import SMALL_RUN, fresh_shell
-from tests.test_layers import SMALL_TRANSFORMER
-from tests.test_parallel import side_by_side
+from tests.runs.test_layers import SMALL_TRANSFORMER
+from tests.runs.test_parallel import side_by_side
 
 EPOCH = ("--", "--trainer.max_epochs=1")
 TRANSFORMER = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--experiments"))

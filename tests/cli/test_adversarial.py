@@ -179,7 +179,7 @@ def test_a_refusal_comes_before_any_training(tmp_path, capsys):
 
 
 def test_the_columns_of_e7_are_those_that_are_documented(swept):
-    text = (Path(__file__).parents[1] / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
     section = text.split("\n## E7\n")[1].split("\n## ")[0]
     documented = {*re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)} - {"nll", "jsd_matched"}  # of taggers
     rows = pd.read_parquet(adversaries(swept)[5.0].evidence("E7"))

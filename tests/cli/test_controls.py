@@ -79,7 +79,7 @@ def test_a_guide_that_is_none_is_refused_before_anything_is_trained(tmp_path, ca
 def test_seeds_are_a_number():
     assert choose(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (5, "base", ["DATA=sst"])
     assert choose([]) == (3, None, [])
-    with pytest.raises(AttestError, match="SEEDS=0 is no number of seeds"):
+    with pytest.raises(AttestError, match="SEEDS=0 is not a count"):
         choose(["SEEDS=0"])
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from attest.runs.choices import expand
-from attest.runs.training import count_whole_batches
+from attest.runs.configured import count_whole_batches
 from attest.tables.locate import RunLocator
 
 
 @pytest.fixture(scope="module")
 def parsed():
     """From choices to the parsed configuration."""
-    parser = RunLocator()._cli.parser
+    parser = RunLocator()._run.parser
     return lambda *typed: parser.parse_args(["fit", *expand(list(typed))]).fit
 
 

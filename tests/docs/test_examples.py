@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def carry_out(cell: str, names: dict) -> object:

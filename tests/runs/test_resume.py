@@ -14,7 +14,7 @@ import torch
 from attest.cli.main import STOPPED_BY_SIGTERM
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
-from tests.test_parallel import side_by_side
+from tests.runs.test_parallel import side_by_side
 
 SMALL_CNN = (
     *(option for option in SMALL_RUN if "hidden_size" not in option),

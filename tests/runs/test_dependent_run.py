@@ -145,7 +145,7 @@ def test_arguments_are_parted_at_two_dashes_and_force_never_reaches_the_base():
 
 
 def test_the_run_file_of_wandb_names_the_base(base, run):
-    from tests.test_wandb import records
+    from tests.tracking.test_wandb import records
 
     (path,) = run.path.glob("wandb/offline-run-*/*.wandb")
     found = list(records(path))
