@@ -1,6 +1,7 @@
 """E14 as a whole: presets, the sample, soft scores, parameters made anew."""
 
 import math
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -121,5 +122,7 @@ def test_parts_made_anew_from_the_top():
     with torch.no_grad():
         for parameter in observation.network.encoder.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
-    changed = tau_randomised(observe(observation.network, observation.ids, observation.tokens, observation.mask), 0)
-    assert not torch.equal(taus["encoder"], changed["encoder"]), "copies of an earlier state were used"
+    texts = observation.ids, observation.tokens, observation.mask
+    changed = tau_randomised(observe(observation.network, *texts), 0)
+    afresh = tau_randomised(observe(deepcopy(observation.network), *texts), 0)
+    assert all(torch.equal(changed[name], afresh[name]) for name in taus), "copies of an earlier state were used"

@@ -52,3 +52,9 @@ def test_a_decision_hangs_on_the_token_that_makes_it():
         observation, makes_it, 1, sets=1
     ).tolist() == [True]
     assert hangs_on(observation, one, 0).tolist() == [False]
+
+
+def test_a_decision_does_not_hang_on_what_speaks_against_it():
+    observation = Summed([0.4, 0.3, 0.3], [9.0, 1.0, -3.0]).observed()  # 2.3; 3 without the second, 5 without the third
+    second = torch.tensor([[False, True, False]])
+    assert not any(hangs_on(observation, second, seed, sets=1).item() for seed in range(20))
