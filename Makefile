@@ -12,7 +12,7 @@ chosen   = $(strip $(foreach name,$(filter-out $(OURS),$(.VARIABLES)),$(if $(fil
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train adversarial controls keys judges test mutants reproduce bench crash check format lock clean
+.PHONY: help setup train adversarial controls keys judges docs test mutants reproduce bench crash check format lock clean
 
 help:  ## list every target in a line
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJ
 judges: $(READY)  ## try the experiments on attention that is right or wrong by construction: SMOKE=1
 	@$(BIN)/attest judges $(chosen) $(ARGS)
 
+docs: $(READY)  ## write the parts of README and docs that come from the registry of experiments
+	@$(BIN)/python -m docs.generate
+
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
@@ -57,10 +60,11 @@ bench: $(READY)  ## race evidence and training against the literature's own way:
 crash: $(READY)  ## stop a small run at 50 moments, take it up, compare bit for bit: MOMENTS=50 SEED=0
 	@$(BIN)/python -m benchmarks.crashes --moments $(or $(MOMENTS),50) --seed $(or $(SEED),0)
 
-check: $(READY)  ## lint, format and types
+check: $(READY)  ## lint, format, types, and which room may import which
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@PYTHONPATH=. $(BIN)/lint-imports
 
 format: $(READY)  ## put every file into the form that `make check` asks for
 	@$(BIN)/ruff check --fix .

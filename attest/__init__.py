@@ -28,6 +28,7 @@ From Python:
 * ``attest.trial(model, texts)``       puts a model of yours on trial, ``attest.observe`` runs it once for your own experiments
 * ``attest.train(data=…, model=…)``    the same as the command ``attest fit``
 * ``attest.open_run(path)``            a run that is there
+* ``attest.EXPERIMENTS``               every experiment by id: its question, its columns, how its numbers are read and misread
 
 ``import attest`` loads nothing heavy: each name is imported when it is first asked for.
 """
@@ -41,13 +42,15 @@ if TYPE_CHECKING:
     from attest.api.trials import Trial, trial
     from attest.errors import AttestError
     from attest.experiments.observation import Observation, observe
+    from attest.experiments.registry import EXPERIMENTS
 
 __version__ = "0.1.0"
 
-__all__ = ["AttestError", "Observation", "Run", "Trial", "observe", "open_run", "train", "trial"]
+__all__ = ["EXPERIMENTS", "AttestError", "Observation", "Run", "Trial", "observe", "open_run", "train", "trial"]
 
 _HOMES = {
     "AttestError": "attest.errors",
+    "EXPERIMENTS": "attest.experiments.registry",
     "Observation": "attest.experiments.observation",
     "Run": "attest.api.run",
     "Trial": "attest.api.trials",

@@ -20,7 +20,7 @@ from attest.callbacks.evidence import Evidence
 from attest.cli import main as cli
 from attest.lightning_modules import Classifier
 from attest.runs import training as run_command
-from attest.runs.training import AttestCLI
+from attest.runs.configured import ConfiguredRun
 
 Trap = Callable[[], None]
 
@@ -75,8 +75,8 @@ def _halved(path: Path, trap: Trap) -> None:
 
 
 PHASES: dict[str, tuple[Any, str, Callable[[Callable, Trap], Callable]]] = {
-    "set-up": (AttestCLI, "instantiate_trainer", before),
-    "opening the folder": (AttestCLI, "_open_folder", after),
+    "set-up": (ConfiguredRun, "instantiate_trainer", before),
+    "opening the folder": (ConfiguredRun, "_open_folder", after),
     "training": (Classifier, "training_step", before),
     "validation": (Classifier, "validation_step", before),
     "analysis at validation end": (Evidence, "on_validation_batch_end", before),

@@ -34,7 +34,7 @@ RUN = (
     "--model.init_args.network.init_args.encoder.init_args.embedding_size=16",
     "--model.init_args.network.init_args.encoder.init_args.hidden_size=8",
     *("--trainer.max_epochs=3", "--trainer.enable_progress_bar=false", "--run.checkpoint_every_n_batches=3"),
-    *(f"--analyses.{identity}=null" for identity in ("E3", "E10", "E11", "E12")),
+    *(f"--experiments.{experiment}=null" for experiment in ("E3", "E10", "E11", "E12")),
 )
 """10 batches an epoch, 3 epochs, then instances, E1, E2 and E8 on 40 test texts."""
 

@@ -37,7 +37,7 @@ SEARCH = {"restarts": 5, "steps": 5, "seed": 0}
 EXPERIMENTS: dict[str, Callable[[Observation], object]] = {
     "E1 gradients": partial(feature_importance, leave_one_out=False),
     "E2": partial(attention_permutation, permutations=100, seed=0),
-    "E3": partial(adversarial_attention, search=SEARCH),
+    "E3": partial(adversarial_attention, **SEARCH),
     "E8": lambda seen: activation_swap(seen, {"softmax": Softmax(), "sparsemax": Sparsemax()}, torch.zeros_like(seen.ids)),
     "E10": lambda seen: importance_entropy(seen, leave_one_out=False, sampled=torch.ones_like(seen.ids, dtype=torch.bool)),
     "E11": partial(single_erasure, seed=0),

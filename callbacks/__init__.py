@@ -9,6 +9,7 @@ observed of a batch. ``checkpoints.py`` and ``curves.py`` make a run resumable a
 
 from attest.callbacks.activation_swap import ActivationSwap
 from attest.callbacks.adversarial_attention import AdversarialAttention
+from attest.callbacks.erasure import Erasure
 from attest.callbacks.erasure_until_flip import ErasureUntilFlip
 from attest.callbacks.evidence import Evidence
 from attest.callbacks.experiment import Experiment
@@ -17,6 +18,7 @@ from attest.callbacks.identifiability import Identifiability
 from attest.callbacks.importance_entropy import ImportanceEntropy
 from attest.callbacks.instances import Instances
 from attest.callbacks.permutation import AttentionPermutation
+from attest.callbacks.side_by_side import SideBySide
 from attest.callbacks.single_erasure import SingleErasure
 from attest.callbacks.tagged import TaggedInstances
 
@@ -24,6 +26,7 @@ __all__ = [
     "ActivationSwap",
     "AdversarialAttention",
     "AttentionPermutation",
+    "Erasure",
     "ErasureUntilFlip",
     "Evidence",
     "Experiment",
@@ -31,6 +34,7 @@ __all__ = [
     "Identifiability",
     "ImportanceEntropy",
     "Instances",
+    "SideBySide",
     "SingleErasure",
     "TaggedInstances",
 ]

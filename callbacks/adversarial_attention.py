@@ -4,7 +4,7 @@ from typing import Any
 
 from pytorch_lightning import Trainer
 
-from attest.callbacks.evidence import Evidence, seed_of
+from attest.callbacks.evidence import Evidence
 from attest.experiments import Observation, adversarial_attention
 
 
@@ -32,9 +32,8 @@ class AdversarialAttention(Evidence):
         every_n_epochs: int = 1,
         validation_instances: int = 256,
     ) -> None:
-        super().__init__(every_n_epochs, validation_instances, epsilon=epsilon, filter_epsilon=filter_epsilon)
-        self.restarts, self.steps = restarts, steps
+        of_search = {"restarts": restarts, "steps": steps}
+        super().__init__(every_n_epochs, validation_instances, epsilon=epsilon, filter_epsilon=filter_epsilon, **of_search)
 
     def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
-        search = {"restarts": self.restarts, "steps": self.steps, "seed": seed_of(trainer)}
-        return self.options | {"search": search if trainer.testing and self.restarts > 0 else None}
+        return super().arguments(observation, trainer) | ({} if trainer.testing else {"restarts": 0})

@@ -19,6 +19,7 @@ from attest.callbacks.split import GIVE_IDS, Split
 from attest.compute.memory import give_back_freed_memory, longest_quadratic
 from attest.datamodules.notice import say
 from attest.errors import AttestError
+from attest.experiments.readings import read_as
 from attest.experiments.rows import rows_of
 from attest.measures import summarise
 from attest.runs.folder import INSTANCES, RunFolder, write_table
@@ -50,7 +51,8 @@ class Evidence(Callback):
     """E1, E2 and so on: file name, metric prefix, section of the report."""
 
     experiment: Callable[..., Columns]
-    """Takes an observation, ``options`` and, if it has parameters of these names, ``seed`` and ``labels``; returns columns.
+    """Takes an observation, ``options`` and, if it has parameters of these names, ``seed``, ``labels`` and ``everyone``,
+    the ids of all texts; returns columns.
 
     In a class it stands as ``staticmethod``."""
 
@@ -68,6 +70,8 @@ class Evidence(Callback):
         """Where the test table goes; set by whoever starts the run, None for nowhere."""
         self.table: pd.DataFrame | None = None
         """The rows of the last validation or test, of all ranks and on every rank; None where they went to the folder."""
+        self.reading: str | None = None
+        """Which reading stands in the attention's place, of ``attest.experiments.readings``; None for the attention itself."""
         self.enabled_on_test = True
         """Set to False where the table is there already."""
         self._running = RunningBatch()
@@ -97,7 +101,18 @@ class Evidence(Callback):
             found["seed"] = seed_of(trainer)
         if "labels" in asked:
             found["labels"] = self.labels(observation)
+        if "everyone" in asked:
+            found["everyone"] = self._everyone(observation)
         return found
+
+    def _everyone(self, observation: Any) -> Tensor:
+        everyone = self.split.everyone(observation)
+        if everyone is None:
+            raise AttestError(
+                f"{self.id} takes a sample of all texts, and the data set does not say which there are; expected an attribute "
+                "ids, one id for each text. Define it, or let the observation number the texts: ids=None."
+            )
+        return everyone
 
     def labels(self, observation: Any) -> Tensor:
         """The gold labels, int64 ``(B,)``, or the tags ``(B, T)``.
@@ -216,6 +231,7 @@ class Evidence(Callback):
         observation = self.observe(pl_module, batch)
         if observation is not None:
             with torch.inference_mode(False):
+                observation = observation if self.reading is None else read_as(observation, self.reading)
                 columns = self.measure(observation, batch, trainer)
             self._parts.append(rows_of(self._identity(observation) | columns, observation.mask))
         give_back_freed_memory()
@@ -288,15 +304,15 @@ def _each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
     return rows[~again.to_numpy()].sort_values(key, ignore_index=True)
 
 
-def _log_summary(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:
-    if identity != INSTANCES:
+def _log_summary(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
+    if experiment != INSTANCES:
         for logger in _wandb(trainer):
-            logger.log_metrics({f"{identity}/{key}": value for key, value in summarise(rows).items()})
+            logger.log_metrics({f"{experiment}/{key}": value for key, value in summarise(rows).items()})
 
 
-def _log_table(trainer: Trainer, identity: str, rows: pd.DataFrame) -> None:
+def _log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
     for logger in _wandb(trainer):
-        logger.log_table(f"{identity}/table", dataframe=rows.select_dtypes(["number", "bool"]))
+        logger.log_table(f"{experiment}/table", dataframe=rows.select_dtypes(["number", "bool"]))
 
 
 def _wandb(trainer: Trainer) -> list[WandbLogger]:

@@ -119,11 +119,15 @@ class Split:
                 f"a sample of {size} instances needs to know how many there are, and {type(self.dataset).__name__} has no "
                 "length; expected a data set that has one."
             )
-        ids, count = observation.ids, len(self.dataset)
-        known = getattr(self.dataset, "ids", None) if observation.ids_given else range(count)
-        if known is None:
-            return random_bits(seed, ids).double() < (2 * min(size / count, 1.0) - 1) * 2.0**63
-        return torch.isin(ids, sample_of_ids(seed, torch.tensor(known, device=ids.device), size))
+        ids, everyone = observation.ids, self.everyone(observation)
+        if everyone is None:
+            return random_bits(seed, ids).double() < (2 * min(size / len(self.dataset), 1.0) - 1) * 2.0**63
+        return torch.isin(ids, sample_of_ids(seed, everyone, size))
+
+    def everyone(self, observation: Any) -> Tensor | None:
+        """The ids of all instances, int64 ``(N,)``; None where instances have ids and the data set does not offer them all."""
+        known = getattr(self.dataset, "ids", None) if observation.ids_given else range(len(self.dataset))
+        return None if known is None else torch.tensor(known, device=observation.ids.device)
 
     def with_tokens(self, rows: pd.DataFrame, method: str) -> pd.DataFrame:
         """A table with the texts of its instances as ``tokens``, where the data set has a method that gives them by id."""

@@ -7,19 +7,24 @@ masks, labels or tags, identities and, where the deciding tokens are known, thei
 * ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``conll2000``, ``planted``, and ``files`` for your own
 * ``stored``      what corpora in files share: ``sources`` and ``hub`` give tables, ``fingerprint`` tells whether they are the
                   known ones, ``tokenisers`` and ``sentences`` make words of them, ``cache`` keeps the outcome on disk
+* ``catalogue``   where each comes from, for whoever asks before anything is read
 * ``corpus``      a corpus as text; ``vocabulary`` and ``embeddings`` give its words numbers and vectors
 * ``encoded``     texts as padded batches of token ids; ``batching`` says which texts form a batch, and for which rank
 * ``published``   what the papers say of their corpora; ``check`` sets it beside ours
 * ``rows``        reads the user's own files; ``columns`` finds texts and labels in them, ``instances`` tells good from bad
 """
 
-from attest.datamodules.base import TextDataModule
-from attest.datamodules.conll2000 import Conll2000DataModule
-from attest.datamodules.files import FilesDataModule
-from attest.datamodules.imdb import ImdbDataModule
-from attest.datamodules.newsgroups import NewsgroupsDataModule
-from attest.datamodules.planted import PlantedDataModule
-from attest.datamodules.sst import SstDataModule
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attest.datamodules.base import TextDataModule
+    from attest.datamodules.conll2000 import Conll2000DataModule
+    from attest.datamodules.files import FilesDataModule
+    from attest.datamodules.imdb import ImdbDataModule
+    from attest.datamodules.newsgroups import NewsgroupsDataModule
+    from attest.datamodules.planted import PlantedDataModule
+    from attest.datamodules.sst import SstDataModule
 
 __all__ = [
     "Conll2000DataModule",
@@ -30,3 +35,11 @@ __all__ = [
     "SstDataModule",
     "TextDataModule",
 ]
+_HOMES = {name: name.removesuffix("DataModule").lower() for name in __all__} | {"TextDataModule": "base"}
+"""The file of each, imported when the class is first asked for: Lightning comes with it."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.fingerprint import Fingerprint
 from attest.datamodules.hub import PARQUET, load_hub_split
@@ -38,7 +39,7 @@ class Conll2000DataModule(StoredDataModule):
     """
 
     folder = "conll2000"
-    hub = "eriktks/conll2000"
+    hub = CATALOGUE["conll2000"].hub
     known: ClassVar[dict[str, Fingerprint]] = {
         "train": Fingerprint(8936, "94491a3c77da04ab", "1836e4f3ab97f6d0"),
         "test": Fingerprint(2012, "108e3f79053f9286", "98aeff7c638edc84"),

@@ -59,6 +59,11 @@ class EncodedDocuments(Dataset):
         tokens = {key: values[source].where(mask, padding) for key, (values, padding) in self._per_token.items()}
         return {key: values[index] for key, values in self._per_text.items()} | tokens | {"mask": mask}
 
+    @property
+    def flat(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Token ids of all texts one after the other, int64 ``(N,)``; where each text begins and how long it is, ``(M,)``."""
+        return self._per_token["token_ids"][0], self._starts, torch.from_numpy(self.lengths)
+
     def tokens_of(self, identity: int) -> list[str]:
         """The words of the text with this id, as they stood before unseen ones became one symbol."""
         return self.documents.words_of(self._row_of[identity])

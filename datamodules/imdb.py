@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.fingerprint import Fingerprint
 from attest.datamodules.hub import load_hub_split
@@ -50,7 +51,7 @@ class ImdbDataModule(StoredDataModule):
     """
 
     folder = "imdb"
-    hub = "stanfordnlp/imdb"
+    hub = CATALOGUE["imdb"].hub
     known: ClassVar[dict[str, Fingerprint]] = {
         "train": Fingerprint(25000, "3ad3e348e0c682a2", "f80fe9b1c33540bd"),
         "test": Fingerprint(25000, "7fe24172096abb28", "c349b702b3558638"),

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import TOKENS, Corpus, Documents
 from attest.datamodules.fingerprint import Fingerprint
 from attest.datamodules.hub import reachable
@@ -20,7 +21,7 @@ MIN_DF = 2
 VALIDATION = 0.1
 LOADED_ORDER, POOLED_ORDER = 0, 42
 """Seeds with which scikit-learn shuffles a subset when it loads it, and both together when it hands them out."""
-ARCHIVE = "https://ndownloader.figshare.com"
+ARCHIVE = CATALOGUE["20news"].archive
 
 
 class NewsgroupsDataModule(StoredDataModule):

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.fingerprint import Fingerprint
 from attest.datamodules.hub import PARQUET, load_hub_split
@@ -40,7 +41,7 @@ class SstDataModule(StoredDataModule):
     """
 
     folder = "sst"
-    hub = "SetFit/sst5"
+    hub = CATALOGUE["sst"].hub
     known: ClassVar[dict[str, Fingerprint]] = {
         "train": Fingerprint(8544, "f927aea0a939632f", "1c2f780d984f1136"),
         "validation": Fingerprint(1101, "b964d93a5095e3dc", "f2da76001e90a53f"),

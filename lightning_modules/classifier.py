@@ -85,7 +85,7 @@ class Classifier(LightningModule):
         if not self._pools_by_attention:
             raise AttestError(
                 f"{type(self.network).__name__} pools its hidden states by a mean, so there is no attention over the tokens "
-                "of a text to put on trial; expected a network that pools by attention. Type ANALYSES=layers or "
+                "of a text to put on trial; expected a network that pools by attention. Type EXPERIMENTS=layers or "
                 "MODEL=transformer-me."
             )
         return self.observe_steps(batch)

@@ -60,7 +60,7 @@ def only_folder(root: Path) -> RunFolder:
 
 BEST_FIRST = (
     *SMALL_RUN,
-    *("ANALYSES=none", "LOGGER=csv", "--run.monitor=validation/loss", "--run.mode=max"),
+    *("EXPERIMENTS=none", "LOGGER=csv", "--run.monitor=validation/loss", "--run.mode=max"),
     "--data.init_args.train_texts=96",
 )
 """The epoch with the largest loss is chosen, the first, so that best and last checkpoint differ."""

@@ -13,7 +13,7 @@ from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 
 ROOT = Path(__file__).parents[1]
 OURS = ("callbacks", "datamodules", "lightning_modules", "configs")
-QUICK = (*SMALL_RUN, "LOGGER=csv", "ANALYSES=weights", "--trainer.max_epochs=1")
+QUICK = (*SMALL_RUN, "LOGGER=csv", "EXPERIMENTS=weights", "--trainer.max_epochs=1")
 
 
 def build(source: Path, kind: str, to: Path) -> Path:

@@ -17,7 +17,7 @@ from attest.api.batches import Batch, attended
 from attest.compute.memory import give_back_freed_memory
 from attest.errors import AttestError
 from attest.experiments.observation import Network, Observation, observe
-from attest.experiments.pooled import Asked, Measure
+from attest.experiments.registry import Asked, Run
 from attest.experiments.rows import rows_of, text_columns
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_table, write_text
@@ -34,7 +34,7 @@ class Measuring:
         seed: of the random draws.
     """
 
-    def __init__(self, network: nn.Module, measures: dict[str, Measure], label_names: tuple[str, ...], seed: int) -> None:
+    def __init__(self, network: nn.Module, measures: dict[str, Run], label_names: tuple[str, ...], seed: int) -> None:
         self.network, self.measures, self.label_names, self.seed = network, measures, label_names, seed
         self.seconds: dict[str, float] = defaultdict(float)
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
@@ -119,7 +119,7 @@ class Measuring:
         """What the report says of how it came about; ``trial`` tells it from a run that was trained."""
         model = type(self.network)
         names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
-        experiments = {name: _plain(getattr(measure, "keywords", {})) for name, measure in self.measures.items()}
+        experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
         about = {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}
         return {"run": names, "seed_everything": self.seed, TRIAL: about | limits | {"attest": __version__}}
 

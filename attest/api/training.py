@@ -34,7 +34,7 @@ def train(
         root: the folder of all runs; ``runs`` where you are, if left out.
         force: begin afresh, deleting the run that is there.
         arguments: options as ``attest fit --help`` lists them, ``("--trainer.max_epochs=3",)`` for example.
-        choices: any other choice in small letters: ``logger="csv"``, ``analyses="importance"``, ``protocol="plain"``.
+        choices: any other choice in small letters: ``logger="csv"``, ``experiments="importance"``, ``protocol="plain"``.
     Returns:
         The finished run.
     Raises:

@@ -17,7 +17,7 @@ from attest.api.run import Run, open_run
 from attest.compute.memory import budget_kept, set_memory_budget
 from attest.errors import AttestError
 from attest.experiments.contract import STEPS, require_steps
-from attest.experiments.pooled import OF_TOKENS, POOLED, chosen
+from attest.experiments.registry import chosen, runnable
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder
@@ -140,7 +140,7 @@ def network_of(model: Any) -> nn.Module:
 def _sensible(batches: Sequence[Batch]) -> list[str]:
     """All experiments; where attention is over sentences, those that do not ask for tokens."""
     of_sentences = "sentence_mask" in batches[0]
-    return [name for name in POOLED if not (of_sentences and name in OF_TOKENS)]
+    return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
 
 
 @contextmanager

@@ -1,20 +1,17 @@
 """``attest data --check``: the published counts of every corpus beside ours, equal or why not."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from attest.cli.command_parser import CommandParser
-from attest.datamodules.base import TextDataModule
-from attest.datamodules.conll2000 import Conll2000DataModule
+from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import Corpus
-from attest.datamodules.imdb import ImdbDataModule
-from attest.datamodules.newsgroups import NewsgroupsDataModule
 from attest.datamodules.published import CLAIMS, UNEXPLAINED, Claim
-from attest.datamodules.sst import SstDataModule
 from attest.errors import AttestError, unknown_choice
 
-MODULES: dict[str, Callable[..., TextDataModule]] = {
-    module.folder: module for module in (SstDataModule, ImdbDataModule, NewsgroupsDataModule, Conll2000DataModule)
-}
+if TYPE_CHECKING:
+    from attest.datamodules import TextDataModule
+
 HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")
 OUT_OF_REACH = "not checked"
 
@@ -27,11 +24,11 @@ def main(arguments: Sequence[str]) -> int:
     """
     parser = CommandParser("attest data", __doc__)
     parser.add_argument("--check", action="store_true", required=True, help="print the table of counts")
-    parser.add_argument("corpora", nargs="*", help=f"any of {', '.join(MODULES)}; all of them if none is named")
-    names = parser.parse_args(list(arguments)).corpora or list(MODULES)
+    parser.add_argument("corpora", nargs="*", help=f"any of {', '.join(CATALOGUE)}; all of them if none is named")
+    names = parser.parse_args(list(arguments)).corpora or list(CATALOGUE)
     for name in names:
-        if name not in MODULES:
-            raise unknown_choice("The corpus", name, MODULES, "attest data --check {}")
+        if name not in CATALOGUE:
+            raise unknown_choice("The corpus", name, CATALOGUE, "attest data --check {}")
     rows = [row for name in names for row in checked(name)]
     print(aligned([HEADER, *rows]))
     return int(any(row[-1] == UNEXPLAINED or row[-3] == OUT_OF_REACH for row in rows))
@@ -40,11 +37,19 @@ def main(arguments: Sequence[str]) -> int:
 def checked(name: str) -> list[tuple[str, ...]]:
     """The rows of the table for one corpus; one row with the reason where it cannot be read."""
     claims = [claim for claim in CLAIMS if claim.corpus == name]
+    module = _modules()[name]
     try:
-        corpora = {protocol: MODULES[name](protocol=protocol).corpus for protocol in dict.fromkeys(c.protocol for c in claims)}
+        corpora = {protocol: module(protocol=protocol).corpus for protocol in dict.fromkeys(c.protocol for c in claims)}
     except AttestError as error:
         return [(name, "", "", "", OUT_OF_REACH, "", str(error))]
     return [_row(claim, corpora[claim.protocol]) for claim in claims]
+
+
+def _modules() -> dict[str, Callable[..., "TextDataModule"]]:
+    """The DataModules by corpus; Lightning comes with them."""
+    from attest.datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule
+
+    return {module.folder: module for module in (SstDataModule, ImdbDataModule, NewsgroupsDataModule, Conll2000DataModule)}
 
 
 def _row(claim: Claim, corpus: Corpus) -> tuple[str, ...]:

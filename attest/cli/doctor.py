@@ -21,10 +21,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from attest.cli.command_parser import CommandParser
-from attest.cli.data import MODULES
 from attest.datamodules.cache import CACHE_VARIABLE, DEFAULT_CACHE
+from attest.datamodules.catalogue import CATALOGUE, Source
 from attest.datamodules.hub import endpoint, reachable
-from attest.datamodules.newsgroups import ARCHIVE
 from attest.datamodules.sources import DATA_VARIABLE
 from attest.errors import unknown_choice
 from attest.extras import DISTRIBUTION
@@ -53,12 +52,12 @@ def main(arguments: Sequence[str]) -> int:
         arguments: what follows ``attest doctor``.
     """
     parser = CommandParser("attest doctor", __doc__)
-    parser.add_argument("corpora", nargs="*", help=f"corpora that must be within reach: any of {', '.join(MODULES)}")
+    parser.add_argument("corpora", nargs="*", help=f"corpora that must be within reach: any of {', '.join(CATALOGUE)}")
     parser.add_argument("--root", type=Path, default=Path("runs"), help="where runs are to go")
     typed = parser.parse_args(list(arguments))
     for name in typed.corpora:
-        if name not in MODULES:
-            raise unknown_choice("The corpus", name, MODULES, "attest doctor {}")
+        if name not in CATALOGUE:
+            raise unknown_choice("The corpus", name, CATALOGUE, "attest doctor {}")
     findings = [*packages(), *machine(), *corpora(typed.corpora), *wandb_state(), *folders(typed.root)]
     show(findings)
     return int(any(finding.verdict == "stops" for finding in findings))
@@ -125,15 +124,14 @@ def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
         wanted: names of those without which a run could not begin.
     """
     folder = os.environ.get(DATA_VARIABLE)
-    for name, module in MODULES.items():
-        where, there = _in_folder(Path(folder).expanduser(), name, module) if folder else _public(name, module)
+    for name, source in CATALOGUE.items():
+        where, there = _in_folder(Path(folder).expanduser(), name, source) if folder else _public(source)
         yield Finding(f"DATA={name}", where, "fine" if there else "stops" if name in wanted else "note")
     yield Finding("DATA=planted", "made on the spot")
 
 
-def _in_folder(folder: Path, name: str, module: object) -> tuple[str, bool]:
-    splits: Sequence[str] = tuple(getattr(module, "known", ()))
-    missing = [split for split in splits if not (folder / name / f"{split}.parquet").is_file()]
+def _in_folder(folder: Path, name: str, source: Source) -> tuple[str, bool]:
+    missing = [split for split in source.splits if not (folder / name / f"{split}.parquet").is_file()]
     if missing:
         return (
             f"{folder / name} lacks {', '.join(f'{split}.parquet' for split in missing)}; mend or unset {DATA_VARIABLE}",
@@ -142,12 +140,11 @@ def _in_folder(folder: Path, name: str, module: object) -> tuple[str, bool]:
     return f"{folder / name} ({DATA_VARIABLE})", True
 
 
-def _public(name: str, module: object) -> tuple[str, bool]:
-    repository = getattr(module, "hub", None)
-    source = f"{repository} on the Hugging Face Hub" if repository else ARCHIVE
-    if _within_reach(endpoint() if repository else ARCHIVE):
-        return source, True
-    return f"{source}, out of reach now; an earlier download would serve, else set {DATA_VARIABLE}", False
+def _public(source: Source) -> tuple[str, bool]:
+    where = f"{source.hub} on the Hugging Face Hub" if source.hub else source.archive
+    if _within_reach(endpoint() if source.hub else source.archive):
+        return where, True
+    return f"{where}, out of reach now; an earlier download would serve, else set {DATA_VARIABLE}", False
 
 
 _within_reach = cache(reachable)

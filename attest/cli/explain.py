@@ -7,27 +7,13 @@ In the terminal, and as a page. Of a Transformer that has attention inside its l
 holds one text a line; blank lines are no texts.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
 
-import torch
-from pytorch_lightning import LightningModule
-from torch import Tensor
-
-from attest.attention import Entmax15, Softmax, Sparsemax
-from attest.callbacks.explaining import Explaining
 from attest.cli.command_parser import CommandParser
-from attest.cli.evidence import configuration_of
-from attest.datamodules.notice import say
 from attest.errors import AttestError
-from attest.experiments import Observation, activation_swap, adversarial_attention, feature_importance
-from attest.report.explained import print_explained, write_explained
-from attest.runs.folder import INSTANCES, RunFolder
-from attest.runs.training import AttestCLI
+from attest.runs.folder import RunFolder
 
 PAGE = "explained.html"
-ROLLOUT = "Attention rollout"
 
 
 def main(arguments: list[str]) -> int:
@@ -45,8 +31,18 @@ def main(arguments: list[str]) -> int:
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
     if not texts:
         raise AttestError('attest explain was given no text; expected one. Type for example: --text "a gorgeous movie"')
+    from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
+    from attest.runs.evaluating import configuration_of
+    from attest.runs.loaded import LoadedRun
+
     with configuration_of(folder) as configuration:
-        ExplainCLI(configuration, folder, texts, typed.out or folder.path / PAGE)
+        run = LoadedRun(configuration, folder)
+        with run.prepared():
+            explained = [run.explained(number, text) for number, text in enumerate(texts, start=1)]
+    page = typed.out or folder.path / PAGE
+    print_explained(explained)
+    write_explained(page, explained, str(folder.path))
+    print(f"Page: {page}")
     return 0
 
 
@@ -64,95 +60,3 @@ def _lines(file: Path) -> list[str]:
         return [line for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise AttestError(f"{file} cannot be read ({error}); expected a file with one text a line, in UTF-8.") from error
-
-
-class ExplainCLI(AttestCLI):
-    """A run's configuration and a network from its best checkpoint, which read new texts.
-
-    Args:
-        arguments: configuration files and options.
-        folder: of the run.
-        texts: as they were typed.
-        page: where the page goes.
-    """
-
-    needs_data = False
-
-    def __init__(self, arguments: list[str], folder: RunFolder, texts: Sequence[str], page: Path) -> None:
-        self.on_trial, self.texts, self.page = folder, texts, page
-        super().__init__(["test", *arguments])
-
-    def before_instantiate_classes(self) -> None:
-        self.config.test.analyses = {}
-        if "embeddings" in self.config.test.data.init_args:
-            self.config.test.data.init_args.embeddings = None  # the checkpoint holds what became of them
-        super().before_instantiate_classes()
-        if self.record is None:
-            say(f"{self.on_trial.path} was trained by an earlier version and holds no vocabulary; it is read from the data.")
-
-    def _made_from(self) -> RunFolder:
-        return self.on_trial
-
-    def _require_same_configuration(self) -> None:
-        """The configuration is the run's own; nothing of it is written."""
-
-    def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
-        """Explain instead of scoring."""
-        if not hasattr(model, "observe"):
-            raise AttestError(f"{self.on_trial.path} holds a {type(model).__name__}; expected a classifier of whole texts.")
-        checkpoint = self.trainer.strategy.checkpoint_io.load_checkpoint(self.on_trial.best, weights_only=True)
-        model.load_state_dict(checkpoint["state_dict"])
-        model.eval()
-        explained = [self._explained(model, number, text) for number, text in enumerate(self.texts, start=1)]
-        print_explained(explained)
-        write_explained(self.page, explained, str(self.on_trial.path))
-        print(f"Page: {self.page}")
-
-    def _explained(self, model: LightningModule, number: int, text: str) -> dict[str, Any]:
-        """One text by itself, so that the longest sets nobody else's padding."""
-        data = self.datamodule
-        documents = data.documents_of([text])
-        if not documents.lengths[0]:
-            raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one. Leave it out.")
-        encoded = data.encode(documents)
-        observation = explained_observation(model, encoded.__getitems__([0]))
-        row = {name: _plain(column, observation.mask) for name, column in evidence_on(observation).items()}
-        row |= {} if observation.read_instead is None else {"attention_name": ROLLOUT}
-        names = data.label_names
-        return row | {
-            "title": f"text {number}",
-            "tokens": encoded.units_of(0),
-            "unknown": [token for token in dict.fromkeys(encoded.tokens_of(0)) if not data.vocabulary.knows(token)],
-            "probabilities": dict(zip(names, observation.probabilities[0].tolist(), strict=True)),
-            "predicted": names[int(observation.predicted[0])],
-        }
-
-
-def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Observation:
-    """Pooled attention where there is any, else attention rollout through the layers, as in the report of such a run."""
-    if getattr(model.network, "pools_by_attention", True):
-        return cast(Any, model).observe(batch)
-    return Explaining.by_rollout(cast(Any, model).observe_steps(batch), cast(Any, model).observe_layers(batch))
-
-
-def evidence_on(observation: Observation) -> dict[str, Tensor]:
-    """What the report quotes of E1, E3 and E8, named as there; a swap is right where it keeps the decision.
-
-    Rollout is no attention that could be another or be swapped, so that E1 alone is asked of it.
-    """
-    importance = {INSTANCES: {"attention": observation.explanation}, "E1": feature_importance(observation)}
-    tampered = {} if observation.read_instead is not None else _tampered(observation)
-    return {f"{name}/{column}": values for name, of in (importance | tampered).items() for column, values in of.items()}
-
-
-def _tampered(observation: Observation) -> dict[str, dict[str, Tensor]]:
-    projections = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
-    return {
-        "E3": adversarial_attention(observation),
-        "E8": activation_swap(observation, projections, observation.predicted),
-    }
-
-
-def _plain(column: Tensor, mask: Tensor) -> Any:
-    """The only text's number, or its weights at real tokens as an array."""
-    return column[0].item() if column.ndim == 1 else column[0][mask[0]].detach().to(torch.float64).cpu().numpy()

@@ -15,6 +15,7 @@ from attest.errors import AttestError, unknown_choice
 from attest.lightning_modules.key_adversary import Attack
 from attest.runs.capabilities import attends_within, predicts
 from attest.runs.dependent import Dependent, merged, overlay, split_arguments, train_base, train_dependent
+from attest.runs.words import take_words
 
 SHUFFLE = "shuffle"
 ATTACKS = (*get_args(Attack), SHUFFLE)
@@ -29,12 +30,12 @@ def main(arguments: list[str]) -> int:
         AttestError: an attack that does not exist, or a network that has no keys to attack.
     """
     typed, own = split_arguments(arguments)
-    named = [argument for argument in typed if argument.startswith("ATTACK=")]
-    attacks = named[-1].removeprefix("ATTACK=").split(",") if named else [ATTACKS[0]]
+    words, typed = take_words(typed, ("ATTACK",))
+    attacks = words.listed("ATTACK", ATTACKS[0])
     for attack in attacks:
         if attack not in ATTACKS:
             raise unknown_choice("ATTACK", attack, ATTACKS, "make keys DATA=sst MODEL=transformer-dr ATTACK={}")
-    base = train_base([argument for argument in typed if argument not in named], _require_self_attention)
+    base = train_base(typed, _require_self_attention)
     for attack in attacks:
         if attack == SHUFFLE:
             gather_evidence(["--run", str(base.folder.path), "E9", *own])

@@ -1,5 +1,7 @@
 """``attest report``: the page of one run, made anew, or one page that compares several.
 
+Of several, a page whose files have not changed since it was made is left as it is; that of one run is always made anew.
+
 attest report runs/sst/jw-bilstm-additive-softmax/seed0
 attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html
 """
@@ -12,6 +14,7 @@ from attest.cli.output import kind_of, require_own
 from attest.report import write_report
 from attest.report.collection import find_runs
 from attest.report.comparison import write_comparison
+from attest.report.freshness import is_current
 from attest.report.templating import OURS
 from attest.runs.folder import write_text
 
@@ -32,7 +35,8 @@ def main(arguments: list[str]) -> int:
         require_own(typed.out, OURS)
     runs = find_runs(typed.runs)
     for run in runs:
-        write_report(run)
+        if len(runs) == 1 or not is_current(run):
+            write_report(run)
         print(f"Report:     {run.report}", flush=True)
     if len(runs) > 1:
         page = typed.out or Path(os.path.commonpath([run.path.parent for run in runs])) / PAGE

@@ -34,8 +34,9 @@ from rich.progress import Progress
 
 from attest.errors import AttestError, unknown_choice
 from attest.extras import install_command
-from attest.runs.choices import CHOICE, SMALL_CHOICE, configs_folder, stray_word
+from attest.runs.choices import SMALL_CHOICE, configs_folder, stray_word
 from attest.runs.folder import write_json
+from attest.runs.words import Words, take_words
 from attest.tables.definition import read_published, shorten_sweeps, table_file, table_names
 from attest.tables.estimate import forecast
 from attest.tables.gpus import on_one_gpu
@@ -44,23 +45,12 @@ from attest.tables.plan import Job, Plan, as_json, make_plan
 from attest.tables.process_group import run_as_group
 from attest.tables.write import write_results
 
-WORDS = {
-    "TABLE": "",
-    "DATA": "",
-    "SEEDS": "3",
-    "SMOKE": "0",
-    "DRY": "0",
-    "RUN": "1",
-    "JOBS": "1",
-    "GPUS": "0",
-    "PROFILE": "",
-}
+WORDS = ("TABLE", "DATA", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE")
 SELECTORS = ("MODEL", "SCORING", "PROJECTION", "RECIPE", "VARIANT", "DIVERGENCE", "LAMBDA", "GUIDE", "ATTACK")
 """Choices that rows state themselves: typed here they choose rows, since they would make other runs of them."""
 ROOT, RESULTS = "--run.root=", "--results="
 ATTEST = (sys.executable, "-m", "attest")
 SMOKE_CHOICE = "CUT=smoke"
-SMOKE_WORDS = {"SEEDS": "1"}
 SNAKEFILE = Path(__file__).parents[1] / "tables" / "Snakefile"
 LOG_LINES = 3
 
@@ -141,32 +131,29 @@ def parse_request(arguments: list[str]) -> Request:
     Raises:
         AttestError: a word has a value that it cannot have.
     """
-    matches = [(argument, CHOICE.fullmatch(argument)) for argument in arguments]
-    words = {match[1]: match[2] for _, match in matches if match and match[1] in WORDS and match[2]}
-    selected = {match[1]: tuple(match[2].split(",")) for _, match in matches if match and match[1] in SELECTORS and match[2]}
-    rest = [argument for argument, match in matches if not (match and (match[1] in WORDS or match[1] in SELECTORS))]
+    words, rest = take_words(arguments, WORDS)
+    selectors, rest = take_words(rest, SELECTORS)
     _refuse_seed(rest)
     if small := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
         raise stray_word(small)
-    smoke = _flag("SMOKE", WORDS | words)
-    typed = WORDS | (SMOKE_WORDS if smoke else {}) | words
+    smoke = words.flag("SMOKE")
     place = "smoke" if smoke else ""
     results = Path(_option(rest, RESULTS) or Path("results", place))
     root = Path(_option(rest, ROOT) or Path("runs", place))
     options = [argument for argument in rest if not argument.startswith((RESULTS, ROOT))]
     return Request(
-        tables=_tables(typed["TABLE"]),
-        corpora=tuple(filter(None, typed["DATA"].split(","))),
-        seeds=_count("SEEDS", typed, 1),
+        tables=_tables(words),
+        corpora=words.listed("DATA"),
+        seeds=words.count("SEEDS", 1 if smoke else 3),
         smoke=smoke,
-        dry=_flag("DRY", typed),
-        run=_flag("RUN", typed),
-        jobs=_count("JOBS", typed, 1),
-        gpus=_count("GPUS", typed, 0),
-        profile=_profile(typed["PROFILE"]).name if typed["PROFILE"] else "",
+        dry=words.flag("DRY"),
+        run=words.flag("RUN", otherwise=True),
+        jobs=words.count("JOBS", 1),
+        gpus=words.count("GPUS", 0, least=0),
+        profile=_profile(words.text("PROFILE")).name if words.text("PROFILE") else "",
         root=root,
         results=results,
-        selected=selected,
+        selected={name: selectors.listed(name) for name in selectors.typed},
         options=(*options, *([SMOKE_CHOICE] if smoke else []), f"{ROOT}{root}"),
         command=shlex.join(["attest", "reproduce", *arguments]),
     )
@@ -177,9 +164,9 @@ def _refuse_seed(rest: list[str]) -> None:
         raise AttestError(f"{seed} is one seed; expected how many, from 0. Type SEEDS=3")
 
 
-def _tables(typed: str) -> tuple[Path, ...]:
+def _tables(words: Words) -> tuple[Path, ...]:
     names = table_names()
-    wanted = names if typed == "all" else [name for name in typed.split(",") if name]
+    wanted = names if words.text("TABLE") == "all" else words.listed("TABLE")
     if not wanted:
         raise AttestError(f"TABLE= was not given; expected one of: all, {', '.join(names)}. Type: make reproduce TABLE=jw-2")
     return tuple(map(table_file, wanted))
@@ -187,18 +174,6 @@ def _tables(typed: str) -> tuple[Path, ...]:
 
 def _option(rest: list[str], prefix: str) -> str:
     return next((argument.removeprefix(prefix) for argument in reversed(rest) if argument.startswith(prefix)), "")
-
-
-def _flag(name: str, typed: dict[str, str]) -> bool:
-    if typed[name] not in ("0", "1"):
-        raise AttestError(f"{name}={typed[name]} is neither yes nor no; expected {name}=1 or {name}=0.")
-    return typed[name] == "1"
-
-
-def _count(name: str, typed: dict[str, str], least: int) -> int:
-    if not typed[name].isdigit() or int(typed[name]) < least:
-        raise AttestError(f"{name}={typed[name]} is no number of {name.lower()}; expected a whole number from {least}.")
-    return int(typed[name])
 
 
 def _carry_out(request: Request, plan: Plan) -> int:

@@ -79,9 +79,9 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
     """
     global _budget, _longest
     if not gibibytes > 0:
-        raise AttestError(f"run.memory_gib is {gibibytes}; expected a positive number of GiB, 1 for example.")
+        raise AttestError(f"memory_gib is {gibibytes}; expected a positive number of GiB, 1 for example.")
     if longest < 1:
-        raise AttestError(f"run.max_evidence_tokens is {longest}; expected a whole number from 1, 3000 for example.")
+        raise AttestError(f"max_evidence_tokens is {longest}; expected a whole number from 1, 3000 for example.")
     _budget, _longest = int(gibibytes * _GIBIBYTE), longest
 
 

@@ -4,19 +4,25 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from attest.attention import Projection
+from attest.attention import Entmax15, Projection, Softmax, Sparsemax
+from attest.experiments.means import Means
 from attest.experiments.observation import Observation
+from attest.experiments.spec import NATS, SHARE, Column, Measure, Row, Spec, TokenWeights
 from attest.measures import jensen_shannon, total_variation
+from attest.measures.numbers import number, percent
+
+SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
+"""What models are evaluated under where nothing else is said."""
 
 
 def activation_swap(
-    observation: Observation, projections: Mapping[str, Projection], labels: Tensor | None
+    observation: Observation, projections: Mapping[str, Projection] | None = None, labels: Tensor | None = None
 ) -> dict[str, Tensor]:
     """Evaluate under each projection, all parameters and hidden states untouched.
 
     Args:
         observation: the batch, as the trained projection has it.
-        projections: by name; one equal to the trained projection moves nothing.
+        projections: by name, ``SHIPPED`` if left out; one equal to the trained projection moves nothing.
         labels: int64 ``(B,)``, gold classes; None where they are not known.
     Returns:
         Per instance ``(B,)``, for each name: ``correct_<name>`` (bool), ``tvd_<name>`` of predictions in [0, 1],
@@ -27,7 +33,7 @@ def activation_swap(
     decided, right = ("kept", observation.predicted) if labels is None else ("correct", labels)
     columns = {} if labels is None else {"correct": observation.predicted == labels}
     columns["support"] = _support(observation.attention, observation.mask)
-    for name, projection in projections.items():
+    for name, projection in (SHIPPED if projections is None else projections).items():
         swapped = projection(observation.scores.detach(), observation.mask)
         outcome = observation.probabilities_under(swapped)
         columns[f"{decided}_{name}"] = outcome.argmax(dim=-1) == right
@@ -40,3 +46,103 @@ def activation_swap(
 
 def _support(weights: Tensor, mask: Tensor) -> Tensor:
     return (weights > 0).sum(dim=-1) / mask.sum(dim=-1)
+
+
+NAMES = {"softmax": "softmax", "sparsemax": "sparsemax", "entmax15": "1.5-entmax"}
+"""The projections of ``SHIPPED``, and what they are called."""
+SAME = 1e-6
+"""JSD and TVD below which a swapped projection is the trained one."""
+
+
+def _answer(mean: Means) -> str | None:
+    trained = mean("E8/correct")
+    if trained is None:
+        return _decisions_kept(mean)
+    others = {label: value for name, label in NAMES.items() if (value := mean(f"E8/correct_{name}")) is not None}
+    if not others:
+        return None
+    each = ", ".join(f"{percent(value)} under {label}" for label, value in others.items())
+    return f"{percent(trained)} of texts are decided rightly as trained, {each}."
+
+
+def _decisions_kept(mean: Means) -> str | None:
+    """The same where labels are not known."""
+    known = {label: value for name, label in NAMES.items() if (value := mean(f"E8/kept_{name}")) is not None}
+    shares = ", ".join(f"{percent(value)} under {label}" for label, value in known.items())
+    return f"Share of decisions that stay with another projection: {shares}." if shares else None
+
+
+def _swapped(name: str, label: str) -> TokenWeights:
+    def is_another(row: Row) -> bool:
+        return row[f"E8/jsd_{name}"] >= SAME or row[f"E8/tvd_{name}"] >= SAME
+
+    def note(row: Row) -> str:
+        moved = f"JSD {number(row[f'E8/jsd_{name}'])}, moves the prediction by {number(row[f'E8/tvd_{name}'])}"
+        before, after = _decided(row, name)
+        if before == after:
+            return moved
+        said = f"now decided {'rightly' if after else 'wrongly'}" if "label" in row else "the decision changes"
+        return f"{moved}; {said}"
+
+    quotes = ("correct", *(f"{quoted}_{name}" for quoted in ("jsd", "tvd", "correct", "kept")))
+    return TokenWeights(f"attention_{name}", f"Swapped to {label}", "attention", note, quotes, is_shown=is_another)
+
+
+def _decided(row: Row, name: str) -> tuple[bool, bool]:
+    """Whether the text is decided rightly, as trained and swapped; without labels, whether the decision is the trained one."""
+    if "E8/correct" in row:
+        return bool(row["E8/correct"]), bool(row[f"E8/correct_{name}"])
+    return True, bool(row[f"E8/kept_{name}"])
+
+
+def _accuracy(name: str, label: str) -> Measure:
+    return Measure(
+        f"correct_{name}",
+        f"accuracy under {label}",
+        f"The trained model, its projection swapped for {label}.",
+        "Only the projection differs: a model trained with it could do better.",
+        beside=("as trained", "correct"),
+    )
+
+
+def _kept(name: str, label: str) -> Measure:
+    return Measure(
+        f"kept_{name}",
+        f"decisions kept under {label}",
+        f"Share of decisions that stay under {label}.",
+        "Only the projection differs: a model trained with it could decide otherwise.",
+    )
+
+
+SPEC = Spec(
+    id="E8",
+    question="Does the model survive another projection?",
+    does="The trained model under softmax, sparsemax and 1.5-entmax; in pooled attention, or in each layer",
+    source="Drozdyuk et al.",
+    about="predictions",
+    cost="linear in T where the decoder is linear; inside layers a forward pass a projection and layer",
+    about_columns="A trial of texts without labels has neither `correct` nor `correct_<projection>`; `kept_<projection>` then "
+    "says whether the decision stays.",
+    columns=(
+        Column("correct", "bool", SHARE, "0 or 1", "whether the trained projection decides rightly"),
+        Column("support", "float", SHARE, "", "share of tokens with any weight"),
+        Column("correct_<projection>", "bool", SHARE, "0 or 1", "whether the model decides rightly under this projection"),
+        Column("tvd_<projection>", "float", SHARE, "", "how far the prediction moves"),
+        Column("jsd_<projection>", "float", NATS, "nats", "how far attention moves"),
+        Column("support_<projection>", "float", SHARE, "", "share of tokens with any weight under it"),
+        Column("attention_<projection>", "list of float", SHARE, "sums to 1", "attention under it"),
+    ),
+    measures=(
+        *(_accuracy(name, label) for name, label in NAMES.items()),
+        *(_kept(name, label) for name, label in NAMES.items()),
+        Measure(
+            "support",
+            "support of the attention",
+            "Share of real tokens that get any weight.",
+            "Few tokens with weight do not mean few words behind the decision: each state has read its neighbours.",
+        ),
+    ),
+    answer=_answer,
+    weights=tuple(_swapped(name, label) for name, label in NAMES.items()),
+    run=activation_swap,
+)

@@ -1,16 +1,27 @@
 """E3: how different an attention gives the same prediction? (Jain & Wallace 2019, Algorithm 3, and exactly.)"""
 
+import math
+from typing import Any
+
 import torch
 from torch import Tensor
 
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
+from attest.experiments.means import Means
 from attest.experiments.observation import Observation, skips_long_texts
+from attest.experiments.spec import NATS, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
 from attest.measures import probabilities, total_variation
+from attest.measures.numbers import number, percent
 
 
 def adversarial_attention(
-    observation: Observation, epsilon: float = 0.01, filter_epsilon: float = 0.05, search: dict[str, int] | None = None
+    observation: Observation,
+    epsilon: float = 0.01,
+    filter_epsilon: float = 0.05,
+    restarts: int = 5,
+    steps: int = 500,
+    seed: int = 0,
 ) -> dict[str, Tensor]:
     """The epsilon-max JSD by search and exactly.
 
@@ -18,7 +29,8 @@ def adversarial_attention(
         observation: the batch.
         epsilon: how far the prediction may move in TVD; the paper says 0.01.
         filter_epsilon: how far it may have moved in the end; the released code keeps results up to 0.05.
-        search: ``restarts``, ``steps`` and ``seed`` of the published search; None leaves it out.
+        restarts, steps: of the published search; 0 restarts leave it out.
+        seed: with an instance's id it fixes where the search starts.
     Returns:
         Per instance ``(B,)``, JSD in nats in [0, ln 2]: ``jsd_search``, the largest within epsilon that the search found,
         and ``jsd_search_filter``, the largest within filter_epsilon. For two classes and a linear decoder also ``jsd_exact``
@@ -27,18 +39,14 @@ def adversarial_attention(
         looks at every pair of tokens. More than two classes or another decoder: the search alone. And ``max_attention``,
         against which the paper plots.
     """
-    columns = {} if search is None else _searched(observation, epsilon, filter_epsilon, search)
+    columns = {}
+    if restarts:
+        candidates = search_adversaries(observation, epsilon=epsilon, restarts=restarts, steps=steps, seed=seed)
+        columns["jsd_search"] = largest_jsd(observation, candidates, epsilon)
+        columns["jsd_search_filter"] = largest_jsd(observation, candidates, filter_epsilon)
     if observation.margins is not None:
         columns |= _solved(observation, epsilon, filter_epsilon)
     return columns | {"max_attention": observation.attention.amax(dim=-1)}
-
-
-def _searched(observation: Observation, epsilon: float, filter_epsilon: float, search: dict[str, int]) -> dict[str, Tensor]:
-    candidates = search_adversaries(observation, epsilon=epsilon, **search)
-    return {
-        "jsd_search": largest_jsd(observation, candidates, epsilon),
-        "jsd_search_filter": largest_jsd(observation, candidates, filter_epsilon),
-    }
 
 
 @skips_long_texts
@@ -55,3 +63,98 @@ def _solved(observation: Observation, epsilon: float, filter_epsilon: float) -> 
         "tvd_exact": total_variation(probabilities(logits), observation.probabilities),
         "adversary": weights,
     }
+
+
+def _answer(mean: Means) -> str | None:
+    exact = mean("E3/jsd_exact")
+    found = mean("E3/jsd_search") if exact is None else exact
+    if found is None:
+        return None
+    how = "there is" if exact is not None else "a search finds"
+    return (
+        f"In the average text {how} an attention that is {percent(found / math.log(2))} of the greatest possible distance "
+        "away and leaves the prediction as it was, to 0.01."
+    )
+
+
+def _note(row: Row) -> str:
+    return f"JSD {number(row['E3/jsd_exact'])} to attention, moves the prediction by {number(row['E3/tvd_exact'])}"
+
+
+def _caption(rows: Any) -> str:
+    how = (
+        "Exact."
+        if "jsd_exact" in rows
+        else ("By search: more than two classes, or a decoder that is not linear, allow no exact answer.")
+    )
+    return (
+        f"How different an attention gives the same prediction, by the largest weight of the text. {how} ln 2 is the most "
+        "there is; large values under a large weight mean: attention was sure, and something quite different would have done."
+    )
+
+
+SPEC = Spec(
+    id="E3",
+    question="Would quite another attention have given the same prediction?",
+    does="The published search, and the exact answer for one linear decoder",
+    source="Jain & Wallace 2019; exact: ours",
+    about="states",
+    cost="quadratic in T for the exact answer; 500 gradient steps for the search",
+    columns=(
+        Column("jsd_search", "float", NATS, "nats", "largest JSD to attention that the search found with TVD ≤ 0.01"),
+        Column("jsd_search_filter", "float", NATS, "nats", "the same with TVD ≤ 0.05, as the released code filters"),
+        Column(
+            "jsd_exact", "float", NATS, "nats", "the largest there is with TVD ≤ 0.01; two classes and a linear decoder only"
+        ),
+        Column("jsd_exact_filter", "float", NATS, "nats", "the largest there is with TVD ≤ 0.05"),
+        Column("tvd_exact", "float", SHARE, "", "how far the prediction moves under `adversary`"),
+        Column("adversary", "list of float", SHARE, "sums to 1", "the attention that reaches `jsd_exact`"),
+        Column("max_attention", "float", SHARE, "", "the largest weight"),
+    ),
+    measures=(
+        Measure(
+            "jsd_exact",
+            "ε-max JSD, exact",
+            "How different an attention gives the same prediction, to 0.01: the largest Jensen-Shannon divergence there is, "
+            "up to ln 2 = 0.693. Large: the prediction does not pin the attention down.",
+            "That another attention exists does not mean that training would find it, nor that this one is false.",
+            suspicious="high",
+            short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
+        ),
+        Measure(
+            "jsd_search",
+            "ε-max JSD, by search",
+            "The same as gradient search finds it, k = 5; it can only fall short of the exact one.",
+            "A small one may mean that the search failed, not that there is nothing.",
+            suspicious="high",
+        ),
+        Measure(
+            "jsd_search_filter",
+            "ε-max JSD, by search, as released",
+            "The same search, its results kept while the prediction moves by at most 0.05, as the released code does.",
+            "It is about a looser question than the exact one: it may be larger.",
+            suspicious="high",
+        ),
+    ),
+    answer=_answer,
+    weights=(TokenWeights("adversary", "Another attention, same prediction", "adversary", _note, ("jsd_exact", "tvd_exact")),),
+    drawings=(
+        Drawing("jsd_by_max_attention", "Adversarial attention", _caption, "largest_jsd_violins"),
+        Drawing(
+            "jsd_histograms",
+            "ε-max JSD, searched and exact",
+            "Distribution of the largest JSD within ε that gradient search finds and that there is (survey, Fig. 11).",
+            "adversary_histograms",
+            needs=("jsd_search",),
+        ),
+        Drawing(
+            "exact_against_search",
+            "What the search misses",
+            "One point a text. On the line the search found the most different attention; above it there is a better one.",
+            "exact_against_search",
+            needs=("jsd_search", "jsd_exact"),
+        ),
+    ),
+    run=adversarial_attention,
+    when_explaining={"restarts": 0},
+)

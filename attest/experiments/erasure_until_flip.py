@@ -7,20 +7,25 @@ so taking away the terms that speak most for the decision is best, one by one.
 Legend: B batch, O orders, T tokens, K classes.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from attest.compute.randomness import random_order
+from attest.experiments.means import Means
 from attest.experiments.observation import Observation, cached_per_batch
+from attest.experiments.spec import AT_LEAST_0, SHARE, Column, Drawing, Measure, Spec
 from attest.measures import probabilities
+from attest.measures.numbers import percent
 
 
-def erasure_until_flip(observation: Observation, seed: int, draws: int = 5) -> dict[str, Tensor]:
+def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) -> dict[str, Tensor]:
     """Count the weights zeroed before the decision flips, in the order of four importances, and at least.
 
     Args:
-        observation: the batch.
+        observation: the batch; where it is explained by another reading, that stands in the place of attention's order.
         seed: with an instance's id it fixes that instance's random orders.
         draws: random orders, averaged over those that flip; 5 in the paper.
     Returns:
@@ -59,7 +64,7 @@ def _where_every_order_flips(fractions: dict[str, Tensor]) -> dict[str, Tensor]:
 def _importances(observation: Observation) -> dict[str, Tensor]:
     """What each order sorts by, float64 ``(B, T)``; minus infinity at padding, which so comes last."""
     gradient = attention_gradient(observation)
-    importances = {"attention": observation.attention, "gradient": gradient, "product": gradient * observation.attention}
+    importances = {"attention": observation.explanation, "gradient": gradient, "product": gradient * observation.attention}
     if observation.margins is not None:
         decision = torch.where(observation.predicted == 1, 1, -1).unsqueeze(-1)
         importances["minimum"] = decision * observation.attention.double() * observation.margins
@@ -119,3 +124,131 @@ def _average_draws(counts: Tensor, draws: int) -> list[Tensor]:
     """One column an order; the last ``draws`` become one, averaged over those that flip."""
     fixed = counts[:, : counts.shape[1] - draws]
     return [*fixed.unbind(dim=1), counts[:, counts.shape[1] - draws :].nanmean(dim=-1)]
+
+
+ORDERS = {"in the order of attention": "attention", "in random order": "random"}
+"""The orders of erasure that the answer speaks of, by what it calls them."""
+LEAST = {"in the smallest set that will do": "minimum"}
+
+
+def _answer(mean: Means) -> str | None:
+    if not any(f"E12/fraction_{order}" in mean for order in ORDERS.values()):
+        return None
+    return " ".join(said for said in (_flips(mean), _needed(mean), _excess(mean)) if said)
+
+
+def _flips(mean: Means) -> str:
+    """How many decisions flip at all, in each order by itself."""
+    counts = {how: mean.defined(f"E12/fraction_{order}") for how, order in ORDERS.items() if f"E12/fraction_{order}" in mean}
+    known = [f"{count:,} {how}" for how, count in counts.items() if count is not None]
+    return f"Of {mean.instances:,} decisions, erasing weight after weight flips {' and '.join(known)}." if known else ""
+
+
+def _needed(mean: Means) -> str:
+    """How much each order must erase, on the texts that flip in every order; of older runs no such number is known."""
+    if all(mean(f"E12/fraction_{order}") is None for order in ORDERS.values()):
+        return ""
+    if "E12/fraction_common_attention" not in mean:
+        return (
+            "After what share of the weights is not said here: this run's means are over other texts for each order, and so "
+            "cannot be compared."
+        )
+    shares = {how: mean(f"E12/fraction_common_{order}") for how, order in (ORDERS | LEAST).items()}
+    said = [f"{percent(share)} {how}" for how, share in shares.items() if share is not None]
+    if not said:
+        return "No decision flips in every order, so orders cannot be compared."
+    count = mean.defined("E12/fraction_common_attention")
+    texts = "texts" if count is None else f"{count:,} texts"
+    return f"On the {texts} that flip in every order, the share of weights to erase is {', '.join(said)}."
+
+
+def _excess(mean: Means) -> str:
+    excess = mean("E12/excess_attention")
+    if excess is None:
+        return ""
+    count = mean.defined("E12/excess_attention")
+    over = "" if count is None else f", mean over the {count:,} texts that flip in that order"
+    return f"The order of attention needs {excess:.1f} weights more than the smallest set that will do{over}."
+
+
+def _caption(rows: Any) -> str:
+    least = " The minimum is exact: no order can do with less." if "fraction_minimum" in rows else ""
+    every = len(rows.filter(regex="^fraction_(attention|gradient|product|random|minimum)$").dropna())
+    return (
+        "Share of the tokens whose weights are zeroed before the decision flips, by order (Serrano & Smith 2019). An order "
+        f"that needs few names the tokens that decide. Only the {every:,} of {len(rows):,} texts that flip in every order are "
+        f"drawn.{least}"
+    )
+
+
+SPEC = Spec(
+    id="E12",
+    question="How many weights must go until the decision flips?",
+    does="Weights zeroed one by one in the order of attention, its gradient, their product, at random; and the exact minimum",
+    source="Serrano & Smith 2019; exact: ours",
+    about="states",
+    cost="T log T where the decoder is linear, else a decoding for each weight",
+    columns=(
+        Column("fraction_<order>", "float", SHARE, "", "weights zeroed until the decision flips, over the tokens of the text"),
+        Column(
+            "fraction_common_<order>",
+            "float",
+            SHARE,
+            "",
+            "the same on the texts that flip in every order, undefined on all others: means of these can be compared",
+        ),
+        Column(
+            "flips_in_every_order",
+            "float",
+            SHARE,
+            "0 or 1",
+            "whether the decision flips in every order, at random in one of the draws",
+        ),
+        Column("fraction_support_<order>", "float", SHARE, "", "non-zero weights zeroed, over those there are"),
+        Column("excess_<order>", "float", AT_LEAST_0, "tokens", "non-zero weights zeroed beyond the smallest set that flips"),
+    ),
+    measures=(
+        Measure(
+            "flips_in_every_order",
+            "texts that flip in every order",
+            "Share of the texts whose decision flips whichever order weights are zeroed in. The two rows that follow are "
+            "means over these texts alone, so that they can be compared.",
+            "Texts that never flip are the sure ones: what follows is not about them.",
+        ),
+        Measure(
+            "fraction_common_attention",
+            "erased by attention until the flip",
+            "Share of the weights zeroed, largest first, before the decision flips, over the texts that flip in every order.",
+            "Zeroed weights leave the hidden states as they are: what the tokens told their neighbours stays.",
+            suspicious="high",
+            beside=("in random order, on the same texts", "fraction_common_random"),
+        ),
+        Measure(
+            "fraction_common_minimum",
+            "erased at least until the flip",
+            "Share of the weights in the smallest set that flips the decision, exactly, over the same texts. A faithful order "
+            "comes near.",
+            "The smallest set need not be what the model went by: it is what would have been enough to undo it.",
+        ),
+        Measure(
+            "fraction_attention",
+            "erased by attention, where that flips",
+            "Share of the weights zeroed, largest first, before the decision flips, over the texts that flip in this order. "
+            "Not to be compared with the least possible share, which is over other texts.",
+            "Each order flips other texts, so means of two orders are about different texts.",
+            suspicious="high",
+            short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
+            replaced_by="fraction_common_attention",
+        ),
+        Measure(
+            "fraction_minimum",
+            "erased at least, where anything flips",
+            "Share of the weights in the smallest set that flips the decision, exactly, over all texts that have such a set.",
+            "Not to be compared with an order's share, which is over other texts.",
+            replaced_by="fraction_common_minimum",
+        ),
+    ),
+    answer=_answer,
+    drawings=(Drawing("erasure_until_flip", "Erasing until the decision flips", _caption, "erasure_boxes"),),
+    run=erasure_until_flip,
+)

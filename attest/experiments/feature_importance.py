@@ -5,8 +5,11 @@ from torch import Tensor
 
 from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
 from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out_hidden_renormalised, leave_one_out_inputs
+from attest.experiments.means import Means
 from attest.experiments.observation import Observation
+from attest.experiments.spec import AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
 from attest.measures import kendall_tau_b, kendall_top_k
+from attest.measures.numbers import number, percent
 
 GRADIENTS = {
     "gradient_inputs": gradient_times_input,
@@ -67,3 +70,195 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
         for statistic, rows in measured.items()
         for name, column in zip(importances, rows.chunk(count), strict=True)
     }
+
+
+RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs"}
+"""The importances that the answer speaks of, by what it calls them."""
+
+
+def _answer(mean: Means) -> str | None:
+    """The shares of pairs that agree; of runs from before these were measured, correlations beside their ceilings."""
+    if not any(f"E1/tau_{kind}" in mean for kind in RANKED.values()):
+        return None
+    shares = {name: share for name, kind in RANKED.items() if (share := mean(f"E1/concordant_{kind}")) is not None}
+    if not shares:
+        return _correlated(mean)
+    said = " and ".join(
+        f"as {name} {'do' if name == 'gradients' else 'does'} in {percent(share)}" for name, share in shares.items()
+    )
+    between = mean("E1/concordant_gradient_and_leave_one_out")
+    both = "" if between is None else f" Gradients and leave-one-out order {percent(between)} of theirs alike."
+    return (
+        "Take all pairs of tokens of a text that differ in attention and in importance: attention orders them "
+        f"{said} of cases (mean over texts; chance: {percent(0.5)}).{both}"
+    )
+
+
+def _correlated(mean: Means) -> str:
+    taus = {name: tau for name, kind in RANKED.items() if (tau := mean(f"E1/tau_{kind}")) is not None}
+    if not taus:
+        return "Undefined: attention that is the same everywhere ranks nothing."
+    said = " and ".join(f"{number(tau)} with {name}{_at_most(mean, name)}" for name, tau in taus.items())
+    between = mean("E1/tau_gradient_and_leave_one_out")
+    both = "" if between is None else f" Gradients and leave-one-out have {number(between)} with one another."
+    return f"Kendall's τ-b of attention, mean over texts, is {said}; 0 means no relation.{both}"
+
+
+def _at_most(mean: Means, name: str) -> str:
+    ceiling = mean(f"E1/ceiling_{RANKED[name]}")
+    return "" if ceiling is None else f" (ties allow at most {number(ceiling)})"
+
+
+def _importance(name: str, title: str, in_detail: bool = False) -> TokenWeights:
+    def note(row: Row) -> str:
+        return f"τ-b with {str(row.get('attention_name', 'attention')).lower()} {number(row.get(f'E1/tau_{name}'))}"
+
+    return TokenWeights(name, title, "importance", note, (f"tau_{name}",), in_detail)
+
+
+BETWEEN = ("gradient × input with leave-one-out", "tau_gradient_and_leave_one_out")
+CONCORDANT_BETWEEN = (BETWEEN[0], "concordant_gradient_and_leave_one_out")
+SPEC = Spec(
+    id="E1",
+    question="Does attention rank tokens as their importance does?",
+    does="Gradients and leave-one-out, of inputs and of hidden states; Kendall's τ-b, its ceiling under ties, share "
+    "significant, on the support, top k",
+    source="Jain & Wallace 2019; Meister et al. 2021",
+    about="tokens",
+    cost="T forward passes a text for leave-one-out, two backward passes for gradients",
+    columns=(
+        Column("<importance>", "list of float", AT_LEAST_0, "", "importance of each token"),
+        Column("tau_<importance>", "float", CORRELATION, "", "Kendall's τ-b with attention"),
+        Column("significant_<importance>", "float", SHARE, "0 or 1", "whether its p < 0.05, tie-corrected, asymptotic"),
+        Column("ceiling_<importance>", "float", SHARE, "", "the largest |τ-b| that ties allow"),
+        Column("ratio_<importance>", "float", CORRELATION, "", "τ-b over its ceiling"),
+        Column(
+            "concordant_<importance>",
+            "float",
+            SHARE,
+            "",
+            "of the pairs of tokens that differ in attention and in importance, the share that both order alike; by chance "
+            "0.5",
+        ),
+        Column("tau_support_<importance>", "float", CORRELATION, "", "τ-b among the tokens that get attention"),
+        Column("tau_top_k_<importance>", "float", CORRELATION, "", "agreement of the top-k lists, k the size of the support"),
+        Column(
+            "tau_gradient_and_leave_one_out", "float", CORRELATION, "", "τ-b of gradient × input and leave-one-out of inputs"
+        ),
+        Column(
+            "concordant_gradient_and_leave_one_out",
+            "float",
+            SHARE,
+            "",
+            "of the pairs of tokens that differ in both of these, the share that both order alike",
+        ),
+    ),
+    measures=(
+        Measure(
+            "tau_gradient_inputs",
+            "τ-b of attention and gradient × input",
+            "Do tokens rank alike by attention and by |⟨∂ŷ/∂e, e⟩| with attention held constant? 1: the same ranking; 0: "
+            "none in common. High speaks for reading attention as importance, low does not by itself speak against it.",
+            "Gradients are one idea of importance, not the truth about it.",
+            suspicious="low",
+            beside=BETWEEN,
+            short=("τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
+        ),
+        Measure(
+            "tau_gradient_norm_inputs",
+            "τ-b of attention and gradient norm",
+            "The same with ‖∂ŷ/∂e‖, the gradient flowing through the attention too.",
+            "A gradient norm tells how sensitive the prediction is, not which way a token speaks.",
+            suspicious="low",
+        ),
+        Measure(
+            "tau_gradient_norm_hidden",
+            "τ-b of attention and gradient norm, hidden states",
+            "The same of the hidden states that attention weights. High here and low for inputs: attention says which states "
+            "matter, not which words.",
+            "A hidden state has read its neighbours: it does not stand for its word alone.",
+            suspicious="low",
+            about="states",
+        ),
+        Measure(
+            "tau_leave_one_out_inputs",
+            "τ-b of attention and leave-one-out",
+            "Do tokens rank alike by attention and by how far the prediction moves when they are removed and the text read "
+            "anew?",
+            "A shortened text is one the model was not trained on; two equal tokens can hide one another.",
+            suspicious="low",
+            beside=BETWEEN,
+            short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
+        ),
+        Measure(
+            "tau_leave_one_out_hidden",
+            "τ-b of attention and leave-one-out, hidden states",
+            "The same where the text is read as it was and attention must do without one of its states.",
+            "A state that is left out was read by its neighbours before: what it told them stays.",
+            suspicious="low",
+            about="states",
+        ),
+        Measure(
+            "tau_gradient_and_leave_one_out",
+            "τ-b of gradient × input and leave-one-out",
+            "How far two kinds of importance agree with one another: what may be expected of attention at best.",
+            "Where the two disagree, neither is shown to be wrong.",
+        ),
+        Measure(
+            "concordant_gradient_inputs",
+            "pairs that attention and gradient × input order alike",
+            "Of the pairs of tokens that differ in both, the share that both order alike. By chance 0.5. Tokens without "
+            "attention are tied, so of sparse attention this speaks of few pairs.",
+            "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
+            suspicious="low",
+            beside=CONCORDANT_BETWEEN,
+        ),
+        Measure(
+            "concordant_leave_one_out_inputs",
+            "pairs that attention and leave-one-out order alike",
+            "The same with leave-one-out in the place of gradients.",
+            "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
+            suspicious="low",
+            beside=CONCORDANT_BETWEEN,
+        ),
+        Measure(
+            "significant_gradient_inputs",
+            "share of significant τ-b",
+            "Share of texts whose τ-b with gradient × input has p < 0.05. Long texts reach it with a small τ-b.",
+            "Significant is not strong.",
+        ),
+        Measure(
+            "ceiling_gradient_inputs",
+            "ceiling of τ-b",
+            "The largest |τ-b| that ties allow: sparse attention has many, so raw τ-b of sparse and dense do not compare.",
+            "It says how far τ-b can go, nothing of how far it goes.",
+        ),
+    ),
+    answer=_answer,
+    weights=(
+        _importance("gradient_inputs", "Gradient × input"),
+        _importance("leave_one_out_inputs", "Leave-one-out"),
+        _importance("gradient_norm_inputs", "Gradient norm", in_detail=True),
+        _importance("gradient_norm_hidden", "Gradient norm, hidden states", in_detail=True),
+        _importance("leave_one_out_hidden", "Leave-one-out, hidden states", in_detail=True),
+    ),
+    drawings=(
+        Drawing(
+            "tau_histograms",
+            "Attention and feature importance",
+            "Kendall's τ-b of attention with gradient × input and with leave-one-out, by predicted class (Jain & Wallace "
+            "2019, Fig. 2 and 8). Dashed: the mean. Dotted: what a text of median length needs for p < 0.05.",
+            "importance_histograms",
+        ),
+        Drawing(
+            "inputs_and_hidden_states",
+            "Inputs and hidden states",
+            "Mean τ-b with importance of inputs and of hidden states (Meister et al. 2021, Fig. 1 and 4). Attention agrees "
+            "with the hidden states that it weights; whether it agrees with the inputs is another question. Diamonds: the "
+            "ceiling.",
+            "importance_bars",
+        ),
+    ),
+    run=feature_importance,
+    of_tokens=True,
+)

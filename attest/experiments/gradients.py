@@ -26,7 +26,7 @@ def gradient_times_input(observation: Observation) -> Tensor:
 
 def gradient_norm_inputs(observation: Observation) -> Tensor:
     r"""Meister et al.'s (eq. 4) :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, normalised over tokens, ``(B, T)``."""
-    return _normalised_norms(_gradients_through_attention(observation)[0], observation.mask)
+    return _normalised_norms(gradients_through_attention(observation)[0], observation.mask)
 
 
 def gradient_norm_hidden(observation: Observation) -> Tensor:
@@ -35,11 +35,12 @@ def gradient_norm_hidden(observation: Observation) -> Tensor:
     Through the attention too: were it held constant under a linear decoder, the norm would be proportional to the attention
     and agree with it by construction.
     """
-    return _normalised_norms(_gradients_through_attention(observation)[1], observation.mask)
+    return _normalised_norms(gradients_through_attention(observation)[1], observation.mask)
 
 
 @cached_per_batch
-def _gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
+def gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
+    """Of the predicted class's probability with respect to embedded input and hidden states, ``(B, T, E)``, ``(B, T, H)``."""
     return _gradients_of_prediction(observation, observation.logits, observation.embedded, observation.hidden)
 
 

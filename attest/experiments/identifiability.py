@@ -7,6 +7,7 @@ from torch import Tensor
 
 from attest.compute.memory import by_rows
 from attest.experiments.observation import Observation
+from attest.experiments.spec import AT_LEAST_0, CORRELATION, NATS, SHARE, Column, Measure, Spec
 from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
 
 COPIES = 6
@@ -55,3 +56,54 @@ def _measured(matrix: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
         compared = agreement(attention.unsqueeze(1), effective_attention(attention.unsqueeze(1), space), mask)
         columns += [space.rank, space.rank == mask.sum(dim=-1), *(values.squeeze(1) for values in compared)]
     return torch.stack([column.double() for column in columns], dim=-1)
+
+
+SPEC = Spec(
+    id="E13",
+    question="Does what the model computes determine its attention?",
+    does="Null spaces of what attention is multiplied with, and effective attention",
+    source="Brunner et al. 2020",
+    about="states",
+    cost="a singular value decomposition of T × H a text, inside layers one a head",
+    columns=(
+        Column(
+            "rank_<kind>",
+            "float",
+            AT_LEAST_0,
+            "",
+            "rank of what attention weights; `<kind>` says whether the context or the prediction is to be determined",
+        ),
+        Column("trivial_<kind>", "float", SHARE, "0 or 1", "whether one attention alone gives the outcome"),
+        Column("tau_<kind>", "float", CORRELATION, "", "τ-b of raw and effective attention"),
+        Column("cosine_<kind>", "float", CORRELATION, "", "their cosine"),
+        Column("l1_<kind>", "float", AT_LEAST_0, "", "their L1 distance"),
+        Column("jsd_<kind>", "float", NATS, "nats", "their JSD, clipped and renormalised"),
+    ),
+    measures=(
+        Measure(
+            "trivial_context",
+            "contexts that determine their attention",
+            "Share of texts in which no other weights give the same context. In all others the attention is one of many.",
+            "It depends on the length of the text and the size of the states far more than on what was learned.",
+            suspicious="low",
+        ),
+        Measure(
+            "trivial",
+            "heads that determine their attention",
+            "Share of heads, mean over texts, in which no other weights give the same output. Where texts have more tokens "
+            "than a head has dimensions there is none.",
+            "It depends on the length of the text and the size of a head far more than on what was learned.",
+            suspicious="low",
+            about="layers",
+        ),
+        Measure(
+            "tau",
+            "τ-b of raw and effective attention",
+            "Do the weights rank the tokens as the part of them does that the head's output determines?",
+            "Effective attention may be negative and does not sum to 1: it is no attention that the model could have had.",
+            suspicious="low",
+            about="layers",
+        ),
+    ),
+    run=identifiability,
+)

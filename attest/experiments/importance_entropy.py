@@ -13,8 +13,11 @@ from attest.compute.memory import by_rows
 from attest.compute.randomness import random_bits, random_order
 from attest.experiments.gradients import gradient_norm_inputs
 from attest.experiments.leave_one_out import leave_one_out_inputs
+from attest.experiments.means import Means
 from attest.experiments.observation import Observation, observe
+from attest.experiments.spec import SHARE, Column, Drawing, Measure, Spec
 from attest.measures import normalised_entropy
+from attest.measures.numbers import number
 
 ACTIVATIONS = 24
 """Tensors as large as the hidden states that a forward pass keeps for its backward pass."""
@@ -96,3 +99,85 @@ def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor,
         lengths = again.hidden[torch.arange(len(position), device=position.device), position].norm(dim=-1)
         (gradient,) = torch.autograd.grad(lengths.sum(), again.embedded)
     return gradient.flatten(2).norm(dim=-1)
+
+
+def on_a_sample(
+    observation: Observation, everyone: Tensor, texts: int = 200, positions: int = 16, seed: int = 0
+) -> dict[str, Tensor]:
+    """``importance_entropy`` with the hidden states of a random sample of all texts.
+
+    Args:
+        observation: the batch.
+        everyone: int64 ``(N,)``, ids of all texts.
+        texts: how many are sampled.
+        positions, seed: as in ``importance_entropy``.
+    """
+    sampled = torch.isin(observation.ids, sample_of_ids(seed, everyone, texts))
+    return importance_entropy(observation, True, sampled, positions, seed)
+
+
+def _answer(mean: Means) -> str | None:
+    influence, attention = mean("E10/entropy_gradient"), mean("E10/entropy_attention")
+    if influence is None or attention is None:
+        return None
+    return (
+        f"On a scale from one token (0) to all alike (1), the influence of the inputs stands at {number(influence)}, "
+        f"attention at {number(attention)}."
+    )
+
+
+SPEC = Spec(
+    id="E10",
+    question="How concentrated is the influence of the inputs?",
+    does="Entropy of gradients and leave-one-out, of inputs and hidden states",
+    source="Meister et al. 2021",
+    about="tokens",
+    cost="T forward passes a text for leave-one-out, a backward pass for each sampled state",
+    columns=(
+        Column(
+            "entropy_gradient",
+            "float",
+            SHARE,
+            "",
+            "entropy of the gradient norms of inputs over log(length); 1: spread evenly",
+        ),
+        Column("entropy_attention", "float", SHARE, "", "the same of attention"),
+        Column("entropy_leave_one_out", "float", SHARE, "", "the same of leave-one-out of inputs"),
+        Column(
+            "entropy_hidden",
+            "float",
+            SHARE,
+            "",
+            "the same of the inputs' influence on single hidden states, mean over sampled ones; NaN outside the sample",
+        ),
+    ),
+    measures=(
+        Measure(
+            "entropy_gradient",
+            "H̃ of the influence of inputs",
+            "Normalised entropy of the gradient norms of the inputs, 1: spread evenly. Sparse attention need not make it "
+            "smaller.",
+            "Concentrated influence need not lie where attention lies: this number does not compare places.",
+            beside=("of the attention itself", "entropy_attention"),
+        ),
+        Measure(
+            "entropy_hidden",
+            "H̃ of the influence on hidden states",
+            "The same of the inputs' influence on single hidden states, on a sample of texts: near 1, a state stands for all.",
+            "It is about gradients of a state's length, one of many ways to ask what a state holds.",
+            suspicious="high",
+        ),
+    ),
+    answer=_answer,
+    drawings=(
+        Drawing(
+            "entropies",
+            "How concentrated is influence?",
+            "Normalised entropy, 1: spread evenly, 0: on one token (Meister et al. 2021, Fig. 2 and Table 1; the last on a "
+            "sample).",
+            "entropy_bars",
+        ),
+    ),
+    run=on_a_sample,
+    of_tokens=True,
+)

@@ -4,11 +4,14 @@ from torch import Tensor
 
 from attest.compute.randomness import random_permutations
 from attest.compute.sorting import sort_rows
+from attest.experiments.means import Means
 from attest.experiments.observation import Observation
+from attest.experiments.spec import SHARE, Column, Drawing, Measure, Spec
 from attest.measures import total_variation
+from attest.measures.numbers import number, percent
 
 
-def attention_permutation(observation: Observation, permutations: int, seed: int) -> dict[str, Tensor]:
+def attention_permutation(observation: Observation, permutations: int = 100, seed: int = 0) -> dict[str, Tensor]:
     """Permute attention over the real tokens, hidden states unchanged, and see how far the prediction moves.
 
     Args:
@@ -37,3 +40,59 @@ def median(values: Tensor) -> Tensor:
     """The middle of ``(B, D)``, or the mean of the two; torch's own takes the lower."""
     ordered, draws = sort_rows(values), values.shape[-1]
     return (ordered[:, (draws - 1) // 2] + ordered[:, draws // 2]) / 2
+
+
+def _answer(mean: Means) -> str | None:
+    moved, flipped = mean("E2/tvd_median"), mean("E2/flipped")
+    if moved is None or flipped is None:
+        return None
+    return (
+        f"Shuffled over the tokens, attention moves the prediction by {number(moved)} in the average text and changes "
+        f"{percent(flipped)} of decisions."
+    )
+
+
+SPEC = Spec(
+    id="E2",
+    question="Does the prediction depend on where attention lies?",
+    does="100 random permutations of the attention a text; inside Transformers each layer and all of them",
+    source="Jain & Wallace 2019",
+    about="states",
+    cost="linear in T where the decoder is linear; inside layers a forward pass a permutation and layer",
+    columns=(
+        Column("tvd_median", "float", SHARE, "", "median TVD of the prediction over random permutations of attention"),
+        Column("tvd_max", "float", SHARE, "", "the largest of them"),
+        Column("flipped", "float", SHARE, "", "share of permutations that change the decision"),
+        Column("max_attention", "float", SHARE, "", "the largest weight"),
+    ),
+    measures=(
+        Measure(
+            "tvd_median",
+            "Δŷ under permuted attention",
+            "Median total variation distance of the prediction when attention is shuffled over the tokens, 0 to 1. Near 0: "
+            "the prediction does not depend on which tokens were attended to.",
+            "That shuffling moves the prediction does not show that attention lay on the right tokens.",
+            suspicious="low",
+            short=("Δŷ shuffled", "Median change of the prediction when attention is shuffled, 0 to 1 (E2)."),
+        ),
+        Measure(
+            "flipped",
+            "decisions flipped",
+            "Share of permutations that change the decision.",
+            "A sure decision flips seldom, wherever attention lies.",
+            suspicious="low",
+        ),
+    ),
+    answer=_answer,
+    drawings=(
+        Drawing(
+            "permutation_by_max_attention",
+            "Permuting attention",
+            "Median change of the prediction over random permutations of the attention, by the largest weight of the text "
+            "and by predicted class (Jain & Wallace 2019, Fig. 3). Mass near 0 where the largest weight is high means: "
+            "attention was concentrated, and where it lay did not matter.",
+            "permutation_violins",
+        ),
+    ),
+    run=attention_permutation,
+)

@@ -4,15 +4,18 @@ import torch
 from torch import Tensor
 
 from attest.compute.randomness import random_order
+from attest.experiments.means import Means
 from attest.experiments.observation import Observation
+from attest.experiments.spec import LN2, NATS, SHARE, Column, Drawing, Measure, Spec
 from attest.measures import jensen_shannon, probabilities
+from attest.measures.numbers import percent
 
 
-def single_erasure(observation: Observation, seed: int) -> dict[str, Tensor]:
+def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]:
     """Zero the largest weight, or a random other one, renormalise the rest, and compare the outcomes.
 
     Args:
-        observation: the batch.
+        observation: the batch; where it is explained by another reading, the weight of the token that this ranks first.
         seed: with an instance's id it fixes which other token.
     Returns:
         Per instance ``(B,)``. ``js_top``, ``js_random``: JSD of the outcome to the prediction, in nats; ``delta_js``, their
@@ -22,7 +25,7 @@ def single_erasure(observation: Observation, seed: int) -> dict[str, Tensor]:
         all the attention, or there is no other. Serrano & Smith keep such texts and let the bias alone decide:
         ``js_top_bias`` and ``flips_top_bias`` are always defined.
     """
-    top = observation.attention.argmax(dim=-1, keepdim=True)
+    top = observation.explanation.argmax(dim=-1, keepdim=True)
     others = observation.mask.scatter(-1, top, False)
     columns = _bias_decides(observation, top)
     for suffix, allowed in (("", others), ("_support", others & (observation.attention > 0))):
@@ -66,3 +69,84 @@ def _bias_decides(observation: Observation, top: Tensor) -> dict[str, Tensor]:
 def _without(attention: Tensor, index: Tensor) -> Tensor:
     """Attention ``(B, T)`` with one weight a row set to 0, not renormalised."""
     return attention.scatter(-1, index, 0.0)
+
+
+def _answer(mean: Means) -> str | None:
+    top, other = mean("E11/only_top"), mean("E11/only_random")
+    if top is None or other is None:
+        return None
+    return (
+        f"Erasing the most attended token alone changes {percent(top)} of decisions, erasing a random other one alone "
+        f"{percent(other)}."
+    )
+
+
+def _columns(suffix: str, where: str) -> tuple[Column, ...]:
+    return (
+        Column(
+            f"js_top{suffix}",
+            "float",
+            NATS,
+            "nats",
+            f"JSD of the outcome to the prediction without the most attended token{where}",
+        ),
+        Column(f"js_random{suffix}", "float", NATS, "nats", f"the same without a random other one{where}"),
+        Column(f"delta_js{suffix}", "float", (-LN2, LN2), "nats", "their difference"),
+        Column(f"attention_gap{suffix}", "float", SHARE, "", "difference of the two weights"),
+        Column(f"only_top{suffix}", "float", SHARE, "0 or 1", "only the first erasure flips the decision"),
+        Column(f"only_random{suffix}", "float", SHARE, "0 or 1", "only the second does"),
+        Column(f"both{suffix}", "float", SHARE, "0 or 1", "both do"),
+        Column(f"neither{suffix}", "float", SHARE, "0 or 1", "neither does"),
+    )
+
+
+SPEC = Spec(
+    id="E11",
+    question="Does erasing the most attended token matter more than erasing another?",
+    does="The largest weight zeroed, or a random other one, the rest renormalised",
+    source="Serrano & Smith 2019",
+    about="states",
+    cost="linear in T",
+    columns=(
+        *_columns("", ""),
+        *_columns("_support", ", the other being one of those that get attention"),
+        Column("js_top_bias", "float", NATS, "nats", "Serrano & Smith's variant: where nothing is left, the bias decides"),
+        Column("flips_top_bias", "bool", SHARE, "0 or 1", "whether the decision flips then"),
+    ),
+    measures=(
+        Measure(
+            "only_top",
+            "decisions that need the top token",
+            "Share of texts whose decision flips without the most attended token but not without a random other one.",
+            "Most decisions need no single token; that no one flips does not clear the attention.",
+            suspicious="low",
+            beside=("a random other token", "only_random"),
+        ),
+        Measure(
+            "only_random",
+            "decisions that need another",
+            "The reverse: only the random other one flips the decision.",
+            "One random token a text is tried, so a small share leaves room for others that matter.",
+            suspicious="high",
+        ),
+        Measure(
+            "delta_js",
+            "ΔJS, top minus random",
+            "How much further the outcome moves without the most attended token than without a random other one, in nats.",
+            "It grows with the weight that is taken away, whatever the token says.",
+            suspicious="low",
+            short=("ΔJS", "How much more the outcome moves without the top token than without a random one (E11)."),
+        ),
+    ),
+    answer=_answer,
+    drawings=(
+        Drawing(
+            "erasure_of_one",
+            "Erasing one token",
+            "How much more the outcome moves without the most attended token than without a random other one (Serrano & "
+            "Smith 2019). Points below 0: the other one mattered more.",
+            "erasure_scatter",
+        ),
+    ),
+    run=single_erasure,
+)

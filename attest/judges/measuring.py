@@ -1,6 +1,6 @@
 """Every experiment that gives a number a text, put to a defendant. Columns here, directions in ``configs/judges``.
 
-A further experiment is one more entry of ``attest.experiments.pooled.POOLED``, or of ``_LAYERED`` below.
+A further experiment is one more entry of the registry of experiments, or of ``_LAYERED`` below.
 """
 
 import time
@@ -21,7 +21,7 @@ from attest.experiments.layers.key_shuffle import key_shuffle
 from attest.experiments.layers.observation import LayerObservation, observe_layers
 from attest.experiments.layers.permutation import layer_permutation
 from attest.experiments.layers.rollout import attention_rollout
-from attest.experiments.pooled import POOLED, Asked
+from attest.experiments.registry import Asked, chosen
 from attest.judges.texts import Texts
 from attest.judges.truth import masses
 
@@ -92,7 +92,7 @@ def _pooled(
     for name in sorted(wanted):  # each observes anew, so that what one has cached makes no other look cheap
         began = time.process_time()
         seen = observe(network, texts.ids, texts.tokens, texts.mask, texts.labels)
-        columns[name] = POOLED[name](seen, asked, **settings.get(name, {}))
+        columns[name] = chosen({name: settings.get(name, {})})[name](seen, asked)
         milliseconds[name] = 1000 * (time.process_time() - began) / len(texts.ids)
     return columns, seen.attention, milliseconds
 

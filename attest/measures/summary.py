@@ -35,7 +35,7 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
 IDENTITY = ("id", "loader", "label", "predicted", "length")
 """Columns that say which instance a row is about; no evidence, so not summarised."""
 YES_OR_NO = re.compile(
-    r"significant_.+|(only_top|only_random|both|neither)(_support)?|flips_in_every_order|trivial_(context|prediction)(_strict)?"
+    r"significant_.+|(only_top|only_random|both|neither)(_support)?|flips_in_every_order|hangs_on_truth|trivial_(context|prediction)(_strict)?"
 )
 """Columns of 0, 1 and NaN that say whether something holds where that may be undefined; where it is not, they are bool."""
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from attest.measures import Majority, against_majority
-from attest.report.numbers import p_value, percent
+from attest.measures.numbers import p_value, percent
 from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
 from attest.runs.same_texts import table_of
 

@@ -9,8 +9,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from attest.errors import AttestError
-from attest.report.claims import EVIDENCE, NEWER, SCORES
 from attest.report.controls import value_of
+from attest.report.described import described, newer
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.identity import identity_of
 
@@ -75,7 +75,7 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
     """The numbers to show: those of the verdict that any setting has, or all that match a pattern such as ``E1/tau_*``."""
     if not patterns:
-        known = [key for key in (*SCORES, *EVIDENCE) if any(each.over_seeds(key) for each in settings)]
+        known = [key for key in described() if any(each.over_seeds(key) for each in settings)]
         return [key for key in known if not _all_have_newer(key, settings)]
     names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
     chosen = [name for pattern in patterns for name in sorted(names) if _matches(name, pattern)]
@@ -86,19 +86,13 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 def _all_have_newer(key: str, settings: Sequence[Setting]) -> bool:
     """Whether every setting that has a number has also what is shown in its place."""
-    return key in NEWER and all(each.over_seeds(NEWER[key]) for each in settings if each.over_seeds(key))
+    return key in newer() and all(each.over_seeds(newer()[key]) for each in settings if each.over_seeds(key))
 
 
 def _matches(name: str, pattern: str) -> bool:
     """Part by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians."""
     parts, wanted = name.split("/"), pattern.split("/")
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
-
-
-def label_of(key: str) -> str:
-    """What a number is called in the verdict, or its key."""
-    entry = (SCORES | EVIDENCE).get(key)
-    return key if entry is None else " ".join(entry[0].split())
 
 
 def _short_names(names: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ Settings = dict[str, Any]
 
 CHOICES = ("data", "model", "scoring", "projection", "recipe")
 """The choices that a run's settings name."""
-WHOLE = ("analyses",)
+WHOLE = ("experiments",)
 """Settings whose entries are typed as a whole."""
 UNIFORM = "--run.projection=uniform --model.init_args.network.init_args.projection=attest.attention.Uniform"
 
@@ -49,8 +49,8 @@ def _typed(folder: RunFolder, settings: Settings) -> tuple[dict[str, str], list[
     elsewhere = [] if root == "runs" else [f"--run.root={root}"]
     if not identity_of(folder).variant:
         return choices, elsewhere
-    if (analyses := _analyses(settings)) != default_choices(run["model"])["ANALYSES"]:
-        choices["ANALYSES"] = analyses
+    if (experiments := _experiments(settings)) != default_choices(run["model"])["EXPERIMENTS"]:
+        choices["EXPERIMENTS"] = experiments
     try:
         options = [f"--{key}={_as_typed(value)}" for key, value in _differences(settings, _resolved(choices))]
         reached = without_machine_keys(_resolved(choices, options)) == without_machine_keys(settings)
@@ -64,18 +64,18 @@ def _is_default_recipe(run: Settings) -> bool:
     return file.is_file() and yaml.safe_load(file.read_text(encoding="utf-8"))["run"]["recipe"] == run["recipe"]
 
 
-def _analyses(settings: Settings) -> str:
+def _experiments(settings: Settings) -> str:
     """The choice of experiments that names most of those that the run names, and no other; the model's own where none does."""
-    named, default = {*(settings.get("analyses") or {})}, default_choices(settings["run"]["model"])["ANALYSES"]
-    files = sorted((configs_folder() / "analyses").glob("*.yaml"))
-    shipped = {file.stem: {*(yaml.safe_load(file.read_text(encoding="utf-8"))["analyses"] or {})} for file in files}
+    named, default = {*(settings.get("experiments") or {})}, default_choices(settings["run"]["model"])["EXPERIMENTS"]
+    files = sorted((configs_folder() / "experiments").glob("*.yaml"))
+    shipped = {file.stem: {*(yaml.safe_load(file.read_text(encoding="utf-8"))["experiments"] or {})} for file in files}
     within = {name: (len(identities), name == default) for name, identities in shipped.items() if identities <= named}
     return max(within, key=lambda name: within[name], default=default)
 
 
 def _resolved(choices: dict[str, str], options: list[str] | None = None) -> Settings:
     """The whole configuration that choices and options give."""
-    from attest.runs.training import resolve  # which imports the report
+    from attest.runs.configured import resolve  # which takes seconds to import
 
     return resolve([*choice_arguments(choices), *(options or [])])
 

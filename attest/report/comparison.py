@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,13 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from attest.measures import Paired, in_seed_spreads
-from attest.report.claims import EVIDENCE, QUESTIONS, SCORES, Claim
-from attest.report.collection import Setting, label_of, settings_of, shared_keys
+from attest.measures.numbers import p_value
+from attest.report.collection import Setting, settings_of, shared_keys
 from attest.report.controls import value_of
+from attest.report.described import QUESTIONS, described, label_of
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.notes import notes
-from attest.report.numbers import p_value
-from attest.report.pairing import pairing
+from attest.report.pairing import Decided, paired
 from attest.report.tables import cell
 from attest.report.templating import render
 from attest.report.verdict import scale_of
@@ -60,14 +61,13 @@ def _links(page: Path, setting: Setting) -> list[tuple[int, str | None]]:
 
 def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:
     """The rows of the table by question: name, meaning and one cell a setting."""
-    claims = {key: Claim(*entry) for key, entry in (SCORES | EVIDENCE).items()}
     experiments = dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)])
     groups = [
         {
             "experiment": experiment,
             "question": QUESTIONS.get(experiment, ""),
             "rows": [
-                {"name": claims[key].name.split("  ")[-1], "means": claims[key].means,
+                {"name": described()[key].title, "means": described()[key].means,
                  "cells": [cell(each.over_seeds(key)) for each in settings]}
                 for key in keys if key.split("/")[0] == experiment
             ],
@@ -126,10 +126,10 @@ class Decision:
 
 def decisions(settings: Sequence[Setting]) -> list[Decision]:
     """The paired test of every two settings, for every seed that both have."""
-    compared = []
+    compared, decided = [], cache(Decided.by)
     for first, second in combinations(settings, 2):
         for seed in sorted({*first.runs} & {*second.runs}):
-            pair = pairing(first.runs[seed], second.runs[seed])
+            pair = paired(decided(first.runs[seed]), decided(second.runs[seed]))
             names = first.name, second.name
             compared.append(Decision(names, seed, pair.same, pair.test, pair.instances, pair.tagging))
     return compared

@@ -6,27 +6,14 @@ from functools import cached_property
 from statistics import mean, stdev
 from typing import Any
 
+from attest.experiments.registry import measures
+from attest.measures.numbers import number, spread
 from attest.report.baseline import Baseline
 from attest.report.commands import control_commands
-from attest.report.numbers import number, spread
 from attest.runs.folder import TRIAL, RunFolder, read_json
 from attest.runs.naming import without_machine_keys
 
 Summary = dict[str, Any]
-
-WITHIN_RUN = {
-    "E1/tau_gradient_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
-    "E1/tau_leave_one_out_inputs": ("gradient × input with leave-one-out", "E1/tau_gradient_and_leave_one_out"),
-    "E1/concordant_gradient_inputs": ("gradient × input with leave-one-out", "E1/concordant_gradient_and_leave_one_out"),
-    "E1/concordant_leave_one_out_inputs": ("gradient × input with leave-one-out", "E1/concordant_gradient_and_leave_one_out"),
-    "E8/correct_softmax": ("as trained", "E8/correct"),
-    "E8/correct_sparsemax": ("as trained", "E8/correct"),
-    "E8/correct_entmax15": ("as trained", "E8/correct"),
-    "E10/entropy_gradient": ("of the attention itself", "E10/entropy_attention"),
-    "E11/only_top": ("a random other token", "E11/only_random"),
-    "E12/fraction_common_attention": ("in random order, on the same texts", "E12/fraction_common_random"),
-}
-"""By summary key without its statistic: the number of the same run that chance, or nothing at all, would give."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +53,7 @@ class Controls:
     def of(self, key: str) -> list[Control]:
         """Everything that one number can be held against, the nearest first."""
         constant = [self._constant(self.held)] if key == "test/accuracy" and self.held is not None else []
-        within = [self._within_run(key)] if key in WITHIN_RUN else []
+        within = [self._within_run(key)]
         uniform = [] if self.is_uniform else [self._of_uniform(key)]
         return [control for control in (*constant, *within, *uniform, self._of_seeds(key)) if control is not None]
 
@@ -86,9 +73,13 @@ class Controls:
         return Control(f"always “{held.answer}”", number(held.majority.share), held.majority.share)
 
     def _within_run(self, key: str) -> Control | None:
-        name, other = WITHIN_RUN[key]
-        value = self.summary.get(f"{other}/mean")
-        return Control(name, number(value), value) if f"{other}/mean" in self.summary else None
+        measure = measures().get(key)
+        if measure is None or measure.beside is None:
+            return None
+        name, column = measure.beside
+        other = f"{key.split('/')[0]}/{column}/mean"
+        value = self.summary.get(other)
+        return Control(name, number(value), value) if other in self.summary else None
 
     def _of_uniform(self, key: str) -> Control:
         if self.uniform is None:
@@ -139,7 +130,7 @@ def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | No
 def _but_for_projection(settings: dict[str, Any]) -> dict[str, Any]:
     """What a run is, without its projection and without what was measured on it."""
     rest = without_machine_keys(settings)
-    rest.pop("analyses", None)
+    rest.pop("experiments", None)
     rest["run"].pop("projection", None)
     network = ((rest.get("model") or {}).get("init_args") or {}).get("network") or {}
     (network.get("init_args") or {}).pop("projection", None)

@@ -1,6 +1,7 @@
 """The controls of a base in one table: who scores how, and who is how far from the base."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -71,6 +72,6 @@ def _figures(tables: dict[str, pd.DataFrame]) -> list[Illustration]:
             "E5  How far apart are seeds?",
             "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
             "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
-            divergence_violins(tables["E5"], names),
+            partial(divergence_violins, tables["E5"], names),
         )
     ]

@@ -94,6 +94,11 @@ def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str
     return figure
 
 
+def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """``adversary_violins`` of the exact answer where there is one, else of the search's."""
+    return adversary_violins(rows, "jsd_exact" if "jsd_exact" in rows else "jsd_search", class_names)
+
+
 def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """The survey's Figure 11: epsilon-max JSD, searched and exact, one panel a predicted class.
 

@@ -22,11 +22,20 @@ RASTERISED = 400
 
 def to_svg(figure: Figure) -> str:
     """The figure as an ``<svg>`` element; equal data give equal text."""
+    settle(figure)
     with matplotlib.rc_context({"svg.hashsalt": "attest", "svg.fonttype": "none"}):
         buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None}, bbox_inches="tight")
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]
+
+
+def settle(figure: Figure) -> None:
+    """Solve the layout of a figure once and keep it; saving then draws once, where an open layout draws twice a format."""
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+        figure.set_layout_engine(None)
 
 
 def learning_curves(epochs: Sequence[dict[str, float]]) -> Figure:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from attest.report import survival
 from attest.report.answers import answers
 from attest.report.baseline import Baseline, baseline
 from attest.report.controls import Controls
@@ -74,4 +75,7 @@ class Findings:
         """A sentence for each experiment that ran, by id."""
         twin = self.controls.uniform_run
         pair = None if twin is None else pairing(self.folder, twin)
-        return answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
+        said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
+        readings = self.table("E15")
+        survived = None if readings is None else survival.sentence(readings)
+        return said | ({"E15": survived} if survived else {})

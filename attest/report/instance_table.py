@@ -3,11 +3,13 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from attest.experiments.registry import measures
 from attest.report.explanations import explanations, joined
 from attest.runs.folder import INSTANCES
 
@@ -33,14 +35,15 @@ COLUMNS = (
     Column("instances/confidence", "confidence", "Probability of the predicted class."),
     Column("instances/length", "tokens", "Tokens of the text, or sentences where attention is over them."),
     Column("instances/max_attention", "max α", "The largest attention weight."),
-    Column("E1/tau_gradient_inputs", "τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
-    Column("E1/tau_leave_one_out_inputs", "τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
-    Column("E2/tvd_median", "Δŷ shuffled", "Median change of the prediction when attention is shuffled, 0 to 1 (E2)."),
-    Column("E3/jsd_exact", "ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
-    Column("E11/delta_js", "ΔJS", "How much more the outcome moves without the top token than without a random one (E11)."),
-    Column("E12/fraction_attention", "erased", "Share of weights erased by attention until the decision flips (E12)."),
 )
-"""Those whose columns a run has are shown; an experiment of your own needs a line here."""
+"""Of the texts themselves."""
+
+
+@cache
+def _columns() -> tuple[Column, ...]:
+    """All that a table can show; those are shown whose columns a run has."""
+    short = ((key, measure.short) for key, measure in measures().items())
+    return (*COLUMNS, *(Column(key, *words) for key, words in short if words))
 
 
 def instance_table(
@@ -58,7 +61,7 @@ def instance_table(
         ``total``.
     """
     rows = joined(tables, attention_name).assign(**_measures(tables))
-    shown = [column for column in COLUMNS if column.key in rows]
+    shown = [column for column in _columns() if column.key in rows]
     part = evenly(rows, ROWS)
     return {
         "columns": [{"name": column.name, "meaning": column.meaning} for column in shown],
@@ -91,10 +94,10 @@ def _measures(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
         f"{INSTANCES}/length": instances["length"],
         f"{INSTANCES}/max_attention": instances["max_attention"],
     }
-    for column in COLUMNS:
-        identity, name = column.key.split("/")
-        table = tables.get(identity)
-        if identity != INSTANCES and table is not None and name in table and table["id"].is_unique:
+    for column in _columns():
+        experiment, name = column.key.split("/")
+        table = tables.get(experiment)
+        if experiment != INSTANCES and table is not None and name in table and table["id"].is_unique:
             measures[column.key] = table.set_index("id")[name]
     return measures
 

@@ -1,6 +1,7 @@
 """Which figures the tables of a run allow where attention is inside layers, and how each is to be read."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
             "E8, E9  Which layer's attention matters",
             "Accuracy with another projection, or with the keys of other tokens, in one layer or in all. Dashed: the model as "
             "it is; a layer whose points lie on that line could have attended to anything.",
-            accuracy_by_layer(swapped, shuffled),
+            partial(accuracy_by_layer, swapped, shuffled),
         )
     if tables[MAPS] is not None:
         yield from _maps(tables[MAPS], _twins(folder))
@@ -68,7 +69,7 @@ def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Il
             f"Attention maps, text {row['id']}",
             "Who (row) attends to whom (column), mean over heads, by layer: as trained, beside what was tampered with, and "
             "beside the same model trained with another projection where that run is there. Darker is more, by the root.",
-            attention_map_grid(maps, list(row["tokens"])),
+            partial(attention_map_grid, maps, list(row["tokens"])),
         )
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import product
 
-from attest.report.claims import NEWER
 from attest.report.collection import Setting
+from attest.report.described import newer
 from attest.runs.same_texts import Texts, texts_of
 
 Tested = dict[int, Texts]
@@ -44,7 +44,7 @@ def _differ(first: Tested, second: Tested) -> bool:
 
 
 def _other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
-    older = [key for key in keys if key.removesuffix("/mean") in NEWER]
+    older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
     counts = [f"{setting.name}: {', '.join(f'{key}: {_undefined(setting, key)}' for key in older)}" for setting in settings]

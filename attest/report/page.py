@@ -1,17 +1,20 @@
 """``report.html``: one self-contained page that opens from disk."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
+from attest.experiments.registry import EXPERIMENTS
 from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
-from attest.report.figures import learning_curves, permutation_violins
+from attest.report.figures import learning_curves
 from attest.report.findings import Findings
+from attest.report.freshness import stamp
 from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table
 from attest.report.layer_illustrations import layer_illustrations
@@ -34,11 +37,12 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         figures: what ``illustrations`` returns, if that was asked already.
         alone: where the page goes by itself, its figures in it and not beside it; None for the run's own folder.
     """
+    made_from = stamp(folder)
     found = Findings(folder)
     settings, summary = found.settings, found.summary
     timing = read_json(folder.timing) if folder.timing.is_file() else {}
     drawn = illustrations(folder) if figures is None else figures
-    tables = {identity: read_table(folder.evidence(identity)) for identity in found.experiments}
+    tables = {experiment: read_table(folder.evidence(experiment)) for experiment in found.experiments}
     page = {
         "name": str(identity_of(folder)),
         "path": str(folder.path),
@@ -54,12 +58,15 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
     }
     texts = _texts(tables, found.class_names, _attention_name(settings))
-    write_text(folder.report if alone is None else alone, render("report.html", **page, **texts))
+    write_text(
+        folder.report if alone is None else alone,
+        render("report.html", **page, **texts) + (made_from if alone is None else ""),
+    )
 
 
 def _attention_name(settings: Mapping[str, Any]) -> str:
     """What stands as the attention over a text: attention itself, or rollout where it is inside the layers alone."""
-    analysis = (settings.get("analyses") or {}).get(INSTANCES) or {}
+    analysis = (settings.get("experiments") or {}).get(INSTANCES) or {}
     return "Attention rollout" if (analysis.get("init_args") or {}).get("explanation") == "rollout" else "Attention"
 
 
@@ -114,21 +121,10 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 "curves/learning",
                 "Learning curves",
                 "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
-                learning_curves(read_json(folder.curves)),
+                partial(learning_curves, read_json(folder.curves)),
             )
         )
-    if (rows := found.table("E2")) is not None and "predicted" in rows:
-        figures.append(
-            Illustration(
-                "E2/permutation_by_max_attention",
-                "E2  Permuting attention",
-                "Median change of the prediction over random permutations of the attention, by the largest weight of "
-                "the text and by predicted class (Jain & Wallace 2019, Fig. 3). Mass near 0 where the largest weight is high "
-                "means: attention was concentrated, and where it lay did not matter.",
-                permutation_violins(rows, class_names),
-            )
-        )
-    tables = {identity: found.table(identity) for identity in ("E1", "E3", "E10", "E11", "E12")}
+    tables = {experiment: found.table(experiment) for experiment in EXPERIMENTS}
     figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
     figures += comparison_illustrations(found.table("E7"), class_names)
     return [*figures, *layer_illustrations(found.folder)]

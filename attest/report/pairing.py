@@ -8,7 +8,7 @@ import pandas as pd
 from attest.measures import Paired, mcnemar, signed_rank
 from attest.measures.majority import mean_of_each
 from attest.runs.folder import TAGGED, RunFolder, read_table
-from attest.runs.same_texts import table_of, texts_of
+from attest.runs.same_texts import Texts, table_of, texts_of
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,35 @@ class Pairing:
     """None where the texts are not the same, or a run has kept no table of them."""
 
 
+@dataclass(frozen=True)
+class Decided:
+    """What a run was tested on and how it decided, read once for all the runs that it is compared with."""
+
+    texts: Texts
+    rightly: pd.Series | None
+    """As ``rightly`` has it; None where the run has kept no table."""
+    tagging: bool
+
+    @classmethod
+    def by(cls, run: RunFolder) -> "Decided":
+        """From the files in the folder of a run."""
+        path = table_of(run)
+        return cls(texts_of(run), None if path is None else rightly(run), path is not None and path.stem == TAGGED)
+
+
 def pairing(first: RunFolder, second: RunFolder) -> Pairing:
     """Compare two runs: texts by McNemar's exact test, tagged sentences by Wilcoxon's on the share of their tokens."""
-    same, tables = texts_of(first).same_as(texts_of(second)), (table_of(first), table_of(second))
-    if not same or None in tables:
+    return paired(Decided.by(first), Decided.by(second))
+
+
+def paired(first: Decided, second: Decided) -> Pairing:
+    """The same of runs that were read already."""
+    same = first.texts.same_as(second.texts)
+    if not same or first.rightly is None or second.rightly is None:
         return Pairing(same)
-    tagging = any(path is not None and path.stem == TAGGED for path in tables)
-    ours, theirs = (rightly(run) for run in (first, second))
-    return Pairing(same, len(ours), tagging, (signed_rank if tagging else mcnemar)(ours.to_numpy(), theirs.to_numpy()))
+    tagging = first.tagging or second.tagging
+    test = signed_rank if tagging else mcnemar
+    return Pairing(same, len(first.rightly), tagging, test(first.rightly.to_numpy(), second.rightly.to_numpy()))
 
 
 def rightly(run: RunFolder) -> pd.Series:

@@ -1,4 +1,4 @@
-"""Published numbers that belong beside one run; all of them stand in ``configs/experiments``, one file a table."""
+"""Published numbers that belong beside one run; all of them stand in ``configs/tables``, one file a table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -31,7 +31,7 @@ def _save(folder: RunFolder, figure: Illustration) -> str:
     write_text(figure_file(folder, figure, "svg"), svg)
     write_atomically(
         figure_file(folder, figure, "png"),
-        lambda temporary: figure.drawing.savefig(temporary, format="png", dpi=DPI, bbox_inches="tight"),
+        lambda temporary: figure.drawing.savefig(temporary, format="png", dpi=DPI),
     )
     return svg
 

@@ -12,13 +12,13 @@ VERSION = 1
 
 
 def summarise_run(
-    folder: RunFolder, identities: Iterable[str], scores: dict[str, float], monitor: str, mode: str
+    folder: RunFolder, expected_tables: Iterable[str], scores: dict[str, float], monitor: str, mode: str
 ) -> dict[str, Any]:
     """Everything about a run that is a number and does not change when it is computed again.
 
     Args:
         folder: of the run; its curves and evidence are read.
-        identities: of the experiments.
+        expected_tables: of the experiments.
         scores: on the test split, ``test/accuracy`` and the like.
         monitor, mode: the validation score that chose the best epoch, and whether ``max`` or ``min`` of it.
     Returns:
@@ -28,13 +28,13 @@ def summarise_run(
     best = (max if mode == "max" else min)(epochs, key=lambda epoch: epoch[monitor])
     summary: dict[str, Any] = {"version": VERSION, "best/epoch": best["epoch"]} | scores
     summary |= {f"best/{name}": value for name, value in best.items() if name.startswith("validation/")}
-    return summary | summarise_tables(folder, identities)
+    return summary | summarise_tables(folder, expected_tables)
 
 
-def summarise_tables(folder: RunFolder, identities: Iterable[str]) -> dict[str, float]:
+def summarise_tables(folder: RunFolder, expected_tables: Iterable[str]) -> dict[str, float]:
     """``<id>/<column>/<statistic>`` of the tables of some experiments."""
     summary: dict[str, float] = {}
-    for identity in sorted({*identities} - {INSTANCES}):
-        rows = pd.read_parquet(folder.evidence(identity))
-        summary |= {f"{identity}/{key}": value for key, value in summarise(rows).items()}
+    for experiment in sorted({*expected_tables} - {INSTANCES}):
+        rows = pd.read_parquet(folder.evidence(experiment))
+        summary |= {f"{experiment}/{key}": value for key, value in summarise(rows).items()}
     return summary

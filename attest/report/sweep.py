@@ -1,6 +1,7 @@
 """Beside the adversaries of a base: their table, their curve against the baselines, their knee."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -34,7 +35,7 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
         "One point an adversary, labelled with its λ: how differently it attends, and how far its predictions are from the "
         "base's (Wiegreffe & Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Seeds (E5) are the noise floor; ringed: the knee, the "
         "point farthest below the chord.",
-        divergence_against_distance(rows, shown, cost(tagging), gained(tagging)),
+        partial(divergence_against_distance, rows, shown, cost(tagging), gained(tagging)),
     )
     title = f"Adversaries of {identity_of(base)}: {sweep}"
     write_related_runs(folder / f"{sweep}.html", title, {"Adversaries": rows, "Baselines": shown}, [figure])

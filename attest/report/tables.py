@@ -6,9 +6,10 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from attest.report.collection import Over, Setting, label_of
+from attest.measures.numbers import spread
+from attest.report.collection import Over, Setting
+from attest.report.described import label_of
 from attest.report.notes import notes
-from attest.report.numbers import spread
 
 LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}

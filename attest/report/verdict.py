@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from attest.report.claims import EVIDENCE, NEWER, QUESTIONS, SCORES, Claim
+from attest.experiments.registry import measures, range_of
+from attest.experiments.spec import Measure
+from attest.measures.numbers import interval, number
 from attest.report.controls import Control, Controls
-from attest.report.numbers import interval, number
+from attest.report.described import QUESTIONS, SCORES, newer
 from attest.report.published import Published, published
 from attest.runs.identity import identity_of
 
 
 def scale_of(key: str) -> tuple[float, float]:
-    """The least and the greatest value that a measure can take."""
-    measure = key.split("/")[-1]
-    if measure.startswith(("tau", "ratio")):
-        return -1.0, 1.0
-    return (0.0, math.log(2)) if measure.startswith("jsd") else (0.0, 1.0)
+    """The least and the greatest value that a measure is drawn between."""
+    low, high = range_of(key)
+    return (0.0, 1.0) if math.isinf(high) else (low, high)
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Line:
     ours: str
     value: float | None
     means: str
-    not_meant: str = ""
+    misread: str = ""
     detail: str = ""
     bounds: tuple[float, float] | None = None
     """95 % confidence interval of the mean, where it is defined."""
@@ -71,15 +71,14 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
     theirs = {} if run.kind else published(run.data, run.full_name)
     lines = [uniform_control(controls)]
-    for key, entry in SCORES.items():
+    for key, score in SCORES.items():
         if key in summary:
-            claim = Claim(*entry)
-            lines.append(Line(key, claim.name, number(summary[key]), summary[key], claim.means, claim.not_meant,
+            lines.append(Line(key, score.title, number(summary[key]), summary[key], score.means, score.misread,
                               controls=controls.of(key), published=theirs.get(key)))  # fmt: skip
     lines += [
-        _line(key, Claim(*entry), summary, class_names, controls.of(key), theirs.get(key))
-        for key, entry in EVIDENCE.items()
-        if f"{key}/mean" in summary and f"{NEWER.get(key)}/mean" not in summary
+        _line(key, measure, summary, class_names, controls.of(key), theirs.get(key))
+        for key, measure in measures().items()
+        if f"{key}/mean" in summary and f"{newer().get(key)}/mean" not in summary
     ]
     return _grouped(lines)
 
@@ -87,22 +86,27 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
 def uniform_control(controls: Controls) -> Line:
     """E4: the same model trained with uniform attention, read from its own run folder, or how to run it."""
     name, means = "Accuracy with uniform attention", "The control that says whether the rest means anything."
-    not_meant = "A task that needs no attention does not show that attention is no explanation; it cannot show that it is one."
+    misread = "A task that needs no attention does not show that attention is no explanation; it cannot show that it is one."
     if controls.is_uniform:
-        return Line("E4/accuracy", name, "this run", controls.summary.get("test/accuracy"), means, not_meant)
+        return Line("E4/accuracy", name, "this run", controls.summary.get("test/accuracy"), means, misread)
     if controls.uniform is None:
-        return Line("E4/accuracy", name, "not run", None, means, not_meant, detail=controls.commands.get("uniform", ""))
+        return Line("E4/accuracy", name, "not run", None, means, misread, detail=controls.commands.get("uniform", ""))
     value, mine = (summary.get("test/accuracy") for summary in (controls.uniform, controls.summary))
     ours = Control("this run", number(mine), mine)
-    return Line("E4/accuracy", name, number(value), value, means, not_meant, controls=[ours])
+    return Line("E4/accuracy", name, number(value), value, means, misread, controls=[ours])
 
 
 def _line(
-    key: str, claim: Claim, summary: dict[str, Any], names: Sequence[str], controls: list[Control], theirs: Published | None
+    key: str,
+    measure: Measure,
+    summary: dict[str, Any],
+    names: Sequence[str],
+    controls: list[Control],
+    theirs: Published | None,
 ) -> Line:
     mean, low, high = (summary[f"{key}/{part}"] for part in ("mean", "ci_low", "ci_high"))
     bounds = None if low is None or high is None or low == high else (low, high)
-    return Line(key, claim.name.split("  ")[-1], interval(mean, low, high), mean, claim.means, claim.not_meant,
+    return Line(key, measure.title, interval(mean, low, high), mean, measure.means, measure.misread,
                 _detail(summary, key, names), bounds, controls, theirs)  # fmt: skip
 
 

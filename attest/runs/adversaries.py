@@ -11,6 +11,7 @@ from attest.experiments.adversarial_loss import DivergenceName
 from attest.runs import capabilities
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent import Dependent, merged, overlay
+from attest.runs.words import take_words
 
 Settings = dict[str, Any]
 KIND = "adversarial"
@@ -50,13 +51,12 @@ def choose(arguments: Sequence[str]) -> tuple[Choices, list[str]]:
     Raises:
         AttestError: a value that is none of those there are.
     """
-    typed = {name: value for name, _, value in (argument.partition("=") for argument in arguments) if name in NAMES and value}
-    rest = [argument for argument in arguments if argument.partition("=")[0] not in NAMES]
+    words, rest = take_words(arguments, NAMES)
     for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", get_args(DivergenceName))):
-        if name in typed and typed[name] not in known:
-            raise unknown_choice(name, typed[name], known, COMMAND.format(f"{name}={{}}"))
-    lambdas = tuple(map(_lambda, typed["LAMBDA"].split(","))) if "LAMBDA" in typed else None
-    chosen = {name.lower(): typed[name] for name in ("VARIANT", "DIVERGENCE") if name in typed}
+        if (typed := words.text(name, known[0])) not in known:
+            raise unknown_choice(name, typed, known, COMMAND.format(f"{name}={{}}"))
+    lambdas = tuple(map(_lambda, words.listed("LAMBDA"))) or None
+    chosen = {name.lower(): words.typed[name] for name in ("VARIANT", "DIVERGENCE") if name in words.typed}
     return Choices(lambdas, **chosen), rest
 
 

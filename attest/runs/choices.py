@@ -1,22 +1,25 @@
 """The words that everyone types (``DATA=sst MODEL=bilstm SEED=1``) and the configuration files they stand for.
 
-A choice named X with value y is the file ``configs/x/y.yaml``: adding a value, or a whole new kind of choice, needs a file
-and no code. A value may carry a parameter, ``PROJECTION=entmax:1.3``: the header of ``configs/projection/entmax.yaml`` names
-the option that it sets, with ``{}`` where the parameter goes.
+A choice named X with value y is the file ``configs/x/y.yaml``: adding a value needs a file and no code, a new kind of choice
+also its name in ``configs/defaults.yaml``. A value may carry a parameter, ``PROJECTION=entmax:1.3``: the header of
+``configs/projection/entmax.yaml`` names the option that it sets, with ``{}`` where the parameter goes.
 """
 
 import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from attest.errors import AttestError, unknown_choice
+from attest.runs.earlier_names import EARLIER_CHOICES
+from attest.runs.words import take_words
 
-CHOICE = re.compile(r"([A-Z]+)=(.*)")
 SMALL_CHOICE = re.compile(r"[A-Za-z]*[a-z][A-Za-z]*=.*")
 """What is typed by whoever does not know that choices stand in capitals."""
 DECLARED_OPTION = re.compile(r"^#.*?(--[\w.]+=\{\})", re.MULTILINE)
-ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "ANALYSES")
+ORDER = ("TRAINER", "LOGGER", "DATA", "MODEL", "SCORING", "PROJECTION", "RECIPE", "EXPERIMENTS")
 """Later files override earlier ones; a recipe may so change what a model or corpus set."""
 SETTINGS = {"SEED": "--seed_everything={}", "PROTOCOL": "--data.init_args.protocol={}", "FORCE": "--run.force={}"}
 """Choices that stand for one option."""
@@ -31,18 +34,23 @@ def configs_folder() -> Path:
     return Path(__file__).parents[1] / "configs"
 
 
+def file_choices() -> tuple[str, ...]:
+    """The choices that stand for files, in the order in which these are merged; those without a default come last."""
+    return (*ORDER, *_defaults()["OPTIONAL"])
+
+
 def config_file(choice: str, value: str) -> Path:
     """The file that a choice stands for.
 
     Raises:
         AttestError: there is no such file; the message lists those there are.
     """
-    folder = configs_folder() / choice.lower()
-    if not folder.is_dir():
+    if choice not in file_choices():
         raise AttestError(
-            f"{choice}={value} is no choice; expected one of: {', '.join((*ORDER, *SETTINGS))}. "
+            f"{choice}={value} is no choice; expected one of: {', '.join((*file_choices(), *SETTINGS))}. "
             "Type for example: make train DATA=sst"
         )
+    folder = configs_folder() / choice.lower()
     file = folder / f"{value}.yaml"
     if not file.is_file():
         known = [path.stem for path in folder.glob("*.yaml")]
@@ -59,7 +67,7 @@ def corpora_with_protocols() -> list[str]:
 def stray_word(argument: str) -> AttestError:
     """The error for what is neither a choice nor an option: ``data=planted``, ``sst``."""
     name, _, value = argument.partition("=")
-    known = (*ORDER, *SETTINGS, *(folder.name.upper() for folder in configs_folder().iterdir() if folder.is_dir()))
+    known = (*file_choices(), *SETTINGS)
     hint = f" Type {name.upper()}={value}" if value and name.upper() in known else ""
     return AttestError(
         f"{argument} is not known; expected a choice in capitals, such as DATA=sst, or an option that begins with --.{hint}"
@@ -76,9 +84,8 @@ def expand(arguments: list[str]) -> list[str]:
     Args:
         arguments: what follows the subcommand.
     """
-    matches = [(argument, CHOICE.fullmatch(argument)) for argument in arguments]
-    typed = {match[1]: match[2] for _, match in matches if match and match[2]}
-    rest = [argument for argument, match in matches if not match]
+    words, rest = take_words(arguments)
+    typed = dict(words.typed)
     settings = [SETTINGS[name].format(_as_yaml(name, typed.pop(name))) for name in list(typed) if name in SETTINGS]
     files, options = _parted(rest)
     return [*([] if files and not typed else choice_arguments(typed)), *files, *settings, *options]
@@ -100,7 +107,7 @@ def choice_arguments(typed: dict[str, str]) -> list[str]:
     Raises:
         AttestError: a value that does not exist, lacks its parameter, or takes none.
     """
-    chosen = _with_defaults(typed)
+    chosen = complete(typed)
     extra = sorted(set(chosen) - set(ORDER))
     files, parameters = [], []
     for choice in (*ORDER, *extra):
@@ -123,13 +130,22 @@ def _parameter_options(choice: str, value: str, file: Path, parameter: str | Non
 
 def default_choices(model: str | None = None) -> dict[str, str]:
     """What is chosen where nothing is typed, for a model or for the default one; without ``RECIPE``."""
-    defaults = yaml.safe_load((configs_folder() / "defaults.yaml").read_text())
-    by_model = defaults.pop("FOR_MODEL", {})
-    return defaults | by_model.get(model or defaults["MODEL"], {})
+    defaults = {name: value for name, value in _defaults().items() if name in ORDER}
+    return defaults | _defaults()["FOR_MODEL"].get(model or defaults["MODEL"], {})
 
 
-def _with_defaults(typed: dict[str, str]) -> dict[str, str]:
-    """Every choice: as typed, else as the model has it, else as everyone has it."""
+@cache
+def _defaults() -> dict[str, Any]:
+    return yaml.safe_load((configs_folder() / "defaults.yaml").read_text())
+
+
+def complete(typed: dict[str, str]) -> dict[str, str]:
+    """Every choice that stands for files: as typed, else as the model has it, else as everyone has it.
+
+    Args:
+        typed: by name; names of earlier versions do too.
+    """
+    typed = {EARLIER_CHOICES.get(name, name): value for name, value in typed.items()}
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text())

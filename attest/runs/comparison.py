@@ -41,12 +41,12 @@ def require_comparable(settings: dict[str, Any]) -> None:
     """Refuse a run that will leave no table to compare with, before it is trained.
 
     Raises:
-        AttestError: its analyses are without that of the instances.
+        AttestError: its experiments are without that of the instances.
     """
-    if not any(settings["analyses"].get(name) for name in (INSTANCES, TAGGED)):
+    if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
-            f"the analyses of this run are without {INSTANCES} (of taggers: {TAGGED}), what it predicts and attends to text "
-            "by text; expected them, since other runs are compared with that. Leave ANALYSES out."
+            f"this run's experiments are without {INSTANCES} (of taggers: {TAGGED}), what it predicts and attends to text "
+            "by text; expected them, since other runs are compared with that. Leave EXPERIMENTS out."
         )
 
 
@@ -60,7 +60,7 @@ def _instances(folder: RunFolder) -> pd.DataFrame:
         return read_table(path)
     raise AttestError(
         f"{folder.evidence(INSTANCES)} does not exist; expected what the run predicts and attends to, text by text. "
-        "Leave ANALYSES out, so that it is written."
+        "Leave EXPERIMENTS out, so that it is written."
     )
 
 

@@ -16,8 +16,9 @@ from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
 from attest.runs.folder import RunFolder
 from attest.runs.forecast import at_most
+from attest.runs.words import take_words
 
-ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|ANALYSES)=|--(model|analyses)\.")
+ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|EXPERIMENTS)=|--(model|experiments)\.")
 OVERLAYS = {"label": "guide", "tags": "probe"}
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 """By what the base predicts; of the latter λ of the adversaries that guide, where none is typed."""
@@ -48,17 +49,10 @@ def choose(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
     """Part SEEDS and GUIDE from all other arguments.
 
     Raises:
-        AttestError: SEEDS is no number of seeds.
+        AttestError: SEEDS is not a whole number from 1.
     """
-    typed = dict(each.split("=", 1) for each in arguments if each.startswith(("SEEDS=", "GUIDE=")))
-    seeds = typed.get("SEEDS") or str(SEEDS)
-    if not seeds.isdigit() or int(seeds) == 0:
-        raise AttestError(f"SEEDS={seeds} is no number of seeds; expected a whole number from 1. Type SEEDS=3")
-    return (
-        int(seeds),
-        typed.get("GUIDE") or None,
-        [each for each in arguments if each.partition("=")[0] not in ("SEEDS", "GUIDE")],
-    )
+    words, rest = take_words(arguments, ("SEEDS", "GUIDE"))
+    return words.count("SEEDS", SEEDS), words.text("GUIDE") or None, rest
 
 
 def require_controls(base: dict[str, Any]) -> None:

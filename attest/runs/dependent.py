@@ -14,7 +14,6 @@ The network of the base is built from ``model.init_args.base_network``, which th
 """
 
 import hashlib
-import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -28,16 +27,16 @@ import torch
 import wandb
 import yaml
 from lightning_utilities.core.rank_zero import rank_zero_only
-from pytorch_lightning import LightningModule
 from torch import Tensor
 
 from attest.errors import AttestError
 from attest.runs.choices import configs_folder, expand
+from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.forecast import at_most
 from attest.runs.identity import RunIdentity, identity_of
-from attest.runs.naming import without_machine_keys
-from attest.runs.training import AttestCLI
+from attest.runs.naming import variant, without_machine_keys
+from attest.runs.training import train
 from attest.tracking.loggers import declare_base
 
 Settings = dict[str, Any]
@@ -68,7 +67,7 @@ class Dependent:
     Args:
         kind: folder of all runs of its kind inside the base's: ``adversarial``, ``guides``, ``keys``.
         name: readable name, which says how runs of this kind differ.
-        overlay: what it says differently from its base, whose analyses it leaves out; dictionaries are merged, everything
+        overlay: what it says differently from its base, whose experiments it leaves out; dictionaries are merged, everything
             else replaces.
         comparisons: evidence that is made from its tables and the base's when it has been tested, by id.
         reads: the run whose checkpoint it reads, where that is not the base itself but another dependent of it.
@@ -105,9 +104,10 @@ def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = la
         arguments: what would follow ``attest fit``.
         accept: raises AttestError if nothing can depend on such a base; asked before anything is trained.
     """
-    cli = _BaseCLI(["fit", *expand(list(arguments))], accept)
+    run = _BaseRun(["fit", *expand(list(arguments))], accept)
+    folder = train(run)
     wandb.finish()  # the next run of this process must not write into this one's file
-    return Base(cli.folder, cli.settings)
+    return Base(folder, run.settings)
 
 
 def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -> RunFolder:
@@ -121,16 +121,16 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
     settings = deepcopy(base.settings)
     settings.pop("config", None)
     settings["run"].pop("force")  # which ``own`` may set
-    settings["analyses"] = {}
+    settings["experiments"] = {}
     model = settings["model"]["init_args"]
     if dependent.own_network:
         model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
         file.write_text(yaml.safe_dump(merged(settings, dependent.overlay), sort_keys=False), encoding="utf-8")
-        cli = DependentCLI(base, dependent, f"--config={file}", own)
+        folder = train(DependentRun(base, dependent, f"--config={file}", own))
     wandb.finish()
-    return cli.folder
+    return folder
 
 
 def merged(settings: Settings, changes: Settings) -> Settings:
@@ -142,7 +142,7 @@ def merged(settings: Settings, changes: Settings) -> Settings:
     return both
 
 
-class _BaseCLI(AttestCLI):
+class _BaseRun(ConfiguredRun):
     """``attest fit``, asked first whether such a run can be depended on."""
 
     def __init__(self, arguments: list[str], accept: Callable[[Settings], None]) -> None:
@@ -154,7 +154,7 @@ class _BaseCLI(AttestCLI):
         self.accept(self.settings)
 
 
-class DependentCLI(AttestCLI):
+class DependentRun(ConfiguredRun):
     """``attest fit`` inside the folder of another run.
 
     Args:
@@ -173,10 +173,9 @@ class DependentCLI(AttestCLI):
         self.settings = self.resolved(self.config)
         self.run = self.config.fit.run
         named = self.resolved(self.parser.parse_args(["fit", self.configuration]))
-        name, identity = self.dependent.name, without_machine_keys(self.settings)
-        if identity != without_machine_keys(named):
-            digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-            name = f"{name}-{digest[:8]}"
+        name = self.dependent.name
+        if without_machine_keys(self.settings) != without_machine_keys(named):
+            name = f"{name}-{variant(self.settings)}"
         self.folder = RunFolder(self.base.folder.path / self.dependent.kind / name)
         self.base_record = {
             "checkpoint": os.path.relpath(self.read.best, self.folder.path),
@@ -205,12 +204,11 @@ class DependentCLI(AttestCLI):
     def _identity(self) -> RunIdentity:
         return identity_of(self.base.folder).with_dependent(self.dependent.kind, self.folder.path.name)
 
-    def instantiate_classes(self) -> None:
-        super().instantiate_classes()
-        if not self.nothing_to_do:
-            state = torch.load(self.read.best, map_location="cpu", weights_only=True)["state_dict"]
-            network = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
-            cast(TakesBase, self.model).take_base(network)
+    def make(self) -> None:
+        super().make()
+        state = torch.load(self.read.best, map_location="cpu", weights_only=True)["state_dict"]
+        network = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
+        cast(TakesBase, self.model).take_base(network)
 
     @rank_zero_only
     def _open_folder(self) -> None:
@@ -224,23 +222,17 @@ class DependentCLI(AttestCLI):
             return read_json(self.read.timing).get("wandb_id")
         return None
 
-    def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
+    def before_training(self) -> None:
         rank_zero_only(declare_base)(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
-        super()._train(model, ckpt_path)
 
-    def _expectation(self) -> str:
+    def expectation(self) -> str:
         trainer = self.config.fit.trainer
         return f": {at_most(trainer.max_epochs, trainer.max_steps, self.base.folder)}"
 
-    def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
-        scores = super()._test(model, checkpoint)
-        self._compare()
-        return scores
-
     @rank_zero_only
-    def _compare(self) -> None:
-        for identity, compare in self.dependent.comparisons.items():
-            if self.run.force or not self.folder.evidence(identity).is_file():
+    def after_testing(self) -> None:
+        for experiment, compare in self.dependent.comparisons.items():
+            if self.run.force or not self.folder.evidence(experiment).is_file():
                 compare(self.base.folder, self.folder)
 
 

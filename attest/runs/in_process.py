@@ -9,9 +9,10 @@ import wandb
 from attest.compute.memory import budget_kept
 from attest.errors import as_user_error
 from attest.runs.choices import expand
+from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder
 from attest.runs.quiet import quieten
-from attest.runs.training import AttestCLI
+from attest.runs.training import train
 
 
 def fit(arguments: Sequence[str]) -> RunFolder:
@@ -23,7 +24,7 @@ def fit(arguments: Sequence[str]) -> RunFolder:
         AttestError: a mistake that the user can mend.
     """
     with as_a_command():
-        return AttestCLI(["fit", *expand(list(arguments))]).folder
+        return train(ConfiguredRun(["fit", *expand(list(arguments))]))
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from attest.errors import AttestError
-from attest.runs.class_paths import former
+from attest.runs.earlier_names import earlier
 
 
 @dataclass
@@ -29,7 +29,7 @@ class RunSettings:
         memory_gib: working memory that evidence may take above the loaded model and batch, in GiB.
         max_evidence_tokens: longer texts are left out of evidence that compares every token with every other, as are those
             whose pairs do not fit ``memory_gib``; their columns are NaN, and counted.
-        max_search_steps: experiments that search take at most so many steps, whatever ``analyses`` says; None for as many.
+        max_search_steps: experiments that search take at most so many steps, whatever ``experiments`` says; None for as many.
     """
 
     root: str = "runs"
@@ -90,12 +90,19 @@ MACHINE_KEYS = (
     "verbose",
 )
 """Settings that say where and how a run is computed, not what; the seed has a folder of its own, and the steps that searches
-are cut to stand in ``analyses``."""
+are cut to stand in ``experiments``."""
+
+
+ADDED_LATER = ("E14", "E15")
+"""Experiments that were added to the shipped sets when there were runs already. They are gathered after training and change
+nothing of it, so they are no part of what a run is: names stay the same, and a run that is complete without them stays so."""
 
 
 def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that make a run what it is, with class paths as folders of old are named by."""
-    settings = _one_corpus(former(deepcopy(settings)))
+    """The settings that make a run what it is."""
+    settings = _one_corpus(deepcopy(settings))
+    for name in ADDED_LATER:
+        (settings.get("experiments") or {}).pop(name, None)
     for key in MACHINE_KEYS:
         *path, last = key.split(".")
         section: Any = settings
@@ -103,6 +110,16 @@ def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
             section = section.get(name) or {}
         section.pop(last, None)
     return settings
+
+
+def canonical(settings: dict[str, Any]) -> bytes:
+    """What is hashed of a run's settings: those that make it what it is, written alike by every version of Attest."""
+    return json.dumps(earlier(without_machine_keys(settings)), sort_keys=True).encode()
+
+
+def variant(settings: dict[str, Any]) -> str:
+    """8 hex digits that tell a run from others of its readable name."""
+    return hashlib.sha256(canonical(settings)).hexdigest()[:8]
 
 
 def _one_corpus(settings: dict[str, Any]) -> dict[str, Any]:
@@ -152,11 +169,21 @@ def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path
     """
     run = settings["run"]
     name = readable_name(run)
-    identity = without_machine_keys(settings)
-    if reference is None or identity != without_machine_keys(reference):
-        digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-        name = f"{name}-{digest[:8]}"
-    return where_it_lies(Path(run["root"]) / portable(run["data"]) / name / f"seed{settings['seed_everything']}")
+    if reference is None or without_machine_keys(settings) != without_machine_keys(reference):
+        name = f"{name}-{variant(settings)}"
+    return folder_of(Path(run["root"]), run["data"], name, settings["seed_everything"])
+
+
+def folder_of(root: Path, data: str, name: str, seed: int | str) -> Path:
+    """``<root>/<data>/<name>/seed<n>``, or where an earlier version put that.
+
+    Args:
+        root: of all runs.
+        data: the corpus, as it is typed.
+        name: readable name, with the variant where there is one.
+        seed: of the run.
+    """
+    return where_it_lies(root / portable(data) / name / f"seed{seed}")
 
 
 def where_it_lies(folder: Path) -> Path:

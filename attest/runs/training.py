@@ -1,398 +1,108 @@
-"""``attest fit|validate|test``: LightningCLI with run folders.
+"""Train and evaluate: what is done with a configured run, from the first batch to the report.
 
-``fit`` trains, gathers the evidence on the test split with the best checkpoint, sums up and reports; the same command takes
-an unfinished run up where it stopped.
+``train`` is the whole story on one screen; ``attest fit``, ``attest.train`` and every dependent run call it.
 """
 
-import secrets
+import sys
 import time
-from collections.abc import Iterable
-from contextlib import ExitStack
-from typing import Any, cast
+from typing import Any
 
-import torch
-import wandb
-import yaml
-from jsonargparse import Namespace, get_loader, set_loader
 from lightning_utilities.core.rank_zero import rank_zero_only
-from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
-from pytorch_lightning.callbacks import ProgressBar
-from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
-from attest.attention import Uniform
-from attest.callbacks import Evidence
-from attest.callbacks.axes import EpochAxes
-from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
-from attest.callbacks.continued_log import ContinuedLog
-from attest.callbacks.curves import Curves
-from attest.callbacks.finite import FiniteLoss
-from attest.callbacks.progress import EpochLines, EvidenceProgress, terminal
-from attest.callbacks.termination import EndAtOnce
-from attest.compute.memory import keep_freed_memory, set_memory_budget
-from attest.datamodules import TextDataModule
-from attest.datamodules.record import DataRecord, expecting
-from attest.errors import AttestError, as_user_error
 from attest.report import illustrations, summarise_run, write_report
 from attest.report.baseline import last_words
-from attest.runs.choices import choice_arguments
-from attest.runs.class_paths import current
-from attest.runs.folder import RunFolder, read_json, write_json, write_text
-from attest.runs.identity import RunIdentity
-from attest.runs.naming import RunSettings, differing_keys, require_positive, run_path, without_machine_keys
-from attest.runs.parser_errors import explain_build_error, explain_parser_error
-from attest.runs.versions import environment, peak_memory
-from attest.tracking.loggers import log_report, point_loggers, without_deprecated
-
-LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
-"""What the model learns from the data."""
+from attest.runs.configured import ConfiguredRun
+from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.versions import peak_memory
+from attest.tracking.loggers import log_report
 
 
-DESCRIPTION = (
-    "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files below "
-    "configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes any experiment on something "
-    "already trained, `attest data --check` counts the corpora."
-)
+def train(run: ConfiguredRun) -> RunFolder:
+    """Train, gather the evidence on the test split with the best checkpoint, sum up and report.
 
+    A run that was stopped is taken up where it stopped; what is there already is not done again, unless ``run.force`` is set.
 
-PARSER_MODE = "attest"
-"""How configuration files are read: as YAML, class paths of before the package was one among them."""
-set_loader(PARSER_MODE, lambda text: get_loader("yaml")(current(text)), (yaml.YAMLError,))
-
-
-class Parser(LightningArgumentParser):
-    """Says in one sentence what was wrong with a configuration."""
-
-    def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
-        raise AttestError(explain_parser_error(message, self))
-
-    def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
-        config = super().parse_args(*args, **kwargs)
-        if "analyses" in config:  # that of a subcommand, not the one of all
-            cut_searches_short(config)
-            count_whole_batches(config)
-        return config
-
-
-BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
-
-
-def count_whole_batches(settings: Any) -> None:
-    """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1.
-
-    Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
-    ``float | int`` before; the name of a run must not depend on which modules were imported.
+    Returns:
+        The run's folder.
     """
-    for name in BATCHES:
-        value = settings["trainer"].get(name)
-        if isinstance(value, float) and value > 1 and value.is_integer():
-            settings["trainer"][name] = int(value)
-
-
-def cut_searches_short(settings: Namespace) -> None:
-    """Write ``run.max_search_steps`` into the experiments that search, so that the configuration says what they do."""
-    for evidence in settings.analyses.values():
-        options = evidence.get("init_args", {}) if evidence and settings.run.max_search_steps else {}
-        if "steps" in options:
-            options["steps"] = min(options["steps"], settings.run.max_search_steps)
-
-
-class AttestCLI(LightningCLI):
-    """LightningCLI with run folders: named by the configuration, resumable, never done twice."""
-
-    needs_data = True
-    """Whether the command reads the splits, and not only the vocabulary and the classes."""
-
-    def __init__(self, arguments: list[str]) -> None:
-        with ExitStack() as self._held:
-            super().__init__(
-                LightningModule,
-                LightningDataModule,
-                subclass_mode_model=True,
-                subclass_mode_data=True,
-                save_config_callback=None,
-                trainer_defaults={"inference_mode": False, "use_distributed_sampler": False},
-                seed_everything_default=0,
-                parser_class=Parser,
-                parser_kwargs={"prog": "attest", "description": DESCRIPTION, "parser_mode": PARSER_MODE},
-                auto_configure_optimizers=False,
-                load_from_checkpoint_support=False,
-                args=[current(argument) for argument in arguments],
-            )
-
-    @staticmethod
-    def subcommands() -> dict[str, set[str]]:
-        commands = LightningCLI.subcommands()
-        return {name: commands[name] for name in ("fit", "validate", "test")}
-
-    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        parser.add_class_arguments(RunSettings, "run")
-        parser.add_argument("--analyses", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
-        parser.link_arguments("seed_everything", "data.init_args.seed")
-        for name in LINKS:
-            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
-
-    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
-        self.config = parser.parse_args(args)
-
-    def _parse_ckpt_path(self) -> None:
-        """Hyper-parameters come from the configuration alone; a checkpoint that does not fit it is an error."""
-
-    def locate(self) -> None:
-        """From the configuration to the run's folder."""
-        self.settings = self.resolved(self.config)
-        self.run = self.config[self.subcommand].run
-        self.folder = RunFolder(run_path(self.settings, self._reference()))
-
-    def expected_evidence(self) -> list[str]:
-        """Ids of the tables without which the run is not complete."""
-        return [identity for identity, evidence in self.settings["analyses"].items() if evidence]
-
-    def before_instantiate_classes(self) -> None:
-        self.locate()
-        require_positive(self.run)
-        if self.config[self.subcommand].trainer.max_epochs == 0:
-            raise AttestError("trainer.max_epochs is 0; expected a whole number from 1. Type --trainer.max_epochs=<number>")
-        torch.set_num_threads(self.run.threads)
-        set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
-        keep_freed_memory()
-        self.identities = self.expected_evidence()
-        if not self.run.force:
-            self._require_same_configuration()
-        self.record = self._stored_record()
-        self.nothing_to_do = self.subcommand == "fit" and self._is_done()
-        self.wandb_id = self._wandb_id()
-        if self.subcommand == "fit":
-            name = str(self.folder.path.relative_to(self.run.root))
-            point_loggers(self.config.fit.trainer.logger, self.folder, name, self.wandb_id)
+    with run.prepared():
+        if run.nothing_to_do:
+            _say(f"complete: {run.folder.path} (FORCE=1 starts afresh)")
         else:
-            self.config[self.subcommand].trainer.logger = False
+            if run.run.force or not run.folder.trained:
+                fit(run)
+            if (missing := run.missing_evidence()) or not run.folder.summary.is_file():
+                sum_up(run, missing, gather_evidence(run, missing))
+            report(run)
+        _name_results(run.folder)
+    return run.folder
 
-    def _identity(self) -> RunIdentity:
-        return RunIdentity.of(self.settings, self.folder.path.parent.name)
 
-    def _is_done(self) -> bool:
-        """Whether the run is complete and the files that it was made from are as they were, or gone."""
-        return not self.run.force and self.folder.complete(self.identities) and not (self.record and self.record.touched())
+def fit(run: ConfiguredRun) -> None:
+    """Train from the beginning, or from the last checkpoint of a run that was stopped."""
+    resumed = run.folder.last.is_file() and not run.run.force
+    _say(f"{'Taking up' if resumed else 'Training'} {run.folder.path}{run.expectation()}")
+    run.before_training()
+    for logger in run.trainer.loggers:
+        logger.log_hyperparams(run.settings)
+    started = time.perf_counter()
+    checkpoint = str(run.folder.last) if resumed else run.checkpoint
+    try:
+        run.trainer.fit(run.model, datamodule=run.datamodule, ckpt_path=checkpoint, weights_only=True)
+    except SystemExit as stop:
+        if run.trainer.interrupted and not isinstance(stop, SIGTERMException):
+            raise KeyboardInterrupt from stop  # what Lightning has turned into an exit
+        raise
+    if run.trainer.is_global_zero:
+        part = "train since the last stop" if resumed else "train"
+        run.folder.note(seconds={part: time.perf_counter() - started})
+        write_json(run.folder.curves, run.curves.epochs)
 
-    def _made_from(self) -> RunFolder | None:
-        """The folder whose data this command has to see again; None where it may be any."""
-        return None if self.run.force else self.folder
 
-    def _stored_record(self) -> DataRecord | None:
-        folder = self._made_from()
-        return None if folder is None or not folder.data.is_file() else DataRecord.from_plain(read_json(folder.data))
+def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
+    """Test the best checkpoint and write the tables that are missing; returns the scores."""
+    for experiment, evidence in run.experiments.items():
+        evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
+    _say(f"Evidence on the test split: {', '.join(missing) or 'scores only'}")
+    return test(run, str(run.folder.best))
 
-    def _wandb_id(self) -> str:
-        """The id of the run that is taken up, or a new one."""
-        if self.folder.timing.is_file() and not self.run.force:
-            return read_json(self.folder.timing)["wandb_id"]
-        return secrets.token_hex(4)
 
-    def resolved(self, config: Namespace) -> dict[str, Any]:
-        """The configuration as plain values, without what the subcommand alone takes."""
-        settings = yaml.safe_load(self.parser.dump(config, skip_unset=False, skip_validation=True))[self.subcommand]
-        count_whole_batches(settings)  # which writing them may have turned back
-        return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
+def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
+    """Scores on the test split under a checkpoint, and the evidence that is enabled."""
+    (scores,) = run.trainer.test(run.model, run.datamodule, checkpoint, verbose=False, weights_only=True)
+    run.after_testing()
+    return dict(scores)
 
-    def _reference(self) -> dict[str, Any] | None:
-        """What the configs of this run's readable name resolve to by themselves."""
-        names = {name.upper(): getattr(self.run, name) for name in ("data", "model", "scoring", "projection", "recipe")}
-        try:
-            arguments = choice_arguments(names)
-        except AttestError:
-            return None
-        return self.resolved(self.parser.parse_args([str(self.subcommand), *arguments]))
 
-    def _require_same_configuration(self) -> None:
-        """A folder of this name may stem from other versions of our configs."""
-        if not self.folder.config.is_file():
-            return
-        theirs = self.folder.settings()
-        if different := differing_keys(without_machine_keys(self.settings), without_machine_keys(theirs)):
-            raise AttestError(
-                f"{self.folder.path} holds a run of another configuration (it differs in {', '.join(different[:5])}); "
-                "expected the same one. Add FORCE=1 to begin afresh, or keep both by giving this one another place: "
-                "--run.root=<folder>"
-            )
+@rank_zero_only
+def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) -> None:
+    """Write ``summary.json`` from the tables and scores."""
+    _say_seconds(run.folder, measured)
+    summary = summarise_run(run.folder, run.expected_tables, scores, run.run.monitor, run.run.mode)
+    write_json(run.folder.summary, summary)
 
-    @rank_zero_only
-    def _open_folder(self) -> None:
-        if self.run.force:
-            with self.folder.claimed():
-                self.folder.remove()
-        self._held.enter_context(self.folder.claimed())
-        self.folder.sweep()
-        self._identity().store(self.folder)
-        write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
-        if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
-            write_json(self.folder.data, self.datamodule.record.plain())
-        self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
-    def instantiate_classes(self) -> None:
-        if self.nothing_to_do:
-            return
-        try:
-            with expecting(self.record, str(getattr(self._made_from(), "path", ""))):
-                super().instantiate_classes()
-        except ValueError as error:
-            raise as_user_error(error) or AttestError(explain_build_error(error)) from error
-        if self.record is not None and self.needs_data:
-            cast(TextDataModule, self.datamodule).require_expected()
-        if self.subcommand == "fit":
-            require_same_task(self.model, self.datamodule)
-            self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
+@rank_zero_only
+def report(run: ConfiguredRun) -> None:
+    """Write the report and hand it to the loggers."""
+    run.folder.note(peak_memory=peak_memory())
+    figures = illustrations(run.folder)
+    write_report(run.folder, figures)
+    log_report(run.trainer.loggers, run.folder, figures)
 
-    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
-        config = self.config_init[self.subcommand]
-        self.analyses = {identity: evidence for identity, evidence in config.analyses.items() if evidence is not None}
-        if not self.run.evidence_while_training:
-            for evidence in self.analyses.values():
-                evidence.every_n_epochs = 0
-        self.curves = Curves()
-        ours = [
-            *self.analyses.values(),
-            self.curves,
-            EpochAxes(),
-            ContinuedLog(),
-            RandomState(),
-            FiniteLoss(),
-            EndAtOnce(),
-            LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
-            BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
-        ]
-        theirs = config.trainer.callbacks or []
-        kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (_has_bar(theirs) or terminal())
-        callbacks = [*theirs, *ours, *([] if _has_bar(theirs) else [self._progress(kwargs["enable_progress_bar"])])]
-        if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
-            kwargs["strategy"] = "ddp_find_unused_parameters_true"
-        trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
-        without_deprecated(trainer.loggers)
-        return trainer
 
-    def _progress(self, bar: bool) -> Callback:
-        return EvidenceProgress() if bar else EpochLines(self.curves, self.run.monitor)
-
-    def _run_subcommand(self, subcommand: str) -> None:
-        if self.nothing_to_do:
-            print(f"complete: {self.folder.path} (FORCE=1 starts afresh)")
-            _name_results(self.folder)
+def score(run: ConfiguredRun) -> None:
+    """Print the scores on the split that the command names, ``test`` or ``validate``, under the best checkpoint or another."""
+    with run.prepared():
+        checkpoint = run.checkpoint or str(run.folder.best)
+        if run.subcommand == "validate":
+            (scores,) = run.trainer.validate(run.model, run.datamodule, checkpoint, verbose=False, weights_only=True)
         else:
-            super()._run_subcommand(subcommand)
-
-    def fit(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
-        """Train unless that is done, gather what evidence is missing, sum up, report."""
-        if self.run.force or not self.folder.trained:
-            self._train(model, ckpt_path)
-        self._gather_evidence(model)
-        self._report()
-
-    def _train(self, model: LightningModule, ckpt_path: str | None) -> None:
-        resumed = self.folder.last.is_file() and not self.run.force
-        _say(f"{'Taking up' if resumed else 'Training'} {self.folder.path}{self._expectation()}")
-        for logger in self.trainer.loggers:
-            logger.log_hyperparams(self.settings)
-        started = time.perf_counter()
-        checkpoint = str(self.folder.last) if resumed else ckpt_path
-        try:
-            self.trainer.fit(model, datamodule=self.datamodule, ckpt_path=checkpoint, weights_only=True)
-        except SystemExit as stop:
-            if self.trainer.interrupted and not isinstance(stop, SIGTERMException):
-                raise KeyboardInterrupt from stop  # what Lightning has turned into an exit
-            raise
-        if self.trainer.is_global_zero:
-            part = "train since the last stop" if resumed else "train"
-            self.folder.note(seconds={part: time.perf_counter() - started})
-            write_json(self.folder.curves, self.curves.epochs)
-
-    def _expectation(self) -> str:
-        """What is known beforehand of how long training will take."""
-        return ""
-
-    def _gather_evidence(self, model: LightningModule) -> None:
-        missing = self.identities if self.run.force else self.folder.missing_evidence(self.identities)
-        if not missing and self.folder.summary.is_file():
-            return
-        for identity, evidence in self.analyses.items():
-            evidence.folder, evidence.enabled_on_test = self.folder, identity in missing
-        _say(f"Evidence on the test split: {', '.join(missing) or 'scores only'}")
-        scores = self._test(model, str(self.folder.best))
-        if self.trainer.is_global_zero:
-            _say_seconds(self.folder, missing)
-            monitored = (self.run.monitor, self.run.mode)
-            write_json(self.folder.summary, summarise_run(self.folder, self.identities, scores, *monitored))
-
-    @rank_zero_only
-    def _report(self) -> None:
-        self.folder.note(peak_memory=peak_memory())
-        figures = illustrations(self.folder)
-        write_report(self.folder, figures)
-        log_report(self.trainer.loggers, self.folder, figures)
-        _name_results(self.folder)
-
-    def test(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
-        """Score the test split under the run's best checkpoint, or another; prints and writes nothing."""
-        for evidence in self.analyses.values():
-            evidence.enabled_on_test = False
-        _print_scores(self._test(model, ckpt_path or str(self.folder.best)))
-
-    def validate(self, model: LightningModule, ckpt_path: str | None = None, **kwargs: Any) -> None:
-        """Score the validation split under the run's best checkpoint, or another; prints and writes nothing."""
-        checkpoint = ckpt_path or str(self.folder.best)
-        (scores,) = self.trainer.validate(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
+            for evidence in run.experiments.values():
+                evidence.enabled_on_test = False
+            scores = test(run, checkpoint)
         _print_scores(scores)
-
-    def _test(self, model: LightningModule, checkpoint: str) -> dict[str, float]:
-        (scores,) = self.trainer.test(model, self.datamodule, checkpoint, verbose=False, weights_only=True)
-        return dict(scores)
-
-
-def _has_bar(callbacks: Iterable[Callback]) -> bool:
-    return any(isinstance(each, ProgressBar) for each in callbacks)
-
-
-def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
-    """Refuse a classifier of texts for data with tags, and a tagger for data with labels; other people's modules pass.
-
-    Raises:
-        AttestError: the training split lacks what the model is trained on.
-    """
-    learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
-    if learns is None or known is None or known.train.has(learns):
-        return
-    tagged = learns == "label"
-    there, taught = ("one tag a word", "one label a text") if tagged else ("one label a text", "one tag a word")
-    raise AttestError(
-        f"the data have {there}, and {type(model).__name__} learns {taught}; expected a model for such data. "
-        f"Add MODEL={'tagger' if tagged else 'bilstm'} to the command."
-    )
-
-
-class _Resolver(AttestCLI):
-    """A configuration, and nothing done with it."""
-
-    def _set_seed(self) -> None: ...
-
-    def before_instantiate_classes(self) -> None: ...
-
-    def instantiate_classes(self) -> None: ...
-
-    def _run_subcommand(self, subcommand: str) -> None: ...
-
-
-def resolve(arguments: list[str]) -> dict[str, Any]:
-    """The whole configuration that files and options give, as plain values.
-
-    Raises:
-        AttestError: an option is not known, or its value is none that may be.
-    """
-    cli = _Resolver(["fit", *arguments])
-    return cli.resolved(cli.config)
-
-
-def _idle_parameters(model: LightningModule) -> bool:
-    """Whether training leaves parameters without gradients, which plain DDP refuses: scores that no attention asks for."""
-    return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())
 
 
 @rank_zero_only
@@ -400,10 +110,10 @@ def _say(sentence: str) -> None:
     print(sentence, flush=True)
 
 
-def _say_seconds(folder: RunFolder, identities: list[str]) -> None:
+def _say_seconds(folder: RunFolder, expected_tables: list[str]) -> None:
     """What each experiment took."""
     seconds = read_json(folder.timing).get("seconds", {})
-    known = [f"{name} {seconds[key]:.0f} s" for name in identities if (key := f"evidence/{name}") in seconds]
+    known = [f"{name} {seconds[key]:.0f} s" for name in expected_tables if (key := f"evidence/{name}") in seconds]
     if known:
         print(f"It took {', '.join(known)}.", flush=True)
 
@@ -419,7 +129,8 @@ def _name_results(folder: RunFolder) -> None:
     for line in last_words(folder):
         print(line)
     print(f"Run folder: {folder.path}\nReport:     {folder.report}", flush=True)
-    if wandb.run is not None and wandb.run.url:
-        print(f"W&B:        {wandb.run.url}", flush=True)
+    logged = getattr(sys.modules.get("wandb"), "run", None)
+    if logged is not None and logged.url:
+        print(f"W&B:        {logged.url}", flush=True)
     elif (folder.path / "wandb").is_dir():
         print(f"W&B:        wandb sync {folder.path}/wandb/offline-run-*", flush=True)

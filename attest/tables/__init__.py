@@ -1,6 +1,6 @@
 """Reproduction: from a published table to the runs it needs, and from their folders to the table, ours beside theirs.
 
-In: ``configs/experiments/<table>.yaml`` and run folders. Out: a plan that Snakemake carries out (``Snakefile``), and
+In: ``configs/tables/<table>.yaml`` and run folders. Out: a plan that Snakemake carries out (``Snakefile``), and
 ``results/<table>/``.
 
 * ``definition``  a published table as its file describes it: rows, columns, sources, claims

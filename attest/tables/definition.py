@@ -1,4 +1,4 @@
-"""Published tables as data: ``configs/experiments/<table>.yaml`` says which runs, what is read of them, what was published.
+"""Published tables as data: ``configs/tables/<table>.yaml`` says which runs, what is read of them, what was published.
 
 One file a table or figure of a paper. Rows are runs, columns are measured quantities, sources are where numbers were
 published, claims are what the paper says of two of its numbers. Nothing here runs or reads a run: this is the one source of
@@ -18,6 +18,8 @@ from attest.errors import AttestError, unknown_choice
 from attest.runs.choices import configs_folder
 
 EXPECTATIONS = ("less", "greater", "equal")
+AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""Reads every scalar as the text that it is."""
 TRUTHS = {"true": True, "false": False}
 NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")
 
@@ -211,7 +213,7 @@ def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> Publ
 
 def table_names() -> list[str]:
     """Every table that ships."""
-    return sorted(path.stem for path in (configs_folder() / "experiments").glob("*.yaml"))
+    return sorted(path.stem for path in (configs_folder() / "tables").glob("*.yaml"))
 
 
 def table_file(name: str) -> Path:
@@ -220,7 +222,7 @@ def table_file(name: str) -> Path:
     Raises:
         AttestError: there is no such table.
     """
-    file = Path(name) if name.endswith(".yaml") else configs_folder() / "experiments" / f"{name}.yaml"
+    file = Path(name) if name.endswith(".yaml") else configs_folder() / "tables" / f"{name}.yaml"
     if not file.is_file():
         raise unknown_choice("TABLE", name, ["all", *table_names()], "make reproduce TABLE={}")
     return file
@@ -233,7 +235,7 @@ def read_published(file: Path) -> PublishedTable:
     Raises:
         AttestError: the file is not well formed.
     """
-    as_typed = yaml.load(file.read_text(encoding="utf-8"), yaml.BaseLoader)  # 0.900 keeps its digits
+    as_typed = yaml.load(file.read_text(encoding="utf-8"), AS_TYPED)  # 0.900 keeps its digits
     return parse_published(file.stem, as_typed, file)
 
 

@@ -45,9 +45,9 @@ def _of_one_run(experiment: PublishedTable, numbers: pd.DataFrame, folders: Fold
     """An illustration of the report, of the first seed of every row."""
     for (row, data, _), runs in folders.items():
         for folder in [runs[min(runs)]] if runs else []:
-            drawn = {each.key: each.drawing for each in illustrations(RunFolder(folder))}
-            if options["illustration"] in drawn:
-                yield f"{data}-{slug(row)}", drawn[options["illustration"]]
+            possible = {each.key: each for each in illustrations(RunFolder(folder))}
+            if options["illustration"] in possible:
+                yield f"{data}-{slug(row)}", possible[options["illustration"]].drawing
 
 
 def _against_sweep(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:

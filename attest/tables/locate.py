@@ -3,33 +3,50 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from attest.runs.choices import expand
-from attest.runs.training import AttestCLI
+from attest.runs.choices import complete, expand
+from attest.runs.naming import NAME_PARTS, folder_of, readable_name
+from attest.runs.words import take_words
+
+if TYPE_CHECKING:
+    from attest.runs.configured import ConfiguredRun
+
+ROOT = "--run.root="
+NAMED = {"DATA", *(part.upper() for part in NAME_PARTS)}
+"""Choices that stand in the name of a run's folder."""
+ELSEWHERE = {"LOGGER"}
+"""Choices that say where a run is logged, not what it is."""
 
 
 class RunLocator:
     """From what follows ``attest fit`` to the run's folder, as ``attest fit`` itself would name it.
 
-    Making the parser takes a second, so it is made once.
+    A run of nothing but the choices in its name lies where these say. All others are resolved as ``attest fit`` resolves them,
+    by one parser, which takes a second to make.
     """
 
     def __call__(self, arguments: Sequence[str]) -> Path:
-        cli = self._cli
-        cli.config = cli.parser.parse_args(["fit", *expand(list(arguments))])
-        cli.locate()
-        return cli.folder.path
+        return self._by_choices(arguments) or self._resolved(arguments)
+
+    def _by_choices(self, arguments: Sequence[str]) -> Path | None:
+        words, rest = take_words(arguments)
+        seed = words.text("SEED", "0")
+        if {*words.typed} - NAMED - ELSEWHERE - {"SEED"} or not all(option.startswith(ROOT) for option in rest):
+            return None
+        choices = {name: value for name, value in words.typed.items() if name in NAMED}
+        chosen = {name.lower(): value for name, value in complete(choices).items()}
+        root = rest[-1].removeprefix(ROOT) if rest else "runs"
+        return folder_of(Path(root), chosen["data"], readable_name(chosen), seed)
+
+    def _resolved(self, arguments: Sequence[str]) -> Path:
+        run = self._run
+        run.config = run.parser.parse_args(["fit", *expand(list(arguments))])
+        run.locate()
+        return run.folder.path
 
     @cached_property
-    def _cli(self) -> "_ParsingCLI":
-        return _ParsingCLI(["fit", *expand([])])
+    def _run(self) -> "ConfiguredRun":
+        from attest.runs.configured import ConfiguredRun  # seconds that a plan of plain runs does not wait for
 
-
-class _ParsingCLI(AttestCLI):
-    """Parses and goes no further."""
-
-    def before_instantiate_classes(self) -> None: ...
-
-    def instantiate_classes(self) -> None: ...
-
-    def _run_subcommand(self, subcommand: str) -> None: ...
+        return ConfiguredRun(["fit", *expand([])])

@@ -40,7 +40,7 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     origin = provenance(folders, configuration["command"], configuration["settings"])
     drawings = table_figures(experiment, numbers, folders)
     for key, figure in drawings.items():
-        write_text(out / f"{key}.svg", to_svg(figure))
+        write_text(out / f"{key}.svg", to_svg(figure))  # settles the layout, so the PNG too is drawn once
         write_atomically(out / f"{key}.png", partial(figure.savefig, format="png", dpi=DPI))
     names = [*drawings, *(name for name in figures_of_evidence(experiment, folders) if (out / f"{name}.png").is_file())]
     write_text(out / "table.md", table_page(experiment, numbers, claims, origin, list(dict.fromkeys(names))))

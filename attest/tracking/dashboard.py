@@ -3,13 +3,15 @@
 ``workspace`` turns it into what W&B's own library sends; nothing here needs a network or an account.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from attest.errors import AttestError
+from attest.experiments.registry import EXPERIMENTS, measures
+from attest.experiments.spec import Measure
 from attest.extras import install_command
-from attest.report.claims import EVIDENCE, QUESTIONS, SCORES
+from attest.report.described import QUESTIONS, SCORES
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: lines over epochs or steps, bars that compare runs, or pictures."""
+    """One panel: words, lines over epochs or steps, bars that compare runs, or pictures."""
 
-    kind: Literal["lines", "bars", "pictures"]
+    kind: Literal["words", "lines", "bars", "pictures"]
     title: str
+    """Above it; of words, the Markdown itself."""
     metrics: tuple[str, ...]
     x: str | None = None
     """What lines are drawn against."""
@@ -59,13 +62,21 @@ def _training(summary: set[str], curves: Sequence[str], figures: Sequence[str]) 
 
 
 def _experiment(name: str, summary: set[str], curves: Sequence[str], figures: Sequence[str]) -> Section:
-    claims = {key: entry[0] for key, entry in EVIDENCE.items() if key.startswith(f"{name}/") and f"{key}/mean" in summary}
-    bars = [Panel("bars", " ".join(title.split()), (f"{key}/mean",)) for key, title in claims.items()]
-    over_epochs = tuple(curve for curve in curves if curve.removesuffix("/mean").replace("/validation", "", 1) in claims)
+    shown = {key: measure for key, measure in measures().items() if key.startswith(f"{name}/") and f"{key}/mean" in summary}
+    words = [Panel("words", _description(name, shown), ())] if shown else []
+    bars = [Panel("bars", f"{name} {measure.title}", (f"{key}/mean",)) for key, measure in shown.items()]
+    over_epochs = tuple(curve for curve in curves if curve.removesuffix("/mean").replace("/validation", "", 1) in shown)
     lines = [Panel("lines", "Over epochs, on validation", over_epochs, "epoch")] if over_epochs else []
     drawn = tuple(figure for figure in figures if figure.startswith(f"{name}/"))
     pictures = [Panel("pictures", "Figures", drawn)] if drawn else []
-    return Section(f"{name}  {QUESTIONS.get(name, '')}".strip(), (*bars, *lines, *pictures))
+    return Section(f"{name}  {QUESTIONS.get(name, '')}".strip(), (*words, *bars, *lines, *pictures))
+
+
+def _description(name: str, shown: Mapping[str, Measure]) -> str:
+    """What the experiment does and how its numbers are read and misread, as Markdown."""
+    spec = EXPERIMENTS[name]
+    lines = [f"* **{measure.title}**: {measure.means} *{measure.misread}*" for measure in shown.values()]
+    return "\n".join([f"**{spec.question}** {spec.does} ({spec.source}).", "", *lines])
 
 
 def workspace(sections: Sequence[Section], entity: str, project: str, name: str) -> "Workspace":
@@ -90,6 +101,8 @@ def workspace(sections: Sequence[Section], entity: str, project: str, name: str)
 def _panel(panel: Panel) -> Any:
     from wandb_workspaces.reports import v2 as panels
 
+    if panel.kind == "words":
+        return panels.MarkdownPanel(markdown=panel.title)
     metrics: list[Any] = list(panel.metrics)
     if panel.kind == "lines":
         return panels.LinePlot(title=panel.title, x=panel.x, y=metrics)

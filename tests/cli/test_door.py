@@ -56,6 +56,19 @@ def test_pages_and_tables_of_runs_load_nothing_of_training_and_tracking(tmp_path
 
 
 @pytest.mark.slow
+def test_mistakes_and_help_of_commands_that_train_or_ask_load_nothing_of_training_and_tracking():
+    mistakes = [
+        ["fit", "DATA=sstt"],
+        ["fit", "MODLE=cnn"],
+        ["explain", "--run", "nowhere"],
+        ["evidence"],
+        ["data", "--check", "x"],
+    ]
+    helps = [["explain", "--help"], ["evidence", "--help"], ["data", "--help"], ["doctor", "--help"]]
+    assert loaded_by([*mistakes, *helps, ["doctor"]], HEAVY) == []
+
+
+@pytest.mark.slow
 def test_reading_runs_needs_no_module_that_windows_lacks():
     hidden = "import sys; sys.modules['fcntl'] = sys.modules['resource'] = None\n"
     imported = "import attest, attest.cli.table, attest.cli.report, attest.cli.explain\n"

@@ -1,34 +1,44 @@
 """The columns that the documentation names are those that a run writes, no fewer and no more."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
+from attest.experiments.readings import READINGS
+from attest.experiments.readings.compared import column_of
+from attest.experiments.registry import EXPERIMENTS
 from attest.measures.summary import YES_OR_NO
 from attest.report.summary import VERSION
 from attest.runs.folder import read_json
+from docs.generate import PAGES, ROOT, generated
 
-TEXT = (Path(__file__).parents[2] / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "evidence-columns.md").read_text(encoding="utf-8")
 IDENTITY = {"id", "label", "predicted", "length"}
+RANKINGS = [column_of(name) for name in READINGS] + [f"{column_of(name)}_signed" for name in READINGS] + ["oracle"]
 PLACES = {
     "importance": "|".join([*GRADIENTS, *LEAVE_ONE_OUT]),
     "projection": "softmax|sparsemax|entmax15",
     "order": "attention|gradient|product|random|minimum",
     "class": "blame|praise",
     "kind": r"\w+",
+    "operator": "attention|delete|mask|resample",
+    "either": "comprehensiveness|sufficiency",
+    "part": "decoder|attention|encoder",
+    **dict.fromkeys(("reading", "other"), "|".join(sorted(RANKINGS, key=len, reverse=True))),
 }
 
 
 def documented(experiment: str) -> dict[str, str]:
-    """The type that each column of an experiment is said to have, by its name as a regular expression."""
-    section = TEXT.split(f"\n## {experiment}\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| `([\w<>]+)` \| ([\w ]+) \|", section, flags=re.MULTILINE)
-    also = "(?:_support)?" if "also with `_support`" in section else ""
-    return {re.sub(r"<(\w+)>", lambda place: f"(?:{PLACES[place[1]]})", name) + also: kind for name, kind in rows}
+    """The type that each column of a table is said to have, by its name as a regular expression."""
+    if experiment in EXPERIMENTS:
+        columns = {column.name: column.type for column in EXPERIMENTS[experiment].columns}
+    else:
+        section = TEXT.split(f"\n## {experiment}\n")[1].split("\n## ")[0]
+        columns = dict(re.findall(r"^\| `([\w<>]+)` \| ([\w ]+) \|", section, flags=re.MULTILINE))
+    return {re.sub(r"<(\w+)>", lambda place: f"(?:{PLACES[place[1]]})", name): kind for name, kind in columns.items()}
 
 
 def type_of(column: pd.Series) -> str:
@@ -58,32 +68,35 @@ def test_every_column_is_documented_with_its_type_and_every_documented_one_is_th
 
 
 def test_values_keep_their_documented_range(small_run):
-    bounds = {"[0, 1]": (0, 1), "[-1, 1]": (-1, 1), "0 or 1": (0, 1), "nats": (-np.log(2), np.log(2))}
-    for experiment in experiments(small_run):
+    for experiment in {*experiments(small_run)} & {*EXPERIMENTS}:
         table = pd.read_parquet(small_run.evidence(experiment))
-        section = TEXT.split(f"\n## {experiment}\n")[1].split("\n## ")[0]
-        for name, unit in re.findall(r"^\| `(\w+)` \| float \| ([^|]+) \|", section, flags=re.MULTILINE):
-            if unit in bounds:
-                low, high = bounds[unit]
-                values = table[name].dropna()
-                assert values.between(low - 1e-6, high + 1e-6).all(), f"{experiment}: {name} is not in {unit}"
+        for name in {*table.columns} - IDENTITY:
+            column = EXPERIMENTS[experiment].column(name)
+            low, high = column.range
+            values = np.concatenate([np.atleast_1d(np.asarray(value, dtype=float)) for value in table[name]])
+            values = values[~np.isnan(values)]
+            assert ((values >= low - 1e-6) & (values <= high + 1e-6)).all(), f"{experiment}: {name} is not in {column.range}"
+            if column.unit == "0 or 1":
+                assert {*values} <= {0, 1}, f"{experiment}: {name}"
 
 
 def test_columns_documented_as_yes_or_no_are_those_summed_up_as_shares():
     """So that one who adds such a column, which may be undefined and is no bool for that, adds its name as well."""
-    names = {name for experiment in re.findall(r"^## (E\d+)$", TEXT, flags=re.MULTILINE) for name in _yes_or_no(experiment)}
-    assert len(names) > len(GRADIENTS) + len(LEAVE_ONE_OUT)
-    for name in names:
+    kinds = PLACES | {"kind": "context|context_strict|prediction|prediction_strict"}
+    pooled = [spec for spec in EXPERIMENTS.values() if spec.run is not None]
+    names = [column.name for spec in pooled for column in spec.columns if (column.type, column.unit) == ("float", "0 or 1")]
+    filled = [re.sub(r"<\w+>", value, name) for name in names for value in _values_of(name, kinds)]
+    assert len(filled) > len(GRADIENTS) + len(LEAVE_ONE_OUT)
+    for name in filled:
         assert YES_OR_NO.fullmatch(name), f"{name} is documented as 0 or 1"
     assert not YES_OR_NO.fullmatch("trivial_layer1")
 
 
-def _yes_or_no(experiment: str) -> list[str]:
-    section = TEXT.split(f"\n## {experiment}\n")[1].split("\n## ")[0]
-    kinds = PLACES | {"kind": "context|context_strict|prediction|prediction_strict"}
-    names = re.findall(r"^\| `([\w<>]+)` \| float \| 0 or 1 \|", section, flags=re.MULTILINE)
-    filled = [re.sub(r"<\w+>", value, name) for name in names for value in _values_of(name, kinds)]
-    return filled + [f"{name}_support" for name in filled if "also with `_support`" in section]
+@pytest.mark.parametrize("page", PAGES)
+def test_generated_parts_of_pages_are_as_the_registry_has_them(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert "<!-- experiments: " in text
+    assert generated(text) == text, f"{page} is older than the registry: make docs"
 
 
 def _values_of(name: str, kinds: dict[str, str]) -> list[str]:

@@ -25,8 +25,8 @@ PROJECTIONS = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entma
 EXPERIMENTS = {
     "E1": feature_importance,
     "E2": partial(attention_permutation, permutations=50, seed=0),
-    "E3": adversarial_attention,
-    "E3 search": partial(adversarial_attention, search={"restarts": 3, "steps": 50, "seed": 0}),
+    "E3": partial(adversarial_attention, restarts=0),
+    "E3 search": partial(adversarial_attention, restarts=3, steps=50, seed=0),
     "E8": partial(activation_swap, projections=PROJECTIONS, labels=torch.zeros(len(LENGTHS), dtype=torch.int64)),
     "E10": partial(importance_entropy, sampled=torch.ones(len(LENGTHS), dtype=torch.bool)),
     "E11": partial(single_erasure, seed=0),

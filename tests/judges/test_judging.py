@@ -6,7 +6,7 @@ import yaml
 
 from attest.cli.judges import STATED, main
 from attest.errors import AttestError
-from attest.experiments.pooled import POOLED
+from attest.experiments.registry import runnable
 from attest.judges.findings import findings, sentence
 from attest.judges.judging import hear, judge, smallest_sets
 
@@ -27,7 +27,7 @@ def test_oracle_sees_and_coin_does_not():
 
 def test_every_pooled_experiment_is_tried():
     tried = {test["experiment"] for test in yaml.safe_load(STATED.read_text())["tests"]["pooled"].values()}
-    assert tried - {"oracle"} == set(POOLED)
+    assert tried - {"oracle"} == set(runnable()) - {"E14", "E15"}  # these two came after the list was stated
 
 
 def rows(**auroc):

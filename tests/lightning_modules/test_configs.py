@@ -11,8 +11,8 @@ from pytorch_lightning import LightningModule
 
 from attest.errors import AttestError
 from attest.runs.choices import choice_arguments, configs_folder
+from attest.runs.configured import ConfiguredRun
 from attest.runs.naming import RunSettings
-from attest.runs.training import AttestCLI
 
 MODELS = sorted(path.stem for path in (configs_folder() / "model").glob("*.yaml"))
 PARAMETERS = {"entmax": ":1.3", "sparsegen": ":0.5"}
@@ -23,20 +23,10 @@ RECIPES = sorted(path.stem for path in (configs_folder() / "recipe").glob("*.yam
 TAGS = ("O", "B-NP", "I-NP")
 
 
-class Composer(AttestCLI):
-    """Parses and goes no further."""
-
-    def before_instantiate_classes(self) -> None: ...
-
-    def instantiate_classes(self) -> None: ...
-
-    def _run_subcommand(self, subcommand: str) -> None: ...
-
-
 @cache
 def parser() -> Any:
     """The parser of ``attest fit``; making it takes a second."""
-    return Composer(["fit", *choice_arguments({})]).parser
+    return ConfiguredRun(["fit", *choice_arguments({})]).parser
 
 
 def compose(**choices: str) -> Namespace:
@@ -59,7 +49,9 @@ def model_parser() -> ArgumentParser:
 def build(from_data: dict[str, Any], **choices: str) -> LightningModule:
     """The model of these choices, given what it would learn from its data."""
     arguments = choice_arguments({"DATA": "planted"} | choices)
-    ours = [each for each in arguments if not any(f"/{other}/" in each for other in ("data", "trainer", "logger", "analyses"))]
+    ours = [
+        each for each in arguments if not any(f"/{other}/" in each for other in ("data", "trainer", "logger", "experiments"))
+    ]
     config = model_parser().parse_args(ours)
     config.model.init_args.update(Namespace(**from_data))
     return model_parser().instantiate_classes(config).model
@@ -131,16 +123,17 @@ def test_a_model_names_a_recipe_that_exists(model):
 
 
 @pytest.mark.parametrize(
-    ("model", "analyses"), [("tagger", "layers-tagger"), ("transformer-dr", "layers"), ("han", "weights"), ("cnn", "pooled")]
+    ("model", "experiments"),
+    [("tagger", "layers-tagger"), ("transformer-dr", "layers"), ("han", "weights"), ("cnn", "pooled")],
 )
-def test_a_model_brings_its_own_defaults(model, analyses):
-    assert f"/analyses/{analyses}.yaml" in " ".join(choice_arguments({"MODEL": model, "DATA": "planted"}))
+def test_a_model_brings_its_own_defaults(model, experiments):
+    assert f"/experiments/{experiments}.yaml" in " ".join(choice_arguments({"MODEL": model, "DATA": "planted"}))
 
 
 def test_analyses_of_attacks_are_those_inside_layers_but_for_what_they_leave_out():
-    files = [configs_folder() / "analyses" / f"{name}.yaml" for name in ("layers", "attacks")]
-    layers, attacks = (yaml.safe_load(file.read_text())["analyses"] for file in files)
-    assert attacks == layers | dict.fromkeys(("E1", "E2", "E3", "E13"))
+    files = [configs_folder() / "experiments" / f"{name}.yaml" for name in ("layers", "attacks")]
+    layers, attacks = (yaml.safe_load(file.read_text())["experiments"] for file in files)
+    assert attacks == layers | dict.fromkeys(("E1", "E2", "E3", "E13", "E14", "E15"))
 
 
 def test_what_is_typed_outweighs_what_the_model_brings():

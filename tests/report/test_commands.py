@@ -7,9 +7,9 @@ import yaml
 
 from attest.report.commands import control_commands
 from attest.runs.choices import expand
+from attest.runs.configured import resolve
 from attest.runs.folder import RunFolder
 from attest.runs.naming import run_path, without_machine_keys
-from attest.runs.training import resolve
 
 FILES = (
     "DATA=files",
@@ -47,7 +47,7 @@ def typed(command):
     [
         ("DATA=planted",),
         ("DATA=planted", "SEED=3", "RECIPE=me", "PROJECTION=entmax:1.3"),
-        ("DATA=planted", "ANALYSES=weights", "--trainer.max_epochs=3", "--analyses.E3=null"),
+        ("DATA=planted", "EXPERIMENTS=weights", "--trainer.max_epochs=3", "--experiments.E3=null"),
         ("DATA=planted", "--model.init_args.network.init_args.encoder.init_args.hidden_size=8", "--run.threads=2"),
         FILES,
         ("DATA=files", "MODEL=tagger", "--data.init_args.train=a.jsonl", "--model.init_args.optimizer.init_args.lr=0.01"),

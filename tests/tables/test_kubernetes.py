@@ -12,7 +12,7 @@ from attest.cli.main import main
 from attest.runs.choices import configs_folder
 from attest.tables.kubernetes import GPU, manifest, outcome
 from attest.tables.kubernetes import main as kubernetes
-from tests.test_reproduce_command import words, written
+from tests.cli.test_reproduce import words, written
 
 KUBECTL = """#!{python}
 import json, shutil, subprocess, sys, uuid

@@ -45,7 +45,7 @@ def test_a_sweep_runs_as_an_agent_starts_it(tmp_path):
     arguments = issued(sweep, max)[2:]
     small = [argument for argument in SMALL_RUN if not argument.startswith("DATA=")]
     arguments[arguments.index("DATA=sst")] = "DATA=planted"
-    assert main([*arguments, *small, "--trainer.max_epochs=1", "ANALYSES=none", f"--run.root={tmp_path}"]) == 0
+    assert main([*arguments, *small, "--trainer.max_epochs=1", "EXPERIMENTS=none", f"--run.root={tmp_path}"]) == 0
     run = only_folder(tmp_path)
     assert yaml.safe_load(run.config.read_text())["model"]["init_args"]["optimizer"]["init_args"]["lr"] == 1e-2
     assert sweep["metric"]["name"] in read_json(run.curves)[0]

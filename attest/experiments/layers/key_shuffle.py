@@ -11,6 +11,7 @@ from attest.compute.randomness import random_bits, random_permutations
 from attest.experiments.layers.keys import clean_keys, replacing_keys
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import Tamper, tampered_at_random
+from attest.experiments.spec import NATS, SHARE, Column, Measure, Spec
 
 
 @torch.no_grad()
@@ -56,3 +57,56 @@ def _shuffling(keys_BYTH: Tensor, everywhere: list[str], layers: list[str], seed
         return replacing_keys(clean.network, layers, shuffled_RYTH)
 
     return shuffle
+
+
+SPEC = Spec(
+    id="E9",
+    question="Does the model survive other keys?",
+    does="Keys inside a Transformer shuffled over the tokens, drawn at random, trained to mislead",
+    source="Drozdyuk et al.",
+    about="layers",
+    cost="a forward pass a draw and layer; an attack is trained",
+    needs="attacks",
+    about_columns="Inside layers: the columns below, for all layers together, and with `_layer<l>` at the end of the l-th "
+    "alone, counted from 1. The last four are there where an adversary was trained.",
+    columns=(
+        Column("correct", "float", SHARE, "0 or 1", "whether the model decides rightly"),
+        Column("correct_shuffled", "float", SHARE, "", "share of shuffles under which it decides rightly"),
+        Column("correct_shuffled_layer<l>", "float", SHARE, "", "the same in one layer alone"),
+        Column("tvd_shuffled", "float", SHARE, "", "how far the prediction moves, mean over shuffles"),
+        Column("jsd_shuffled", "float", NATS, "nats", "how far attention moves, mean over rows and shuffles"),
+        Column("correct_attacked", "float", SHARE, "0 or 1", "the decision under attack, on the label that it is scored on"),
+        Column("flipped", "float", SHARE, "0 or 1", "whether the attack changes the decision"),
+        Column("tvd_attacked", "float", SHARE, "", "how far the prediction moves under attack"),
+        Column("jsd_attacked", "float", NATS, "nats", "how far attention moves under attack, mean over rows"),
+    ),
+    measures=(
+        Measure(
+            "correct_shuffled",
+            "accuracy with keys shuffled",
+            "The keys of every layer permuted over the tokens, so that attention falls on others. As good as before: where it "
+            "fell did not matter.",
+            "A model may fail because shuffled keys are strange to it, not because attention had been right.",
+            suspicious="high",
+        ),
+        Measure(
+            "correct_shuffled_layer1",
+            "accuracy, first layer shuffled",
+            "The same in the first layer alone.",
+            "Later layers can mend what the first one lost.",
+            suspicious="high",
+        ),
+        Measure(
+            "correct_attacked",
+            "accuracy under attack",
+            "With the keys that an adversary was trained to put there, scored on the label it was trained for.",
+            "An adversary that was trained badly proves nothing: compare with random keys.",
+        ),
+        Measure(
+            "jsd_attacked",
+            "JSD of the attention under attack",
+            "How different the attention is under attack, mean over rows, up to ln 2 = 0.693.",
+            "Attention that moves far at rows nobody reads costs nothing.",
+        ),
+    ),
+)

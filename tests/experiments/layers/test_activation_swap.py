@@ -73,7 +73,7 @@ def test_a_tagger_is_scored_by_the_share_of_its_tokens():
 
 
 def test_a_network_without_self_attention_is_refused():
-    with pytest.raises(AttestError, match=r"PoolingClassifier has no layer .* MODEL=transformer-dr"):
+    with pytest.raises(AttestError, match=r"PoolingClassifier has no layer .* experiments on attention that pools"):
         observe_layers(pooling_classifier(), *ragged_batch(LENGTHS))
 
 

@@ -1,0 +1,11 @@
+"""E14: erasure that survives criticism.
+
+``operators.py`` says in four ways what "without a token" means; ``sets.py`` which tokens go; ``outcomes.py`` what is left of
+the prediction then; ``scores.py``, ``limits.py`` and ``beam.py`` what that is worth; ``soft.py`` and ``randomised.py`` are
+variants of their own. Start at ``four_operators.py``.
+"""
+
+from attest.experiments.erasure.background import Background
+from attest.experiments.erasure.four_operators import erasure
+
+__all__ = ["Background", "erasure"]

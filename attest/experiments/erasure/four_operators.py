@@ -1,0 +1,295 @@
+"""E14: does erasing what an explanation ranks first change the prediction, whatever "erasing" means?
+
+Legend: B batch, K sizes, T tokens.
+"""
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from attest.compute.memory import longest_quadratic
+from attest.experiments.erasure.background import Background
+from attest.experiments.erasure.beam import beam_limits
+from attest.experiments.erasure.limits import exact_limits, has_exact_limits
+from attest.experiments.erasure.operators import Operator, attends_within, attention, delete, operators
+from attest.experiments.erasure.outcomes import outcomes_of
+from attest.experiments.erasure.randomised import tau_randomised
+from attest.experiments.erasure.sample import Columns, on_part
+from attest.experiments.erasure.scores import Scores, area, between_limits, scored
+from attest.experiments.erasure.sets import random_ranks, ranks_of, sizes
+from attest.experiments.erasure.soft import of_predicted_class, soft_scores
+from attest.experiments.importance_entropy import sample_of_ids
+from attest.experiments.means import Means
+from attest.experiments.observation import Observation
+from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Measure, Spec
+from attest.measures.numbers import percent
+
+KINDS = ("comprehensiveness", "sufficiency")
+OPERATORS = ("attention", "delete", "mask", "resample")
+
+
+def erasure(
+    observation: Observation,
+    sampled: Tensor,
+    seed: int = 0,
+    sets: int = 20,
+    background: Background | None = None,
+    beam_texts: int = 0,
+) -> Columns:
+    """Erase the tokens that the explanation ranks first, or keep them alone, by four operators, and as many at random.
+
+    Args:
+        observation: the batch.
+        sampled: bool ``(B,)``, the texts that are also read anew; ``attention`` alone needs no reading, unless tokens attend
+            to one another.
+        seed: with an instance's id it fixes ties, random sets and draws.
+        sets: random sets of each size.
+        background: texts that ``resample`` draws tokens from; None leaves that operator out.
+        beam_texts: how many sampled texts of a batch get limits by beam search where none are exact; 0 for none.
+    Returns:
+        Per instance ``(B,)``, NaN for a text of one token and, but for ``attention``, for texts outside the sample. For each
+        operator: ``comprehensiveness_<operator>`` and ``sufficiency_<operator>``, AOPC, the mean over sizes of how far the
+        predicted class's probability falls without the first k tokens, or with them alone, in [-1, 1];
+        ``random_<either>_<operator>``, the same of random sets, their mean; ``win_<either>_<operator>``, share of random sets
+        that the explanation beats; ``violation_<operator>``, share of draws in which the prediction rises without the first
+        token. Of
+        ``attention``: ``lowest_<either>``, ``highest_<either>`` and ``naopc_<either>``, its place between them. Also
+        ``soft_<either>`` (Zhao & Aletras 2023), ``eraser_<either>`` and ``ferret_<either>``, as those libraries count, and
+        ``tau_randomised_<part>``, τ-b of the attention with itself as parts of the network are made anew.
+    """
+    several = observation.lengths > 1
+    read = sampled & several & (observation.lengths <= longest_quadratic())
+
+    def of_operator(name: str, draws: tuple[Operator, ...]) -> Columns:
+        return on_part(lambda part: _under(part, name, draws, seed, sets), observation, several if at_once(name) else read)
+
+    def at_once(name: str) -> bool:
+        return name == "attention" and not attends_within(observation.network)
+
+    columns: Columns = {}
+    for name, draws in operators(background, seed).items():
+        columns |= of_operator(name, draws)
+    columns |= on_part(lambda part: _limits(part, seed, beam_texts), observation, several)
+    columns |= on_part(lambda part: _read_anew(part, seed), observation, read)
+    return columns | {f"eraser_{kind}": columns[f"{kind}_delete"] for kind in KINDS if f"{kind}_delete" in columns}
+
+
+def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int) -> Columns:
+    """The scores of the explanation under one operator; random sets are dealt to its draws, and meet the explanation there."""
+    explained = ranks_of(observation.explanation.unsqueeze(1), observation.ids, observation.mask, seed)
+    random = random_ranks(observation.ids, observation.mask, sets, seed)
+    rounds = [
+        _in_one_draw(observation, torch.cat([explained, random[:, place :: len(draws)]], dim=1), operator)
+        for place, operator in enumerate(draws[:sets])
+    ]
+    columns = {f"violation_{name}": torch.stack([rises for rises, _ in rounds]).mean(dim=0)}
+    for prefix, field in (("", "aopc"), ("random_", "random"), ("win_", "win_rate")):
+        rows = torch.stack([getattr(scores, field) for _, scores in rounds]).double().mean(dim=0)
+        columns |= {f"{prefix}{kind}_{name}": rows[:, place, 0] for place, kind in enumerate(KINDS)}
+    return columns
+
+
+def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) -> tuple[Tensor, Scores]:
+    """Whether the prediction rises without the first token, ``(B,)``, and the scores of the first ranking over the others."""
+    counts = sizes(observation.lengths)
+    outcomes = outcomes_of(observation, ranks, torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1), operator)
+    before = of_predicted_class(observation, observation.probabilities)
+    scores = scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:])
+    return (outcomes[:, 0, 0, 0] > before).double(), scores
+
+
+def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
+    """Where the AOPC under ``attention`` lies between the least and the most that any sets reach."""
+    counts = sizes(observation.lengths)
+    chosen = torch.arange(len(counts), device=counts.device) < beam_texts
+    if has_exact_limits(observation):
+        found = naopc(observation, observation.explanation.unsqueeze(1), seed)
+        return {name: rows[:, 0] for name, rows in found.items()}
+    return on_part(lambda part: _searched(part, seed), observation, chosen) if beam_texts else {}
+
+
+def naopc(observation: Observation, explanations: Tensor, seed: int) -> dict[str, Tensor]:
+    """Exact limits and each explanation's place between them: ``(B, R, T)`` -> ``(B, R)`` for each column of that name."""
+    counts = sizes(observation.lengths)
+    ranks = ranks_of(explanations, observation.ids, observation.mask, seed)
+    aopc = area(_before(observation), outcomes_of(observation, ranks, counts, attention).double())
+    lower, upper = (each.mean(dim=-1, keepdim=True) for each in exact_limits(observation, counts))
+    return _placed(aopc, lower, upper)
+
+
+def _searched(observation: Observation, seed: int) -> Columns:
+    counts = sizes(observation.lengths)
+    ranks = ranks_of(observation.explanation.unsqueeze(1), observation.ids, observation.mask, seed)
+    aopc = area(_before(observation), outcomes_of(observation, ranks, counts, attention).double())
+    lower, upper = (each.double().unsqueeze(-1) for each in beam_limits(observation, counts, attention))
+    return {name: rows[:, 0] for name, rows in _placed(aopc, lower, upper).items()}
+
+
+def _placed(aopc: Tensor, lower: Tensor, upper: Tensor) -> dict[str, Tensor]:
+    columns = {}
+    for place, kind in enumerate(KINDS):
+        columns[f"lowest_{kind}"] = lower[:, place].expand_as(aopc[:, place])
+        columns[f"highest_{kind}"] = upper[:, place].expand_as(aopc[:, place])
+        columns[f"naopc_{kind}"] = between_limits(aopc, lower, upper)[:, place]
+    return columns
+
+
+def _read_anew(observation: Observation, seed: int) -> Columns:
+    """What takes other readings of a text."""
+    soft = soft_scores(observation, observation.explanation, seed).double()
+    columns = {f"soft_{kind}": soft[:, place] for place, kind in enumerate(KINDS)}
+    columns |= {
+        f"ferret_{kind}": column for kind, column in zip(KINDS, _ferret(observation, seed).unbind(dim=-1), strict=True)
+    }
+    return columns | {f"tau_randomised_{part}": tau for part, tau in tau_randomised(observation, seed).items()}
+
+
+def _ferret(observation: Observation, seed: int) -> Tensor:
+    """AOPC over every k from 1 to the whole text, tokens deleted, as ferret counts: ``(B, 2)``."""
+    lengths = observation.lengths
+    counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
+    ranks = ranks_of(observation.explanation.unsqueeze(1), observation.ids, observation.mask, seed)
+    outcomes = outcomes_of(observation, ranks, counts, delete)[:, :, 0].double()
+    falls = _before(observation)[:, None, None] - outcomes
+    return falls.masked_fill((counts > lengths.unsqueeze(-1)).unsqueeze(1), 0).sum(dim=-1) / lengths.unsqueeze(-1)
+
+
+def _before(observation: Observation) -> Tensor:
+    return of_predicted_class(observation, observation.probabilities).double()
+
+
+def on_a_sample(
+    observation: Observation,
+    everyone: Tensor,
+    texts: int = 16,
+    sets: int = 20,
+    beam_texts: int = 0,
+    background: Background | None = None,
+    seed: int = 0,
+) -> Columns:
+    """``erasure`` with a random sample of all texts read anew.
+
+    Args:
+        observation: the batch.
+        everyone: int64 ``(N,)``, ids of all texts.
+        texts: how many are read anew.
+        sets, beam_texts, background, seed: as in ``erasure``.
+    """
+    sampled = torch.isin(observation.ids, sample_of_ids(seed, everyone, texts))
+    return erasure(observation, sampled, seed, sets, background, beam_texts)
+
+
+def _answer(mean: Means) -> str | None:
+    found = {name: mean(f"E14/win_comprehensiveness_{name}") for name in OPERATORS}
+    known = {name: value for name, value in found.items() if value is not None}
+    if not known:
+        return None
+    shares = ", ".join(f"{percent(value)} ({name})" for name, value in known.items())
+    sides = {value > 0.5 for value in known.values()}
+    agreed = (
+        "The operators agree." if len(sides) == 1 and len(known) > 1 else "The operators disagree, so there is no verdict."
+    )
+    only = "Only one operator was asked, so there is no verdict."
+    return (
+        f"Erasing the tokens that it ranks first moves the prediction further than as many random ones in {shares} of the "
+        f"comparisons. {agreed if len(known) > 1 else only}"
+    )
+
+
+def _columns() -> Iterable[Column]:
+    fall = (-1.0, 1.0)
+    yield Column(
+        "comprehensiveness_<operator>",
+        "float",
+        fall,
+        "",
+        "AOPC: fall of the prediction without the top tokens, mean over sizes",
+    )
+    yield Column("sufficiency_<operator>", "float", fall, "", "the same with the top tokens alone; low means they suffice")
+    yield Column(
+        "random_<either>_<operator>", "float", fall, "", "either of these of random sets of the same sizes, their mean"
+    )
+    yield Column("win_<either>_<operator>", "float", SHARE, "", "share of random sets that the explanation beats, ties half")
+    yield Column("violation_<operator>", "float", SHARE, "", "share of draws whose prediction rises without the top token")
+    yield Column("lowest_<either>", "float", fall, "", "the least that any sets of these sizes reach under `attention`")
+    yield Column("highest_<either>", "float", fall, "", "the most")
+    yield Column(
+        "naopc_<either>", "float", ANY, "", "where the explanation lies between the two: 0 at the least, 1 at the most"
+    )
+    yield Column(
+        "soft_<either>", "float", ANY, "", "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better"
+    )
+    yield Column("eraser_<either>", "float", fall, "", "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %")
+    yield Column("ferret_<either>", "float", fall, "", "as ferret counts: tokens deleted, every k up to the whole text")
+    yield Column(
+        "tau_randomised_<part>",
+        "float",
+        CORRELATION,
+        "",
+        "τ-b of the attention with itself, this part and all above it made anew",
+    )
+
+
+def _win(operator: str, without: str) -> Measure:
+    return Measure(
+        f"win_comprehensiveness_{operator}",
+        f"random sets beaten, {operator}",
+        f"Share of 20 random sets of as many tokens that move the prediction less than those ranked first. "
+        f"Erased means: {without}. 50 %: no better than chance.",
+        "It says that the order is better than chance, not that it is good; hold it against NAOPC.",
+        suspicious="low",
+    )
+
+
+SPEC = Spec(
+    id="E14",
+    question="Does erasing what it ranks first change the prediction, whatever erasing means?",
+    does="Top 1, 5, 10, 20 and 50 % of tokens erased by four operators, against 20 random sets",
+    source="DeYoung et al. 2020; Edin et al. 2024",
+    about="tokens",
+    cost="linear in T; a sample of texts is read anew",
+    columns=tuple(_columns()),
+    measures=(
+        _win("attention", "nothing attends to them"),
+        _win("delete", "the text is shortened and read anew"),
+        _win("mask", "the unknown token stands in their place"),
+        _win("resample", "tokens of other texts stand in their place"),
+        Measure(
+            "naopc_comprehensiveness",
+            "NAOPC, comprehensiveness",
+            "Where the ranking lies between the sets that move the prediction least (0) and most (1), nothing attending to "
+            "what is erased.",
+            "Each size has limits of its own that need not lie in one another, so no ranking need reach 1. Limits are exact "
+            "for two classes and a linear decoder only.",
+            suspicious="low",
+        ),
+        Measure(
+            "naopc_sufficiency",
+            "NAOPC, sufficiency",
+            "The same where the tokens ranked first are all that is left. Low is good: they suffice.",
+            "As above.",
+            suspicious="high",
+        ),
+        Measure(
+            "violation_attention",
+            "prediction rises without the top token",
+            "Share of texts whose prediction is surer once nothing attends to the top token.",
+            "A token may be important by speaking against the prediction.",
+            suspicious="high",
+        ),
+    ),
+    answer=_answer,
+    drawings=(
+        Drawing(
+            "operators",
+            "Erasure by four operators",
+            "How far the prediction falls without the tokens ranked first (left, more is better) and with them alone (right, "
+            "less is better), beside as many random tokens. Bars: 95 % intervals over texts.",
+            "erasure_by_operator",
+            ("comprehensiveness_attention",),
+        ),
+    ),
+    run=on_a_sample,
+    of_tokens=True,
+)

@@ -1,0 +1,151 @@
+"""What "without a token" means: four operators, each of which reads a text with some of its tokens erased.
+
+Legend: B batch, V variants of a text, T tokens, S tokens of the longest variant.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from attest.compute.memory import by_rows
+from attest.experiments.erasure.background import Background
+from attest.experiments.leave_one_out import ACTIVATIONS
+from attest.experiments.observation import Observation
+from attest.measures import probabilities
+
+Operator = Callable[[Observation, Tensor], Tensor]
+"""Takes an observation and which tokens are kept, bool ``(B, V, T)``, to the predicted class's probability ``(B, V)``."""
+UNKNOWN = 1
+"""The token id of every unseen word in our vocabularies."""
+AT_ONCE = 1 << 26
+"""Bytes of variants that are read together; more gains nothing and costs padding, since they are sorted by length."""
+
+
+def operators(
+    background: Background | None = None, seed: int = 0, draws: int = 5, unknown: int = UNKNOWN
+) -> dict[str, tuple[Operator, ...]]:
+    """The operators by name; ``resample`` is one a draw, over which whoever asks averages.
+
+    Args:
+        background: what ``resample`` draws from; without it that operator is left out.
+        seed: with an instance's id it fixes what is drawn.
+        draws: how many ways ``resample`` has to fill the gaps.
+        unknown: the token id that ``mask`` puts in a token's place.
+    """
+    masked = partial(mask_tokens, unknown=unknown)
+    always: dict[str, tuple[Operator, ...]] = {"attention": (attention,), "delete": (delete,), "mask": (masked,)}
+    if background is None:
+        return always
+    drawn = (partial(resample, background=background, seed=seed, draw=draw) for draw in range(draws))
+    return always | {"resample": tuple(drawn)}
+
+
+def attends_within(network: object) -> bool:
+    """Whether tokens of the network attend to one another."""
+    parts = network.modules() if isinstance(network, nn.Module) else [network]
+    return any(getattr(part, "attends_within", False) for part in parts)
+
+
+def is_pooled_linearly(observation: Observation) -> bool:
+    """Whether an erasure of attention only takes summands out of a weighted mean of what tokens decide alone."""
+    return observation.class_logits is not None and not attends_within(observation.network)
+
+
+def attention(observation: Observation, kept: Tensor) -> Tensor:
+    """Nothing attends to an erased token: its pooled weight is 0 and the rest renormalised; it stands where it stood.
+
+    Where tokens attend to one another, none attends to it in any layer. Where nothing that is attended to is left, the context
+    is 0 and the bias alone decides.
+    """
+    if attends_within(observation.network):
+        return _read(
+            observation, observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:]), kept
+        )
+    weights = observation.attention.unsqueeze(1) * kept
+    left = weights.sum(dim=-1, keepdim=True)
+    outcomes = of_predicted(observation, observation.probabilities_under(weights / torch.where(left > 0, left, 1)))
+    return outcomes.where(left.squeeze(-1) > 0, bias_alone(observation).unsqueeze(-1))
+
+
+def delete(observation: Observation, kept: Tensor) -> Tensor:
+    """The shortened text is read anew; of an empty one the bias alone decides."""
+    order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
+    tokens = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
+    index = order.view(*order.shape, *(1,) * (tokens.ndim - 3)).expand(tokens.shape)
+    return _read(observation, tokens.gather(2, index), kept.gather(-1, order))
+
+
+def mask_tokens(observation: Observation, kept: Tensor, unknown: int = UNKNOWN) -> Tensor:
+    """The unknown token stands in an erased one's place; of a sentence, in that of each of its words."""
+    tokens = observation.tokens.unsqueeze(1)
+    erased = ~_beside(kept, tokens)
+    return _read(observation, tokens.masked_fill(erased & (tokens != 0), unknown), _everything(observation, kept))
+
+
+def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
+    """Tokens of the corpus stand in the places of erased ones; in the same place the same, whatever else is erased."""
+    drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
+    tokens = torch.where(kept, observation.tokens.unsqueeze(1), drawn) * observation.mask.unsqueeze(1)
+    return _read(observation, tokens, _everything(observation, tokens))
+
+
+def of_predicted(observation: Observation, outcomes: Tensor) -> Tensor:
+    """The probability of the predicted class: ``(B, V, K)`` -> ``(B, V)``."""
+    return outcomes.gather(-1, observation.predicted[:, None, None].expand(*outcomes.shape[:2], 1)).squeeze(-1)
+
+
+@torch.no_grad()
+def bias_alone(observation: Observation) -> Tensor:
+    """The predicted class's probability where the context is 0, ``(B,)``."""
+    nothing = torch.zeros_like(observation.attention)
+    decided = probabilities(observation.network.decode(observation.hidden.detach(), nothing))
+    return decided.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
+
+
+def _everything(observation: Observation, like: Tensor) -> Tensor:
+    return observation.mask.unsqueeze(1).expand(-1, like.shape[1], -1)
+
+
+def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
+    """Read every variant from its beginning: ``(B, V, T, …)``, bool ``(B, V, T)`` -> ``(B, V)``; equal ones once."""
+    rows = torch.arange(len(tokens), device=tokens.device)[:, None, None].expand(*kept.shape[:2], 1)
+    written = torch.cat([rows, kept, (tokens * _beside(kept, tokens)).flatten(2)], dim=-1).flatten(0, 1)
+    different, again = written.unique(dim=0, return_inverse=True)
+    whose, kept = different[:, 0], different[:, 1 : 1 + kept.shape[-1]].bool()
+    tokens = different[:, 1 + kept.shape[-1] :].unflatten(-1, tokens.shape[2:])
+    return _read_each(observation, whose, tokens, kept)[again].unflatten(0, (len(rows), -1))
+
+
+def _beside(kept: Tensor, tokens: Tensor) -> Tensor:
+    return kept.view(*kept.shape, *(1,) * (tokens.ndim - kept.ndim))
+
+
+def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Tensor) -> Tensor:
+    """Read rows ``(N, T, …)`` of texts ``whose (N,)``: ``(N,)``; rows of like length side by side."""
+    last = kept.shape[-1] - kept.flip(-1).to(torch.uint8).argmax(dim=-1)
+    order = last.argsort()
+
+    def of_rows(rows: Tensor) -> Tensor:
+        size = int(last[rows].max())
+        read = _predictions(observation, tokens[rows, :size], kept[rows, :size])
+        return read.gather(-1, observation.predicted[whose[rows]].unsqueeze(-1)).squeeze(-1)
+
+    outcomes = torch.empty(len(order), dtype=observation.probabilities.dtype, device=order.device)
+    outcomes[order] = by_rows(of_rows, _bytes_per_variant(observation), order, budget=AT_ONCE)
+    return outcomes.where(kept.any(dim=-1), bias_alone(observation)[whose])
+
+
+@torch.no_grad()
+def _predictions(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
+    network, kept = observation.network, kept.clone()
+    kept[:, 0] |= ~kept.any(dim=-1)  # an empty text is not read; whoever asks puts the bias in its place
+    hidden = network.encode(tokens, kept)
+    return probabilities(network.decode(hidden, network.project(network.score(hidden, kept), kept)))
+
+
+def _bytes_per_variant(observation: Observation) -> int:
+    hidden = observation.hidden[0]
+    maps = 4 * hidden.shape[0] ** 2 * hidden.element_size() if attends_within(observation.network) else 0
+    return observation.embedded[0].nbytes + ACTIVATIONS * hidden.nbytes + maps

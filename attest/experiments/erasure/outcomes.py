@@ -1,0 +1,56 @@
+"""What a text says without the first k tokens of a ranking, and with them alone, under an operator.
+
+Legend: B batch, R rankings, K sizes, T tokens, C classes.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from attest.experiments.erasure.operators import Operator, attention, bias_alone, is_pooled_linearly
+from attest.experiments.erasure.sets import kept_sets
+from attest.experiments.observation import Observation
+
+
+def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator) -> Tensor:
+    """The predicted class's probability.
+
+    Args:
+        observation: the batch.
+        ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
+        counts: int64 ``(B, K)``, at least 1.
+        operator: one of ``operators()``.
+    Returns:
+        ``(B, 2, R, K)``: without the first k in row 0, with them alone in row 1.
+    """
+    if operator is attention and is_pooled_linearly(observation):
+        place = (counts - 1).clamp(max=ranks.shape[-1] - 1)[:, None, None].expand(-1, 2, ranks.shape[1], -1)
+        return curves_of(observation, ranks).gather(-1, place)
+    different, which = counts.unique(dim=1, return_inverse=True)  # 1 % and 5 % of a short text are one token both
+    kept = kept_sets(ranks, different, observation.mask)
+    return operator(observation, kept.flatten(1, 3)).unflatten(1, (2, ranks.shape[1], -1))[..., which]
+
+
+def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
+    """The same under ``attention`` at every k from 1 to T by cumulative sums, for linear decoders: ``(B, 2, R, T)``.
+
+    Beyond a text's own length nothing changes any more.
+    """
+    assert observation.class_logits is not None
+    weight = observation.attention.double()
+    votes = weight.unsqueeze(-1) * observation.class_logits.double()
+    terms_BCT = torch.cat([votes, weight.unsqueeze(-1)], dim=-1).transpose(1, 2)
+    order_BRT = ranks.argsort(dim=-1)
+    ordered_BRCT = (
+        terms_BCT.unsqueeze(1)
+        .expand(-1, ranks.shape[1], -1, -1)
+        .gather(-1, order_BRT.unsqueeze(2).expand(-1, -1, terms_BCT.shape[1], -1))
+    )
+    from_each = ordered_BRCT.flip(-1).cumsum(dim=-1).flip(-1)  # summed from the end: nothing is lost to subtraction
+    sums = torch.stack([functional.pad(from_each[..., 1:], (0, 1)), ordered_BRCT.cumsum(dim=-1)], dim=1)
+    logits, left = sums[:, :, :, :-1], sums[:, :, :, -1:]
+    outcomes = (logits / torch.where(left > 0, left, 1)).softmax(dim=3)
+    chosen = outcomes.gather(
+        3, observation.predicted[:, None, None, None, None].expand(*outcomes.shape[:3], 1, outcomes.shape[-1])
+    )
+    return chosen.squeeze(3).where(left.squeeze(3) > 0, bias_alone(observation).double()[:, None, None, None])

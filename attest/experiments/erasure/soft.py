@@ -1,0 +1,94 @@
+"""Soft comprehensiveness and sufficiency (Zhao & Aletras 2023): elements of embeddings dropped as importance says.
+
+Legend: B batch, T tokens, E embedding.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from attest.compute.randomness import random_uniforms
+from attest.experiments.observation import Network, Observation
+from attest.measures import probabilities
+
+DROPPED = 4
+"""Added to the seed, so that no other draw is repeated."""
+
+
+def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
+    r"""Their normalised soft comprehensiveness and sufficiency, ``(B, 2)``; more is better of both.
+
+    Each element of a token's embedding is kept with probability :math:`1 - a_i` (comprehensiveness) or :math:`a_i`
+    (sufficiency), where a is the importance over its largest. :math:`C = \max(0, f(x) - f(x'))`,
+    :math:`S = 1 - \max(0, f(x) - f(x'))`; with S₀, the sufficiency of embeddings that are all 0, the columns are
+    :math:`C / (1 - S_0)` and :math:`(S - S_0) / (1 - S_0)`. NaN where S₀ is 1.
+
+    Args:
+        observation: the batch.
+        explanation: float ``(B, T)``, at least 0.
+        seed: with an instance's id it fixes what is dropped.
+    """
+    before = of_predicted_class(observation, observation.probabilities)
+    share = explanation / explanation.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(explanation.dtype).tiny)
+    draws = _uniforms(seed, observation)
+    falls = [
+        (before - reading_embedded(observation, observation.embedded.detach() * kept)).clamp(min=0)
+        for kept in (draws >= _beside(share, draws), draws < _beside(share, draws), torch.zeros_like(draws))
+    ]
+    rest = falls[2]  # 1 - S₀
+    columns = torch.stack([falls[0], rest - falls[1]], dim=-1) / rest.unsqueeze(-1)
+    return columns.where(rest.unsqueeze(-1) > 0, torch.nan)
+
+
+def _beside(share: Tensor, draws: Tensor) -> Tensor:
+    return share.view(*share.shape, *(1,) * (draws.ndim - 2))
+
+
+def _uniforms(seed: int, observation: Observation) -> Tensor:
+    """In (0, 1), the shape of the embedded input."""
+    shape = observation.embedded.shape[1:]
+    counters = [
+        torch.arange(size, device=observation.ids.device).view(-1, *(1,) * (len(shape) - place - 1))
+        for place, size in enumerate(shape)
+    ]
+    ids = observation.ids.view(-1, *(1,) * len(shape))
+    return random_uniforms(seed + DROPPED, ids, *counters).to(observation.embedded.dtype)
+
+
+def of_predicted_class(observation: Observation, outcomes: Tensor) -> Tensor:
+    """``(B, K)`` -> ``(B,)``."""
+    return outcomes.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
+
+
+@torch.no_grad()
+def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
+    """The predicted class's probability where other vectors stand for the tokens, ``(B,)``."""
+    return of_predicted_class(
+        observation, probabilities(logits_of(observation.network, observation.tokens, observation.mask, embedded))
+    )
+
+
+def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:
+    """What the network says where other vectors are looked up for the tokens; in the graph of these vectors."""
+    with _looked_up(network, tokens.shape, embedded):
+        hidden = network.encode(tokens, mask)
+    return network.decode(hidden, network.project(network.score(hidden, mask), mask))
+
+
+@contextmanager
+def _looked_up(network: Network, shape: torch.Size, embedded: Tensor) -> Iterator[None]:
+    """Put vectors in place of what the token embedding looks up."""
+
+    def replace(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Any:
+        return embedded if inputs[0].shape == shape else None
+
+    modules = [module for module in cast(nn.Module, network).modules() if isinstance(module, nn.Embedding)]
+    hooks = [module.register_forward_hook(replace) for module in modules]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

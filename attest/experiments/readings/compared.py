@@ -1,0 +1,332 @@
+"""E15: what may be shown in place of the attention? Every reading of one model, on the same texts, by the same scores.
+
+Legend: B batch, R readings, T tokens.
+"""
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+from attest.experiments.erasure.four_operators import KINDS, naopc
+from attest.experiments.erasure.limits import has_exact_limits
+from attest.experiments.erasure.operators import attention, delete
+from attest.experiments.erasure.outcomes import outcomes_of
+from attest.experiments.erasure.sample import Columns, on_part
+from attest.experiments.erasure.scores import scored
+from attest.experiments.erasure.sets import random_ranks, ranks_of, sizes
+from attest.experiments.erasure.soft import of_predicted_class
+from attest.experiments.importance_entropy import sample_of_ids
+from attest.experiments.means import Means
+from attest.experiments.observation import Observation, observe
+from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
+from attest.experiments.readings.truth import found, hangs_on
+from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
+from attest.measures import kendall_tau_b
+from attest.measures.numbers import number, percent
+
+ORACLE = "oracle"
+"""What the corpus knows to decide, shown as if it were a reading: what can be reached."""
+Clock = dict[str, float]
+"""Seconds, by reading."""
+
+
+def side_by_side(
+    observation: Observation,
+    sampled: Tensor,
+    seed: int = 0,
+    sets: int = 20,
+    truth: Tensor | None = None,
+    clock: Clock | None = None,
+) -> Columns:
+    """Read the sampled texts in every way that the network allows, and score the readings.
+
+    Args:
+        observation: the batch.
+        sampled: bool ``(B,)``.
+        seed: with an instance's id it fixes ties, random sets and the random reading.
+        sets: random sets of each size.
+        truth: bool ``(B, T)``, the tokens that decide, where they are known.
+        clock: to which the seconds that each reading took are added.
+    Returns:
+        Per instance ``(B,)``, NaN outside the sample and for texts of one token. For each reading, with underscores for the
+        hyphens of its name: ``comprehensiveness_<reading>`` and ``sufficiency_<reading>``, AOPC, nothing attending to what is
+        erased; ``win_<either>_<reading>``, share of random sets that it beats; ``deleted_<either>_<reading>`` and
+        ``win_deleted_<either>_<reading>``, the same where tokens are deleted; ``naopc_<either>_<reading>`` where limits are
+        exact. A signed reading ranks tokens by magnitude, and, as ``<reading>_signed``, by how much they speak for the
+        predicted class. ``tau_<reading>_and_<reading>``, τ-b of two. Where the truth is known, and the decision hangs on it:
+        ``precision_<reading>``, ``depth_<reading>``, ``auprc_<reading>``; ``hangs_on_truth``, 1 where it does.
+    """
+    chosen = sampled & (observation.lengths > 1)
+
+    def measured(part: Observation) -> Columns:
+        return _measured(part, seed, sets, None if truth is None else _rows_of(truth, observation, part), clock)
+
+    return on_part(measured, observation, chosen)
+
+
+def readings_of(observation: Observation, seed: int = 0, clock: Clock | None = None) -> dict[str, Tensor]:
+    """Every reading that suits the network, ``(B, T)``, signed where it has a sign; by column name.
+
+    Args:
+        observation: in its graph.
+        seed: of the random reading.
+        clock: to which the seconds that each took are added.
+    """
+    values = {}
+    for reading in suited_readings(observation):
+        started = time.perf_counter()
+        values[column_of(reading.name)] = _values(reading, observation, seed)
+        if clock is not None:
+            clock[reading.name] = clock.get(reading.name, 0.0) + time.perf_counter() - started
+    return values
+
+
+def column_of(name: str) -> str:
+    """A reading's name as a part of a column's."""
+    return name.replace("-", "_")
+
+
+def _values(reading: Reading, observation: Observation, seed: int) -> Tensor:
+    values = random_reading(observation, seed) if reading.name == "random" else reading.of(observation)
+    return values.detach().masked_fill(~observation.mask, 0)
+
+
+def _rows_of(truth: Tensor, whole: Observation, part: Observation) -> Tensor:
+    """The rows of a part of the batch, cut as that is."""
+    place = {identity: row for row, identity in enumerate(whole.ids.tolist())}
+    rows = torch.tensor([place[identity] for identity in part.ids.tolist()], device=truth.device)
+    return truth[rows, : part.mask.shape[-1]]
+
+
+def _measured(part: Observation, seed: int, sets: int, truth: Tensor | None, clock: Clock | None) -> Columns:
+    observation = observe(part.network, part.ids, part.tokens, part.mask, part.labels)  # gradients need the graph
+    readings = readings_of(observation, seed, clock)
+    rankings = _rankings(readings)
+    if truth is not None:
+        rankings[ORACLE] = truth.to(observation.attention)
+    columns = _erased(observation, rankings, seed, sets) | _agreement(readings, observation.mask)
+    return columns if truth is None else columns | _against(observation, rankings, truth, seed)
+
+
+def _rankings(readings: dict[str, Tensor]) -> dict[str, Tensor]:
+    """By magnitude; of signed ones also by their sign."""
+    rankings = {name: values.abs() for name, values in readings.items()}
+    signed = {f"{name}_signed": readings[name] for name in map(column_of, _signed()) if name in readings}
+    return rankings | signed
+
+
+def _signed() -> list[str]:
+    return [name for name, reading in READINGS.items() if reading.signed]
+
+
+def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
+    """What erasing the first tokens of every ranking does, beside random sets that all share."""
+    counts, before = sizes(observation.lengths), of_predicted_class(observation, observation.probabilities)
+    explanations = _stacked(rankings)
+    ranks = torch.cat(
+        [
+            ranks_of(explanations, observation.ids, observation.mask, seed),
+            random_ranks(observation.ids, observation.mask, sets, seed),
+        ],
+        dim=1,
+    )
+    columns: Columns = {}
+    for prefix, operator in (("", attention), ("deleted_", delete)):
+        outcomes = outcomes_of(observation, ranks, counts, operator)
+        scores = scored(before, outcomes[:, :, : len(rankings)], outcomes[:, :, len(rankings) :])
+        for place, kind in enumerate(KINDS):
+            columns |= _named(f"{prefix}{kind}", rankings, scores.aopc[:, place])
+            columns |= _named(f"win_{prefix}{kind}", rankings, scores.win_rate[:, place])
+    if has_exact_limits(observation):
+        placed = naopc(observation, explanations, seed)
+        for kind in KINDS:
+            columns |= _named(f"naopc_{kind}", rankings, placed[f"naopc_{kind}"])
+    return {name: column.masked_fill(_undefined(name, rankings), torch.nan) for name, column in columns.items()}
+
+
+def _stacked(rankings: dict[str, Tensor]) -> Tensor:
+    return torch.stack([values.double().nan_to_num() for values in rankings.values()], dim=1)
+
+
+def _undefined(name: str, rankings: dict[str, Tensor]) -> Tensor:
+    """Texts for which a reading has no numbers, bool ``(B,)``."""
+    of = max((each for each in rankings if name.endswith(f"_{each}")), key=len)
+    return rankings[of].isnan().any(dim=-1)
+
+
+def _named(prefix: str, rankings: dict[str, Tensor], rows: Tensor) -> Columns:
+    return {f"{prefix}_{name}": rows[:, place].double() for place, name in enumerate(rankings)}
+
+
+def _agreement(readings: dict[str, Tensor], mask: Tensor) -> Columns:
+    """τ-b of every two readings, all at once: pairs stand below one another as rows of one batch."""
+    pairs = list(combinations(readings, 2))
+    first, second = (torch.cat([readings[pair[side]].abs().double() for pair in pairs]) for side in (0, 1))
+    taus = kendall_tau_b(first, second, mask.repeat(len(pairs), 1)).tau.chunk(len(pairs))
+    return {f"tau_{a}_and_{b}": tau for (a, b), tau in zip(pairs, taus, strict=True)}
+
+
+def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tensor, seed: int) -> Columns:
+    hangs = hangs_on(observation, truth, seed)
+    scores = found(ranks_of(_stacked(rankings), observation.ids, observation.mask, seed), truth, observation.mask)
+    columns: Columns = {"hangs_on_truth": hangs.double()}
+    for name, rows in scores._asdict().items():
+        columns |= _named(name, rankings, rows.masked_fill(~hangs.unsqueeze(-1), torch.nan))
+    return columns
+
+
+def on_a_sample(
+    observation: Observation,
+    everyone: Tensor,
+    texts: int = 20,
+    sets: int = 20,
+    seed: int = 0,
+    weights: bool = False,
+) -> Columns:
+    """``side_by_side`` on a random sample of all texts.
+
+    Args:
+        observation: the batch.
+        everyone: int64 ``(N,)``, ids of all texts.
+        texts: how many are sampled.
+        sets, seed: as in ``side_by_side``.
+        weights: whether the readings themselves are there too, by magnitude, ``(B, T)``; of all texts.
+    """
+    shown = {name: values.abs() for name, values in readings_of(observation, seed).items()} if weights else {}
+    return shown | side_by_side(observation, torch.isin(observation.ids, sample_of_ids(seed, everyone, texts)), seed, sets)
+
+
+SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
+"""What a reading is judged by in a sentence: random sets beaten, nothing attending to the tokens or the text shortened."""
+
+
+def _answer(mean: Means) -> str | None:
+    """From the means alone; a report that has the table says by a test whether it is chance (``attest.report.survival``)."""
+    names = [column_of(name) for name in READINGS if name != "random"]
+    found_: dict[str, list[float]] = defaultdict(list)
+    for name in [*names, *(f"{column_of(name)}_signed" for name in _signed())]:
+        for column in SURVIVAL:
+            if (value := mean(f"E15/{column}_{name}")) is not None:
+                found_[name].append(value)
+    known = {name: min(values) for name, values in found_.items() if len(values) == len(SURVIVAL)}
+    if not known:
+        return None
+    best = max(known, key=lambda name: known[name])
+    beside = f"; attention beats {number(known['attention'])}" if "attention" in known and best != "attention" else ""
+    return (
+        f"Of {len(known)} readings, {title_of(best)} survived best: erased by the harsher of two operators, its tokens beat "
+        f"{number(known[best])} of as many random ones{beside}."
+    )
+
+
+def title_of(column: str) -> str:
+    """What people call the reading that a column's name ends with."""
+    titles = {column_of(name): reading.title for name, reading in READINGS.items()}
+    plain = column.removesuffix("_signed")
+    return titles.get(plain, plain) + (" (signed)" if column.endswith("_signed") else "")
+
+
+def _weights() -> tuple[TokenWeights, ...]:
+    """Every reading but the attention, which is shown already, and the random one, where one text is explained."""
+    shown = (reading for name, reading in READINGS.items() if name not in ("attention", "random"))
+    return tuple(
+        TokenWeights(column_of(each.name), each.title, "importance", _survival(column_of(each.name)), in_detail=True)
+        for each in shown
+    )
+
+
+def _survival(reading: str) -> Callable[[Row], str]:
+    def note(row: Row) -> str:
+        shares = [row.get(f"E15/{column}_{reading}", math.nan) for column in SURVIVAL]
+        if any(map(math.isnan, shares)):
+            return ""
+        return f"random sets beaten: {percent(shares[0])}; shortened: {percent(shares[1])}"
+
+    return note
+
+
+def _columns() -> tuple[Column, ...]:
+    fall = (-1.0, 1.0)
+    return (
+        Column("comprehensiveness_<reading>", "float", fall, "", "AOPC without the top tokens, nothing attending to them"),
+        Column("sufficiency_<reading>", "float", fall, "", "the same with them alone; low means they suffice"),
+        Column("deleted_<either>_<reading>", "float", fall, "", "either, the text being shortened and read anew"),
+        Column("win_<either>_<reading>", "float", SHARE, "", "share of random sets of these sizes that the reading beats"),
+        Column("win_deleted_<either>_<reading>", "float", SHARE, "", "the same, the text being shortened"),
+        Column("naopc_<either>_<reading>", "float", ANY, "", "its place between the exact limits"),
+        Column("tau_<reading>_and_<other>", "float", CORRELATION, "", "τ-b of two readings, by magnitude"),
+        Column("hangs_on_truth", "float", SHARE, "0 or 1", "deleting the true tokens lowers the prediction the most"),
+        Column("precision_<reading>", "float", SHARE, "", "share of true tokens among as many first ones, where it does"),
+        Column("depth_<reading>", "float", SHARE, "", "share of the text down to the last true token"),
+        Column("auprc_<reading>", "float", SHARE, "", "average precision"),
+    )
+
+
+SPEC = Spec(
+    id="E15",
+    question="Which reading of this model may be shown in place of its attention?",
+    does="All readings on the same texts: random sets beaten, NAOPC, agreement, and the truth where it is known",
+    source="Kobayashi et al. 2020; Abnar & Zuidema 2020; Sundararajan et al. 2017; Mohebbi et al. 2023",
+    about="tokens",
+    cost="linear in T, on a sample of texts",
+    columns=_columns(),
+    measures=(
+        Measure(
+            "win_comprehensiveness_attention",
+            "random sets beaten by attention",
+            "Share of 20 random sets of tokens that move the prediction less than those that attention ranks first, nothing "
+            "attending to them. On a sample of texts.",
+            "All readings of one text are compared on the same random sets; another sample gives other numbers.",
+            suspicious="low",
+        ),
+        Measure(
+            "win_comprehensiveness_integrated_gradients_signed",
+            "the same of integrated gradients",
+            "The same of integrated gradients, by how much tokens speak for the predicted class.",
+            "It ranks by the probability that erasure then measures; that it does well is no surprise.",
+        ),
+        Measure(
+            "tau_attention_and_integrated_gradients",
+            "τ-b of attention and integrated gradients",
+            "Do both rank the tokens alike, by magnitude?",
+            "Agreement says that two readings are alike, not that either is right.",
+            suspicious="low",
+        ),
+        Measure(
+            "precision_attention",
+            "true tokens found by attention",
+            "Where it is known which tokens decide, and the decision is shown to hang on them: share of them among as many "
+            "tokens that attention ranks first.",
+            "A model may decide rightly by other tokens; such texts are left out.",
+            suspicious="low",
+        ),
+    ),
+    answer=_answer,
+    weights=_weights(),
+    drawings=(
+        Drawing(
+            "readings",
+            "Readings side by side",
+            "Random sets beaten by the tokens that each reading ranks first: nothing attending to them, or the text "
+            "shortened. Dashed: no better than chance. Bars: 95 % intervals over texts. Readings named signed rank tokens by "
+            "how much they speak for the predicted class, the others by magnitude.",
+            "readings_side_by_side",
+            ("win_comprehensiveness_random",),
+        ),
+        Drawing(
+            "agreement",
+            "Agreement of the readings",
+            "Mean τ-b of every two readings, by magnitude. 1: the same order of tokens; 0: none in common.",
+            "agreement_of_readings",
+            ("win_comprehensiveness_random",),
+        ),
+    ),
+    run=on_a_sample,
+    when_explaining={"texts": 1, "weights": True},
+    of_tokens=True,
+)

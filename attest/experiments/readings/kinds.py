@@ -1,0 +1,121 @@
+"""The readings by name: what may be shown in place of the attention, each one number a token."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from attest.compute.randomness import random_uniforms
+from attest.errors import AttestError
+from attest.experiments.erasure.operators import attends_within
+from attest.experiments.leave_one_out import leave_one_out_inputs
+from attest.experiments.observation import Observation
+from attest.experiments.readings import gradients, layers, pooled
+
+RANDOM = 5
+"""Added to the seed, so that no other draw is repeated."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An explanation of a prediction by its tokens.
+
+    Args:
+        name: as it is typed.
+        title: what people call it.
+        of: takes an observation to ``(B, T)``; 0 at padding.
+        signed: whether numbers below 0 speak against the predicted class; else all are at least 0.
+        needs: what a network must be, in words; empty for nothing.
+        suits: whether an observation's network is so.
+    """
+
+    name: str
+    title: str
+    of: Callable[[Observation], Tensor]
+    signed: bool = False
+    needs: str = ""
+    suits: Callable[[Observation], bool] = lambda observation: True
+
+    def magnitude(self, observation: Observation) -> Tensor:
+        """How much each token matters, whichever way it speaks: ``(B, T)``, at least 0, without the graph."""
+        values = self.of(observation).detach()
+        return (values.abs() if self.signed else values).masked_fill(~observation.mask, 0)
+
+
+def _attention(observation: Observation) -> Tensor:
+    return observation.attention
+
+
+def _pools(observation: Observation) -> bool:
+    return getattr(observation.network, "pools_by_attention", True)
+
+
+def _has_layers(observation: Observation) -> bool:
+    return attends_within(observation.network)
+
+
+def _is_linear(observation: Observation) -> bool:
+    return observation.class_logits is not None
+
+
+def _value_zeroing(observation: Observation) -> Tensor:
+    return layers.value_zeroing(observation) if _has_layers(observation) else pooled.value_zeroing_pooled(observation)
+
+
+def random_reading(observation: Observation, seed: int = 0) -> Tensor:
+    """A number of (0, 1) for each token: what a reading that knows nothing reaches."""
+    position = torch.arange(observation.mask.shape[-1], device=observation.ids.device)
+    drawn = random_uniforms(seed + RANDOM, observation.ids.unsqueeze(-1), position).to(observation.attention)
+    return drawn.masked_fill(~observation.mask, 0)
+
+
+POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a linear decoder"
+READINGS: dict[str, Reading] = {
+    reading.name: reading
+    for reading in (
+        Reading("attention", "Attention α", _attention, needs=POOLS, suits=_pools),
+        Reading("norm", "Norm-weighted ‖αh‖", pooled.norm_weighted, needs=POOLS, suits=_pools),
+        Reading("margin", "|αm|", pooled.margin, signed=True, needs=LINEAR, suits=_is_linear),
+        Reading("attention-gradient", "α × gradient", pooled.attention_times_gradient, signed=True, needs=POOLS, suits=_pools),
+        Reading("gradient-input", "Gradient × input", gradients.gradient_times_input, signed=True),
+        Reading("integrated-gradients", "Integrated gradients", gradients.integrated_gradients, signed=True),
+        Reading("leave-one-out", "Leave-one-out", leave_one_out_inputs),
+        Reading("value-zeroing", "Value zeroing", _value_zeroing),
+        Reading("rollout", "Attention rollout", layers.rollout, needs=LAYERS, suits=_has_layers),
+        Reading("flow", "Attention flow", layers.flow, needs=LAYERS, suits=_has_layers),
+        Reading("lrp", "LRP", layers.relevance_propagation, signed=True, needs=LAYERS, suits=_has_layers),
+        Reading("random", "Random", random_reading),
+    )
+}
+"""In the order in which they are listed."""
+
+
+def reading_of(name: str, observation: Observation) -> Reading:
+    """A reading by its name.
+
+    Raises:
+        AttestError: there is none of this name, or the network is not as it needs.
+    """
+    if name not in READINGS:
+        raise AttestError(f"the reading {name!r} is not known; expected one of {', '.join(READINGS)}.")
+    reading = READINGS[name]
+    if not reading.suits(observation):
+        suited = ", ".join(each.name for each in suited_readings(observation))
+        raise AttestError(
+            f"the reading {name} needs {reading.needs}, and {type(observation.network).__name__} has none; expected one of "
+            f"{suited}."
+        )
+    return reading
+
+
+def suited_readings(observation: Observation) -> list[Reading]:
+    """The readings that a network allows."""
+    return [reading for reading in READINGS.values() if reading.suits(observation)]
+
+
+def read_as(observation: Observation, name: str) -> Observation:
+    """The same pass with a reading, as a magnitude, in the attention's place: what E1, E11, E12 and E14 then put on trial."""
+    if name == "attention":
+        return observation
+    return observation.explained_by(reading_of(name, observation).magnitude(observation))

@@ -1,0 +1,148 @@
+"""Readings of attention inside the layers of Transformers, followed down to the tokens.
+
+Legend: B batch, N heads, T tokens, V tokens whose value is zeroed, H hidden.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import cast
+
+import numpy as np
+import torch
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import maximum_flow
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attest.attention.interventions import Intervention, attending, intervene
+from attest.compute.memory import by_rows
+from attest.experiments.erasure.soft import logits_of
+from attest.experiments.layers.observation import observe_layers
+from attest.experiments.layers.rollout import attention_rollout
+from attest.experiments.observation import Observation
+from attest.measures import class_logits
+from attest.networks.transformer import TransformerLayer
+
+FLOW_TOKENS = 24
+"""Longest texts for flow: it takes a maximum flow for every token."""
+CAPACITY = 1_000_000
+"""Flow is counted in whole numbers; a weight of 1 is so many."""
+
+
+def rollout(observation: Observation) -> Tensor:
+    """Attention rollout from the weights that pool down to the tokens (Abnar & Zuidema 2020), ``(B, T)``."""
+    return attention_rollout(_layers(observation), observation.attention)
+
+
+def value_zeroing(observation: Observation) -> Tensor:
+    """How far each output of a layer turns without the value of each token, rolled out over layers (Mohebbi et al. 2023).
+
+    In each layer the cosine distances, rows scaled to sum 1, stand in the place of attention; the layer's input is as it was,
+    and its own residual connection is in the distance already, so that none is added. ``(B, T)``.
+    """
+    reading = observation.attention.unsqueeze(1)
+    for layer, hidden in reversed(_inputs_of_layers(observation)):
+        reading = reading @ _turned_by_each(layer, hidden, observation.mask)
+    return reading.squeeze(1)
+
+
+def flow(observation: Observation) -> Tensor:
+    """Attention flow (Abnar & Zuidema 2020): the most that can flow from the pooled text to each token, ``(B, T)``.
+
+    Capacities are those of rollout. NaN for texts of over 24 tokens.
+    """
+    layers = [weights.mean(dim=1).cpu() for weights in _layers(observation).values()]
+    flows = torch.full(observation.mask.shape, torch.nan).masked_fill(~observation.mask.cpu(), 0)
+    for row, length in enumerate(observation.lengths.tolist()):
+        if length <= FLOW_TOKENS:
+            mixed = [0.5 * (each[row, :length, :length] + torch.eye(length)).double().numpy() for each in layers]
+            flows[row, :length] = torch.tensor(_flows(mixed, observation.attention[row, :length].double().cpu().numpy()))
+    return flows.to(observation.attention)
+
+
+def relevance_propagation(observation: Observation) -> Tensor:
+    """Layer-wise relevance with attention and layer norms' denominators held constant (Ali et al. 2022), ``(B, T)``, signed.
+
+    Of the logit of the predicted class over the mean of the others: gradient × input of the network so linearised.
+    """
+    embedded = observation.embedded.detach().requires_grad_()
+    network = cast(nn.Module, observation.network)
+    constant = Intervention("weights", lambda weights, mask: weights.detach())
+    with torch.enable_grad(), intervene(network, constant), _constant_denominators(network):
+        logits = class_logits(logits_of(observation.network, observation.tokens, observation.mask, embedded))
+        predicted = logits.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
+        margin = predicted - (logits.sum(dim=-1) - predicted) / (logits.shape[-1] - 1)
+        (gradient,) = torch.autograd.grad(margin.sum(), embedded)
+    return (gradient * embedded.detach()).sum(dim=-1).masked_fill(~observation.mask, 0)
+
+
+def _layers(observation: Observation) -> dict[str, Tensor]:
+    network = cast(nn.Module, observation.network)
+    with torch.no_grad():
+        return dict(observe_layers(network, observation.ids, observation.tokens, observation.mask).attention)
+
+
+def _inputs_of_layers(observation: Observation) -> list[tuple[TransformerLayer, Tensor]]:
+    """Each layer with the hidden states that it gets, first to last."""
+    found: list[tuple[TransformerLayer, Tensor]] = []
+    layers = [part for part in cast(nn.Module, observation.network).modules() if isinstance(part, TransformerLayer)]
+    with ExitStack() as hooks, torch.no_grad():
+        for layer in layers:
+            hook = layer.register_forward_pre_hook(lambda module, inputs: found.append((module, inputs[0])))
+            hooks.callback(hook.remove)
+        observation.network.encode(observation.tokens, observation.mask)
+    return found
+
+
+@torch.no_grad()
+def _turned_by_each(layer: TransformerLayer, hidden: Tensor, mask: Tensor) -> Tensor:
+    """Cosine distances of outputs without the value of token v, rows scaled to sum 1: ``(B, T, V)``."""
+    size = mask.shape[-1]
+    clean = layer(hidden, mask)
+    zeroed = torch.arange(size, device=mask.device).repeat(len(mask))
+    text = torch.arange(len(mask), device=mask.device).repeat_interleave(size)
+
+    def of_variants(text: Tensor, zeroed: Tensor) -> Tensor:
+        column = functional.one_hot(zeroed, size).bool()[:, None, None]
+        name = next(iter(attending(layer)))
+        with intervene(layer, Intervention("weights", lambda weights, _: weights.masked_fill(column, 0), [name])):
+            return 1 - functional.cosine_similarity(layer(hidden[text], mask[text]), clean[text], dim=-1)
+
+    per_variant = 8 * hidden[0].nbytes + 4 * (layer.attention.heads or 1) * size**2 * hidden.element_size()
+    turned = by_rows(of_variants, per_variant, text, zeroed).unflatten(0, (-1, size)).transpose(1, 2).clamp(min=0)
+    turned = turned.masked_fill(~mask.unsqueeze(1), 0)
+    total = turned.sum(dim=-1, keepdim=True)
+    return turned / torch.where(total > 0, total, 1)
+
+
+def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
+    """Largest flow from the pooled text, through the layers from the last to the first, into each token."""
+    length = len(pooling)
+    start = 1 + length * np.arange(len(mixed) + 1)
+    edges = [(np.zeros(length, dtype=int), start[0] + np.arange(length), pooling)]
+    for depth, weights in enumerate(reversed(mixed)):
+        source, target = np.indices(weights.shape)
+        edges.append((start[depth] + source.ravel(), start[depth + 1] + target.ravel(), weights.ravel()))
+    sources, targets, capacities = (np.concatenate(parts) for parts in zip(*edges, strict=True))
+    nodes = int(start[-1]) + length
+    counted = np.round(capacities * CAPACITY).astype(np.int32)
+    graph = coo_array((counted, (sources.astype(np.int32), targets.astype(np.int32))), shape=(nodes, nodes)).tocsr()
+    return [maximum_flow(graph, 0, int(start[-1]) + token).flow_value / CAPACITY for token in range(length)]
+
+
+@contextmanager
+def _constant_denominators(network: nn.Module) -> Iterator[None]:
+    """Layer norms whose standard deviation counts as a constant to gradients."""
+
+    def linearised(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        norm = cast(nn.LayerNorm, module)
+        centred = inputs[0] - inputs[0].mean(dim=-1, keepdim=True)
+        deviation = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt().detach()
+        return centred / deviation * norm.weight + norm.bias
+
+    hooks = [part.register_forward_hook(linearised) for part in network.modules() if isinstance(part, nn.LayerNorm)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()

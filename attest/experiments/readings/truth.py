@@ -1,0 +1,67 @@
+"""Readings against the tokens that are known to decide.
+
+Legend: B batch, R readings, T tokens.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from attest.experiments.erasure.operators import delete
+from attest.experiments.erasure.sets import kept_sets, random_ranks, ranks_of
+from attest.experiments.erasure.soft import of_predicted_class
+from attest.experiments.observation import Observation
+
+
+class Found(NamedTuple):
+    """Each float64 ``(B, R)``; NaN where nothing, or everything, is true."""
+
+    precision: Tensor
+    """Share of true tokens among the first |truth|, in [0, 1]."""
+    depth: Tensor
+    """Share of the text down to its last true token in the ranking, in (0, 1]: what must be read to have seen all of it."""
+    auprc: Tensor
+    """Average precision: mean over true tokens of the precision at their place, in (0, 1]."""
+
+
+def found(ranks: Tensor, truth: Tensor, mask: Tensor) -> Found:
+    """How rankings find the truth.
+
+    Args:
+        ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
+        truth, mask: bool ``(B, T)``.
+    """
+    true = (truth & mask).unsqueeze(1).expand(ranks.shape)
+    count = true.sum(dim=-1)
+    length = mask.sum(dim=-1, keepdim=True)
+    in_order = torch.zeros_like(true).scatter(-1, ranks, true)
+    so_far = in_order.cumsum(dim=-1)
+    place = torch.arange(1, ranks.shape[-1] + 1, device=ranks.device)
+    precision = so_far.gather(-1, (count - 1).clamp(min=0).unsqueeze(-1)).squeeze(-1) / count
+    average = (so_far / place * in_order).double().sum(dim=-1) / count
+    depth = ((ranks + 1) * true).amax(dim=-1) / length
+    undefined = (count == 0) | (count == length)
+    return Found(*(each.double().masked_fill(undefined, torch.nan) for each in (precision, depth, average)))
+
+
+def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:
+    """Whether a decision is shown to hang on the truth, bool ``(B,)``.
+
+    It is where deleting the true tokens lowers the predicted class's probability, and lowers it more than deleting any of as
+    many random sets of the same size.
+
+    Args:
+        observation: the batch.
+        truth: bool ``(B, T)``.
+        seed: with an instance's id it fixes the random sets.
+        sets: how many.
+    """
+    truth = truth & observation.mask
+    counts = truth.sum(dim=-1, keepdim=True)
+    first = ranks_of(truth.double().unsqueeze(1), observation.ids, observation.mask, seed)
+    ranks = torch.cat([first, random_ranks(observation.ids, observation.mask, sets, seed)], dim=1)
+    left = delete(observation, kept_sets(ranks, counts, observation.mask)[:, 0].squeeze(2))
+    before = of_predicted_class(observation, observation.probabilities)
+    known = (counts.squeeze(-1) > 0) & (counts.squeeze(-1) < observation.lengths)
+    return known & (left[:, 0] < before) & (left[:, :1] < left[:, 1:]).all(dim=-1)

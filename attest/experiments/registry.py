@@ -1,0 +1,107 @@
+"""All experiments by id: every module below ``attest.experiments`` that holds a ``SPEC`` is one.
+
+Adding an experiment takes its file here, one line of configuration and one test; CONTRIBUTING.md has an example.
+"""
+
+import inspect
+import pkgutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from torch import Tensor
+
+import attest.experiments as room
+from attest.errors import AttestError
+from attest.experiments.observation import Observation
+from attest.experiments.spec import Measure, Spec
+
+
+def _found() -> dict[str, Spec]:
+    names = (module.name for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}.") if module.name != __name__)
+    specs = (getattr(import_module(name), "SPEC", None) for name in names)
+    return {spec.id: spec for spec in sorted(filter(None, specs), key=lambda spec: spec.order)}
+
+
+EXPERIMENTS: dict[str, Spec] = _found()
+"""By id, in the order in which reports list them."""
+
+
+def measures() -> dict[str, Measure]:
+    """Every measure by its key, ``E1/tau_gradient_inputs``, in the order of the report."""
+    return {f"{spec.id}/{measure.column}": measure for spec in EXPERIMENTS.values() for measure in spec.measures}
+
+
+def range_of(key: str) -> tuple[float, float]:
+    """The least and the greatest value of a measure; of one that is not described, 0 and 1.
+
+    Args:
+        key: ``E1/tau_gradient_inputs``.
+    """
+    experiment, _, name = key.partition("/")
+    column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
+    return (0.0, 1.0) if column is None or column.range is None else column.range
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What experiments may need to know beside an observed batch."""
+
+    labels: Tensor | None
+    """int64 ``(B,)``, gold classes of the batch; None where they are not known."""
+    everyone: Tensor
+    """int64 ``(N,)``, the ids of all texts, of which some experiments take a sample."""
+    seed: int = 0
+    """With an instance's id it fixes that instance's random draws."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """An experiment with its settings, ready to be run on one observed batch after the other."""
+
+    spec: Spec
+    settings: Mapping[str, Any]
+
+    def __call__(self, observation: Observation, asked: Asked) -> dict[str, Tensor]:
+        """Columns ``(B,)``, one number a text, and ``(B, T)``, one a token."""
+        assert self.spec.run is not None, "chosen() takes those alone that can be run"
+        known = inspect.signature(self.spec.run).parameters
+        told = {name: getattr(asked, name) for name in ("labels", "everyone", "seed") if name in known}
+        return self.spec.run(observation, **told, **self.settings)
+
+
+def runnable() -> dict[str, Spec]:
+    """The experiments that one observed batch after the other can answer."""
+    return {name: spec for name, spec in EXPERIMENTS.items() if spec.run is not None}
+
+
+def settings_of(spec: Spec) -> dict[str, Any]:
+    """The settings of an experiment with their defaults, by name."""
+    assert spec.run is not None
+    given = list(inspect.signature(spec.run).parameters.values())[1:]
+    return {each.name: each.default for each in given if each.name not in ("labels", "everyone", "seed")}
+
+
+def chosen(experiments: Iterable[str] | Mapping[str, Mapping[str, Any]]) -> dict[str, Run]:
+    """The experiments that somebody asks for, by id.
+
+    Args:
+        experiments: ids, or the settings of each by id: ``{"E2": {"permutations": 20}}``.
+    Raises:
+        AttestError: an id or a setting is not known, or there is no id.
+    """
+    names = [experiments] if isinstance(experiments, str) else list(experiments)
+    settings = experiments if isinstance(experiments, Mapping) else {}
+    known = runnable()
+    if not names or (unknown := [name for name in names if name not in known]):
+        found = f"the experiment {unknown[0]!r} is not known" if names else "no experiment was asked for"
+        raise AttestError(f"{found}; expected some of {', '.join(known)}. For example: experiments=('E1', 'E2')")
+    return {name: _with_settings(known[name], settings.get(name, {})) for name in names}
+
+
+def _with_settings(spec: Spec, given: Mapping[str, Any]) -> Run:
+    known = settings_of(spec)
+    if unknown := [setting for setting in given if setting not in known]:
+        raise AttestError(f"{spec.id} has no setting {unknown[0]!r}; expected {', '.join(known) or 'none'}.")
+    return Run(spec, given)

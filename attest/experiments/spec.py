@@ -1,0 +1,180 @@
+"""What an experiment says of itself: its question, its columns, how its numbers are read and misread, how it answers.
+
+Everything that shows an experiment reads its spec: the verdict table, the reference of columns, the README's table, panels in
+W&B, what is shown of a text, and which experiments can be asked for. A spec stands in the file of its
+experiment as ``SPEC``; ``registry.py`` finds it there.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from torch import Tensor
+
+from attest.experiments.means import Means
+
+LN2 = math.log(2)
+SHARE, CORRELATION, NATS, AT_LEAST_0 = (0.0, 1.0), (-1.0, 1.0), (0.0, LN2), (0.0, math.inf)
+ANY = (-math.inf, math.inf)
+"""Ranges that many columns have."""
+
+About = Literal["tokens", "states", "layers", "predictions"]
+"""What evidence speaks of: words of the input, hidden states that attention weights, attention inside layers, or decisions."""
+Suspicious = Literal["low", "high"]
+"""Which end of a measure speaks against reading the attention as an explanation."""
+Row = Mapping[str, Any]
+"""One text with what was measured of it, ``E1/tau_gradient_inputs`` and so on."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the experiment's table, or several that differ in a part of their names.
+
+    Args:
+        name: ``tau_<importance>`` stands for one column for each importance.
+        type: ``float``, ``bool``, ``list of float``, …; a list has one value a token.
+        range: least and greatest value; None where values are not ordered.
+        unit: ``nats``, ``tokens``, ``0 or 1``, …; empty for a pure number.
+        means: in a few words.
+    """
+
+    name: str
+    type: str
+    range: tuple[float, float] | None
+    unit: str
+    means: str
+
+    def fits(self, name: str) -> bool:
+        """Whether a column of this name is meant."""
+        pattern = re.sub(r"<\w+>", r"\\w+", self.name)
+        return re.fullmatch(pattern, name) is not None
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column whose mean over the texts stands in the verdict.
+
+    Args:
+        column: its name.
+        title: heads the line.
+        means: what the number says.
+        misread: how it is easily misread.
+        suspicious: which end speaks against reading the attention as an explanation; None where neither does.
+        about: what it speaks of, where that is another thing than the experiment.
+        beside: what the number is held against within the run: a name, and the column.
+        short: heads the column in the report's table of texts, and what it means there; None where it is not shown.
+        replaced_by: the column that newer runs have instead; shown of older runs alone.
+    """
+
+    column: str
+    title: str
+    means: str
+    misread: str = ""
+    suspicious: Suspicious | None = None
+    about: About | None = None
+    beside: tuple[str, str] | None = None
+    short: tuple[str, str] | None = None
+    replaced_by: str = ""
+
+
+@dataclass(frozen=True)
+class TokenWeights:
+    """A column with one weight a token that explains a text, or shows what else attention could have been.
+
+    Args:
+        column: its name.
+        title: what it is called beside the text.
+        kind: ``importance``, ``attention`` under something, or an ``adversary``.
+        note: of one text, a few words below the weights.
+        quotes: columns with one number a text that the note needs.
+        in_detail: shown where one text is explained, left out where many are.
+        is_shown: False of a text for which it says nothing new.
+    """
+
+    column: str
+    title: str
+    kind: Literal["attention", "importance", "adversary"]
+    note: Callable[[Row], str] = lambda row: ""
+    quotes: tuple[str, ...] = ()
+    in_detail: bool = False
+    is_shown: Callable[[Row], bool] = lambda row: True
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of the experiment's table.
+
+    Args:
+        name: of its file.
+        title: above it.
+        caption: how it is read; or a function of the table that says it.
+        draw: takes the table and the names of the classes; or the name of such a function in
+            ``attest.report.evidence_figures`` or ``attest.report.figures``.or ``attest.report.figures``.
+        needs: columns without which it is not drawn.
+    """
+
+    name: str
+    title: str
+    caption: str | Callable[[Any], str]
+    draw: str | Callable[..., Any]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An experiment.
+
+    Args:
+        id: ``E1``, …: file name, prefix of its numbers, section of the report.
+        question: what it asks, as the report puts it.
+        does: how it answers, in a line.
+        source: who published it.
+        about: what it speaks of.
+        cost: how it grows with the length T of a text, and in what.
+        columns: of its table, besides those that identify the text.
+        measures: the numbers that the verdict shows, in its order.
+        answer: the sentence that answers the question, from the means; None where it cannot be said.
+        weights: what it has to show on a text.
+        drawings: its figures.
+        run: the experiment on one observed batch; takes the observation, the settings with their defaults, and, by these
+            names, ``seed``, ``labels`` and ``everyone``, the ids of all texts. None where it takes more than one model.
+        when_explaining: settings for one text at once, where the shipped ones would take too long.
+        of_tokens: whether it needs attention over tokens, and not over sentences.
+        needs: what it takes where a single trained run cannot answer: other runs to compare with, or trained adversaries.
+        about_columns: a sentence above the reference of its columns.
+        place: among the experiments; the number in its id if left out.
+    """
+
+    id: str
+    question: str
+    does: str
+    source: str
+    about: About
+    cost: str
+    columns: tuple[Column, ...] = ()
+    measures: tuple[Measure, ...] = ()
+    answer: Callable[[Means], str | None] | None = None
+    weights: tuple[TokenWeights, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
+    run: Callable[..., dict[str, Tensor]] | None = None
+    when_explaining: Mapping[str, Any] = field(default_factory=dict)
+    of_tokens: bool = False
+    needs: Literal["", "controls", "adversaries", "attacks"] = ""
+    about_columns: str = ""
+    place: float | None = None
+
+    @property
+    def order(self) -> float:
+        """By which experiments are listed."""
+        return float(re.sub(r"\D", "", self.id) or math.inf) if self.place is None else self.place
+
+    def column(self, name: str) -> Column | None:
+        """The description of a column; None for one that has none. Where several fit, the one that names most of it."""
+        fitting = [column for column in self.columns if column.fits(name)]
+        return max(fitting, key=lambda column: len(re.sub(r"<\w+>", "", column.name)), default=None)
+
+    def about_of(self, measure: Measure) -> About:
+        """What a measure speaks of."""
+        return measure.about or self.about

@@ -1,0 +1,43 @@
+"""What the numbers of a run are called and mean: its scores, and the measures of all experiments."""
+
+from functools import cache
+
+from attest.experiments.registry import EXPERIMENTS, measures
+from attest.experiments.spec import Measure
+
+SCORES = {
+    "test/accuracy": Measure(
+        "accuracy",
+        "Accuracy",
+        "Share of test texts decided as their label says.",
+        "How well the model decides says nothing about why.",
+    ),
+    "test/f1": Measure(
+        "f1", "F1", "Harmonic mean of precision and recall of the positive class (macro average for more classes)."
+    ),
+    "test/roc_auc": Measure("roc_auc", "ROC-AUC", "Probability that a positive text scores above a negative one."),
+}
+"""By key."""
+QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}
+"""By experiment, in the order of the report; experiments that are not listed come last, under their id."""
+
+
+@cache
+def described() -> dict[str, Measure]:
+    """Every number that has a description, by key, in the order of the report."""
+    return SCORES | measures()
+
+
+@cache
+def newer() -> dict[str, str]:
+    """Numbers that are shown of older runs alone, and what newer ones have in their place; by key."""
+    replaced = {key: measure.replaced_by for key, measure in measures().items() if measure.replaced_by}
+    return {key: f"{key.split('/')[0]}/{column}" for key, column in replaced.items()}
+
+
+def label_of(key: str) -> str:
+    """What a number is called where it stands alone: ``E2 decisions flipped``; its key where it has no description."""
+    measure = described().get(key)
+    if measure is None:
+        return key
+    return measure.title if key in SCORES else f"{key.split('/')[0]} {measure.title}"

@@ -1,0 +1,358 @@
+"""A run as it was configured: parsed and checked by LightningCLI, with its folder; made when it is wanted.
+
+``training.py`` says what is then done with it.
+"""
+
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, cast
+
+import torch
+import yaml
+from jsonargparse import Namespace, get_loader, set_loader
+from lightning_utilities.core.rank_zero import rank_zero_only
+from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
+from pytorch_lightning.callbacks import ProgressBar
+from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
+
+from attest import datamodules
+from attest.attention import Uniform
+from attest.callbacks import Evidence
+from attest.callbacks.axes import EpochAxes
+from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
+from attest.callbacks.continued_log import ContinuedLog
+from attest.callbacks.curves import Curves
+from attest.callbacks.finite import FiniteLoss
+from attest.callbacks.progress import EpochLines, EvidenceProgress, terminal
+from attest.callbacks.termination import EndAtOnce
+from attest.compute.memory import keep_freed_memory, set_memory_budget
+from attest.datamodules import TextDataModule
+from attest.datamodules.record import DataRecord, expecting
+from attest.errors import AttestError, as_user_error
+from attest.runs.choices import choice_arguments
+from attest.runs.earlier_names import current
+from attest.runs.folder import YAML, RunFolder, read_json, write_json, write_text
+from attest.runs.identity import RunIdentity
+from attest.runs.naming import ADDED_LATER, RunSettings, differing_keys, require_positive, run_path, without_machine_keys
+from attest.runs.parser_errors import explain_build_error, explain_parser_error
+from attest.runs.versions import environment
+from attest.tracking.loggers import point_loggers, without_deprecated
+
+BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
+"""Imported here, so that ``--data`` takes each by the name of its class alone."""
+LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
+"""What the model learns from the data."""
+
+
+DESCRIPTION = (
+    "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files below "
+    "configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes any experiment on something "
+    "already trained, `attest data --check` counts the corpora."
+)
+
+
+PARSER_MODE = "attest"
+"""How configuration files are read: as YAML, class paths of before the package was one among them."""
+set_loader(PARSER_MODE, lambda text: get_loader("yaml")(current(text)), (yaml.YAMLError,))
+
+
+class Parser(LightningArgumentParser):
+    """Says in one sentence what was wrong with a configuration."""
+
+    def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
+        raise AttestError(explain_parser_error(message, self))
+
+    def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
+        config = super().parse_args(*args, **kwargs)
+        if "experiments" in config:  # that of a subcommand, not the one of all
+            cut_searches_short(config)
+            count_whole_batches(config)
+        return config
+
+
+BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
+
+
+def count_whole_batches(settings: Any) -> None:
+    """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1.
+
+    Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
+    ``float | int`` before; the name of a run must not depend on which modules were imported.
+    """
+    for name in BATCHES:
+        value = settings["trainer"].get(name)
+        if isinstance(value, float) and value > 1 and value.is_integer():
+            settings["trainer"][name] = int(value)
+
+
+def cut_searches_short(settings: Namespace) -> None:
+    """Write ``run.max_search_steps`` into the experiments that search, so that the configuration says what they do."""
+    for evidence in settings.experiments.values():
+        options = evidence.get("init_args", {}) if evidence and settings.run.max_search_steps else {}
+        if "steps" in options:
+            options["steps"] = min(options["steps"], settings.run.max_search_steps)
+
+
+class ConfiguredRun(LightningCLI):
+    """What was typed, as a run: its settings, and, once it is located, its folder. Parsing is all that happens at first.
+
+    Args:
+        arguments: ``fit``, ``test`` or ``validate``, then configuration files and options.
+    Raises:
+        AttestError: an option is not known, or its value is none that may be.
+    """
+
+    needs_data = True
+    """Whether the command reads the splits, and not only the vocabulary and the classes."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        super().__init__(
+            LightningModule,
+            LightningDataModule,
+            subclass_mode_model=True,
+            subclass_mode_data=True,
+            save_config_callback=None,
+            trainer_defaults={"inference_mode": False, "use_distributed_sampler": False},
+            seed_everything_default=0,
+            parser_class=Parser,
+            parser_kwargs={"prog": "attest", "description": DESCRIPTION, "parser_mode": PARSER_MODE},
+            auto_configure_optimizers=False,
+            load_from_checkpoint_support=False,
+            args=[current(argument) for argument in arguments],
+        )
+
+    def _set_seed(self) -> None:
+        """Not while parsing, as LightningCLI would; nor are the steps that follow there."""
+
+    def before_instantiate_classes(self) -> None: ...
+
+    def instantiate_classes(self) -> None: ...
+
+    def _run_subcommand(self, subcommand: str) -> None: ...
+
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Seed, make data, model and trainer unless there is nothing to do, and hold the folder while the block lasts.
+
+        Raises:
+            AttestError: configuration, data or folder are not as they should be.
+        """
+        with ExitStack() as self._held:
+            super()._set_seed()
+            self.set_up()
+            if not self.nothing_to_do:
+                self.make()
+            yield
+
+    @staticmethod
+    def subcommands() -> dict[str, set[str]]:
+        commands = LightningCLI.subcommands()
+        return {name: commands[name] for name in ("fit", "validate", "test")}
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.add_class_arguments(RunSettings, "run")
+        parser.add_argument("--experiments", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
+        parser.link_arguments("seed_everything", "data.init_args.seed")
+        for name in LINKS:
+            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        self.config = parser.parse_args(args)
+
+    def _parse_ckpt_path(self) -> None:
+        """Hyper-parameters come from the configuration alone; a checkpoint that does not fit it is an error."""
+
+    def locate(self) -> None:
+        """From the configuration to the run's folder."""
+        self.settings = self.resolved(self.config)
+        self.run = self.config[self.subcommand].run
+        self.folder = RunFolder(run_path(self.settings, self._reference()))
+
+    def expected_evidence(self) -> list[str]:
+        """Ids of the tables without which the run is not complete."""
+        return [experiment for experiment, evidence in self.settings["experiments"].items() if evidence]
+
+    def set_up(self) -> None:
+        """Locate the run, see what there is of it, and set threads and memory."""
+        self.locate()
+        require_positive(self.run)
+        if self.config[self.subcommand].trainer.max_epochs == 0:
+            raise AttestError("trainer.max_epochs is 0; expected a whole number from 1. Type --trainer.max_epochs=<number>")
+        torch.set_num_threads(self.run.threads)
+        set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
+        keep_freed_memory()
+        self.expected_tables = self.expected_evidence()
+        if not self.run.force:
+            self._require_same_configuration()
+        self.record = self._stored_record()
+        self.nothing_to_do = self.subcommand == "fit" and self._is_done()
+        self.wandb_id = self._wandb_id()
+        if self.subcommand == "fit":
+            name = str(self.folder.path.relative_to(self.run.root))
+            point_loggers(self.config.fit.trainer.logger, self.folder, name, self.wandb_id)
+        else:
+            self.config[self.subcommand].trainer.logger = False
+
+    def _identity(self) -> RunIdentity:
+        return RunIdentity.of(self.settings, self.folder.path.parent.name)
+
+    def _is_done(self) -> bool:
+        """Whether the run is complete and the files that it was made from are as they were, or gone."""
+        called_for = [experiment for experiment in self.expected_tables if experiment not in ADDED_LATER]
+        return not self.run.force and self.folder.complete(called_for) and not (self.record and self.record.touched())
+
+    def _made_from(self) -> RunFolder | None:
+        """The folder whose data this command has to see again; None where it may be any."""
+        return None if self.run.force else self.folder
+
+    def _stored_record(self) -> DataRecord | None:
+        folder = self._made_from()
+        return None if folder is None or not folder.data.is_file() else DataRecord.from_plain(read_json(folder.data))
+
+    def _wandb_id(self) -> str:
+        """The id of the run that is taken up, or a new one."""
+        if self.folder.timing.is_file() and not self.run.force:
+            return read_json(self.folder.timing)["wandb_id"]
+        return secrets.token_hex(4)
+
+    def resolved(self, config: Namespace) -> dict[str, Any]:
+        """The configuration as plain values, without what the subcommand alone takes."""
+        dumped = self.parser.dump(config, skip_unset=False, skip_validation=True)
+        settings = yaml.load(dumped, YAML)[self.subcommand]
+        count_whole_batches(settings)  # which writing them may have turned back
+        return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
+
+    def _reference(self) -> dict[str, Any] | None:
+        """What the configs of this run's readable name resolve to by themselves."""
+        names = {name.upper(): getattr(self.run, name) for name in ("data", "model", "scoring", "projection", "recipe")}
+        try:
+            arguments = choice_arguments(names)
+        except AttestError:
+            return None
+        return self.resolved(self.parser.parse_args([str(self.subcommand), *arguments]))
+
+    def _require_same_configuration(self) -> None:
+        """A folder of this name may stem from other versions of our configs."""
+        if not self.folder.config.is_file():
+            return
+        theirs = self.folder.settings()
+        if different := differing_keys(without_machine_keys(self.settings), without_machine_keys(theirs)):
+            raise AttestError(
+                f"{self.folder.path} holds a run of another configuration (it differs in {', '.join(different[:5])}); "
+                "expected the same one. Add FORCE=1 to begin afresh, or keep both by giving this one another place: "
+                "--run.root=<folder>"
+            )
+
+    @rank_zero_only
+    def _open_folder(self) -> None:
+        if self.run.force:
+            with self.folder.claimed():
+                self.folder.remove()
+        self._held.enter_context(self.folder.claimed())
+        self.folder.sweep()
+        self._identity().store(self.folder)
+        write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
+        if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
+            write_json(self.folder.data, self.datamodule.record.plain())
+        self.folder.note(environment=environment(), wandb_id=self.wandb_id)
+
+    def make(self) -> None:
+        """Data, model and trainer; a run that is to be trained takes possession of its folder."""
+        try:
+            with expecting(self.record, str(getattr(self._made_from(), "path", ""))):
+                super().instantiate_classes()
+        except ValueError as error:
+            raise as_user_error(error) or AttestError(explain_build_error(error)) from error
+        if self.record is not None and self.needs_data:
+            cast(TextDataModule, self.datamodule).require_expected()
+        if self.subcommand == "fit":
+            require_same_task(self.model, self.datamodule)
+            self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
+
+    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
+        config = self.config_init[self.subcommand]
+        self.experiments = {
+            experiment: evidence for experiment, evidence in config.experiments.items() if evidence is not None
+        }
+        if not self.run.evidence_while_training:
+            for evidence in self.experiments.values():
+                evidence.every_n_epochs = 0
+        self.curves = Curves()
+        ours = [
+            *self.experiments.values(),
+            self.curves,
+            EpochAxes(),
+            ContinuedLog(),
+            RandomState(),
+            FiniteLoss(),
+            EndAtOnce(),
+            LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
+            BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
+        ]
+        theirs = config.trainer.callbacks or []
+        kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (_has_bar(theirs) or terminal())
+        callbacks = [*theirs, *ours, *([] if _has_bar(theirs) else [self._progress(kwargs["enable_progress_bar"])])]
+        if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
+            kwargs["strategy"] = "ddp_find_unused_parameters_true"
+        trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
+        without_deprecated(trainer.loggers)
+        return trainer
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The one that was named with ``--ckpt_path``."""
+        return self.config_init[self.subcommand].get("ckpt_path")
+
+    def missing_evidence(self) -> list[str]:
+        """Ids of the tables that are to be made; with ``force`` all."""
+        return self.expected_tables if self.run.force else self.folder.missing_evidence(self.expected_tables)
+
+    def expectation(self) -> str:
+        """What is known beforehand of how long training will take."""
+        return ""
+
+    def before_training(self) -> None:
+        """What a kind of run has to do then."""
+
+    def after_testing(self) -> None:
+        """What a kind of run makes of its tables."""
+
+    def _progress(self, bar: bool) -> Callback:
+        return EvidenceProgress() if bar else EpochLines(self.curves, self.run.monitor)
+
+
+def _has_bar(callbacks: Iterable[Callback]) -> bool:
+    return any(isinstance(each, ProgressBar) for each in callbacks)
+
+
+def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
+    """Refuse a classifier of texts for data with tags, and a tagger for data with labels; other people's modules pass.
+
+    Raises:
+        AttestError: the training split lacks what the model is trained on.
+    """
+    learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
+    if learns is None or known is None or known.train.has(learns):
+        return
+    tagged = learns == "label"
+    there, taught = ("one tag a word", "one label a text") if tagged else ("one label a text", "one tag a word")
+    raise AttestError(
+        f"the data have {there}, and {type(model).__name__} learns {taught}; expected a model for such data. "
+        f"Add MODEL={'tagger' if tagged else 'bilstm'} to the command."
+    )
+
+
+def resolve(arguments: list[str]) -> dict[str, Any]:
+    """The whole configuration that files and options give, as plain values.
+
+    Raises:
+        AttestError: an option is not known, or its value is none that may be.
+    """
+    run = ConfiguredRun(["fit", *arguments])
+    return run.resolved(run.config)
+
+
+def _idle_parameters(model: LightningModule) -> bool:
+    """Whether training leaves parameters without gradients, which plain DDP refuses: scores that no attention asks for."""
+    return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())

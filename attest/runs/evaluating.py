@@ -1,0 +1,211 @@
+"""Evaluate: evidence on something that is trained already, a run or a bare checkpoint.
+
+``evaluate`` is the whole story; ``attest evidence`` calls it.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+import yaml
+from lightning_utilities.core.rank_zero import rank_zero_only
+
+from attest.datamodules import TextDataModule
+from attest.datamodules.record import DataRecord
+from attest.errors import AttestError, unknown_choice
+from attest.experiments.readings import READINGS
+from attest.experiments.registry import EXPERIMENTS
+from attest.measures import summarise
+from attest.report import summarise_run, write_report
+from attest.runs.choices import config_file, default_choices
+from attest.runs.configured import ConfiguredRun
+from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
+from attest.runs.naming import canonical
+from attest.runs.training import test
+
+OF_READINGS = ("E1", "E11", "E12", "E14")
+"""Experiments that ask which tokens matter, and so of any reading."""
+TRIAL = "trial.json"
+"""The file that names, by hash, what the evidence in a folder apart is on."""
+
+
+ELSEWHERE = {
+    "controls": "compares this run with others. Type: attest controls {choices}",
+    "adversaries": "compares this run with adversaries that are trained against it. Type: attest adversarial {choices}",
+    "attacks": "is asked inside the layers of a Transformer. Type: attest keys DATA={data} MODEL=transformer-dr",
+}
+"""What an experiment needs that one run alone may not give, and the command that gives it."""
+
+
+def evaluate(run: "RunOnTrial") -> None:
+    """Compute the evidence that is missing, or all of it with ``run.force``, and sum up."""
+    with run.prepared():
+        run.require_same_data()
+        missing = run.missing_evidence()
+        if missing:
+            for experiment, evidence in run.experiments.items():
+                evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
+                evidence.reading = run.apart.reading if run.apart else None
+            _sum_up(run, test(run, str(run.on_trial_checkpoint)))
+        _name_tables(run, missing)
+
+
+def of_reading(reading: str, wanted: list[str]) -> list[str]:
+    """The experiments that take a reading in the attention's place: those asked for, or all.
+
+    Raises:
+        AttestError: the reading is not known, or an experiment asked for is on the attention itself.
+    """
+    if reading not in READINGS:
+        raise unknown_choice("The reading", reading, READINGS, "attest evidence --run <folder> --reading {}")
+    if other := [name for name in wanted if name not in OF_READINGS]:
+        raise AttestError(
+            f"{other[0]} is on the attention itself; expected some of {', '.join(OF_READINGS)} where --reading is given. "
+            f"Type: attest evidence --run <folder> {other[0]}"
+        )
+    return wanted or list(OF_READINGS)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Where the evidence on a checkpoint goes that is not gathered into a run's own folder.
+
+    Args:
+        checkpoint: what is put on trial.
+        out: the folder that was asked for; None for one beside the checkpoint, named by what is on trial.
+        reading: what stands in the attention's place; None for the attention itself.
+    """
+
+    checkpoint: Path
+    out: Path | None
+    reading: str | None = None
+
+    def folder(self, settings: dict[str, Any], force: bool) -> RunFolder:
+        """The folder, which holds no evidence on anything else.
+
+        Args:
+            settings: the resolved configuration.
+            force: whether evidence that is there will be computed again, so that it may be on anything.
+        Raises:
+            AttestError: the folder that was asked for holds evidence on another checkpoint or configuration.
+        """
+        digest = self._digest(settings)
+        name = "-".join(filter(None, (self.checkpoint.stem, "evidence", self.reading, digest[:8])))
+        folder = RunFolder(self.out or self.checkpoint.with_name(name))
+        known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
+        if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
+            raise AttestError(
+                f"{folder.path} holds evidence on another checkpoint, configuration or version; expected an empty folder or "
+                "one of the same. Give another with --out=<folder>, or add FORCE=1 to compute everything again."
+            )
+        write_json(folder.path / TRIAL, {"sha256": digest, "checkpoint": str(self.checkpoint)})
+        return folder
+
+    def _digest(self, settings: dict[str, Any]) -> str:
+        """Of the checkpoint's bytes and of all settings that evidence may depend on."""
+        said = canonical(settings) + (self.reading or "").encode()
+        return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + said).hexdigest()
+
+
+@contextmanager
+def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
+    """The run's configuration as an argument, with every experiment that ships for its model; none for a bare checkpoint."""
+    if run is None:
+        yield []
+        return
+    settings = _settings_of(run)
+    suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
+    shipped = yaml.safe_load(suited.read_text(encoding="utf-8"))["experiments"]
+    settings["experiments"] = shipped | {name: given for name, given in settings["experiments"].items() if given}
+    with tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary) / "config.yaml"
+        file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+        yield [f"--config={file}"]
+
+
+def _settings_of(run: RunFolder) -> dict[str, Any]:
+    settings = run.settings()
+    if not isinstance(settings, dict) or not {"run", "model", "data", "experiments"} <= settings.keys():
+        raise AttestError(f"{run.config} is not the configuration of a run; expected the file that `attest fit` wrote there.")
+    return settings
+
+
+class RunOnTrial(ConfiguredRun):
+    """A run's configuration, a network from a checkpoint, and evidence instead of training.
+
+    Args:
+        arguments: configuration files and options.
+        run: that the checkpoint belongs to; None where that is not known.
+        checkpoint: what is put on trial.
+        wanted: ids of experiments; all if empty.
+        apart: where tables go if not into the run's folder.
+    """
+
+    def __init__(
+        self, arguments: list[str], run: RunFolder | None, checkpoint: Path, wanted: list[str], apart: Apart | None
+    ) -> None:
+        self.on_trial, self.on_trial_checkpoint, self.wanted, self.apart = run, checkpoint, wanted, apart
+        super().__init__(["test", *arguments])
+
+    def set_up(self) -> None:
+        experiments = {name: evidence for name, evidence in self.config.test.experiments.items() if evidence is not None}
+        for name in self.wanted:
+            if name not in experiments:
+                raise self._not_here(name, experiments)
+        settings = self.resolved(self.config)
+        self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
+        super().set_up()
+        self.folder = self.apart.folder(settings, self.run.force) if self.apart else cast(RunFolder, self.on_trial)
+
+    def _made_from(self) -> RunFolder | None:
+        return self.on_trial
+
+    def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
+        """The error for an experiment that this run cannot answer, or not by itself."""
+        if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
+            return unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
+        run = self.config.test.run
+        choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
+        where = ELSEWHERE[EXPERIMENTS[name].needs].format(choices=choices, data=run.data)
+        return AttestError(
+            f"{name} is no evidence on this run alone; expected one of: {', '.join(sorted(experiments))}. {name} {where}"
+        )
+
+    def _require_same_configuration(self) -> None:
+        """The configuration is the run's own, but for the experiments; nothing of it is written."""
+
+    @rank_zero_only
+    def require_same_data(self) -> None:
+        """Evidence that lies apart names the data that it was gathered on, as a run does."""
+        if self.apart is None or not isinstance(self.datamodule, TextDataModule):
+            return
+        if self.folder.data.is_file() and not self.run.force:
+            DataRecord.from_plain(read_json(self.folder.data)).require(self.datamodule.found, str(self.folder.path))
+        write_json(self.folder.data, self.datamodule.found.plain())
+
+
+@rank_zero_only
+def _sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
+    """From all tables that are there; a run that has been trained to its end gets its report anew as well."""
+    folder = run.folder
+    tables = [path.stem for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))]
+    if folder.trained:
+        write_json(folder.summary, summarise_run(folder, tables, scores, run.run.monitor, run.run.mode))
+        write_report(folder)
+        return
+    known = read_json(folder.summary) if folder.summary.is_file() else {}
+    rows = {experiment: pd.read_parquet(folder.evidence(experiment)) for experiment in tables}
+    measured = {f"{name}/{key}": value for name, table in rows.items() for key, value in summarise(table).items()}
+    write_json(folder.summary, known | scores | measured)
+
+
+@rank_zero_only
+def _name_tables(run: RunOnTrial, missing: list[str]) -> None:
+    for experiment in run.expected_tables:
+        state = "computed" if experiment in missing else "there already (FORCE=1 computes it again)"
+        print(f"{experiment:<10} {run.folder.evidence(experiment)}  {state}")

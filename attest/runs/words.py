@@ -1,0 +1,65 @@
+"""Words such as ``DATA=sst SEEDS=3 JOBS=2``: parted from everything else that was typed, and read as what they mean."""
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+
+from attest.errors import AttestError
+
+WORD = re.compile(r"([A-Z]+)=(.*)", re.DOTALL)
+"""Capitals; whatever else holds an equals sign is an option or a mistake."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What was typed behind each word; the last of two alike counts, and an empty one is not typed."""
+
+    typed: Mapping[str, str]
+
+    def text(self, name: str, otherwise: str = "") -> str:
+        """As it was typed."""
+        return self.typed.get(name, otherwise)
+
+    def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
+        """Several with commas between them; none where nothing was typed."""
+        return tuple(filter(None, self.text(name, otherwise).split(",")))
+
+    def flag(self, name: str, otherwise: bool = False) -> bool:
+        """Yes or no.
+
+        Raises:
+            AttestError: neither 0 nor 1 was typed.
+        """
+        value = self.text(name, str(int(otherwise)))
+        if value not in ("0", "1"):
+            raise AttestError(f"{name}={value} is neither yes nor no; expected {name}=1 or {name}=0.")
+        return value == "1"
+
+    def count(self, name: str, otherwise: int, least: int = 1) -> int:
+        """A whole number.
+
+        Raises:
+            AttestError: something else was typed, or less than the least.
+        """
+        value = self.text(name, str(otherwise))
+        if not value.isdecimal() or int(value) < least:
+            example = f"{name}={max(otherwise, least)}"
+            raise AttestError(
+                f"{name}={value} is not a count; expected a whole number from {least}. Type for example: {example}"
+            )
+        return int(value)
+
+
+def take_words(arguments: Sequence[str], names: Container[str] | None = None) -> tuple[Words, list[str]]:
+    """Part words from everything else.
+
+    Args:
+        arguments: what follows a command.
+        names: of the words that are meant; all if None.
+    Returns:
+        The words, and everything else in its order.
+    """
+    matches = [(argument, WORD.fullmatch(argument)) for argument in arguments]
+    mine = {place: match for place, (_, match) in enumerate(matches) if match and (names is None or match[1] in names)}
+    typed = {match[1]: match[2] for match in mine.values() if match[2]}
+    return Words(typed), [argument for place, argument in enumerate(arguments) if place not in mine]

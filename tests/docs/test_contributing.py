@@ -1,0 +1,62 @@
+"""What CONTRIBUTING.md shows works, word for word."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory) -> Path:
+    """A copy of the package and its tests with the experiment that the page adds."""
+    house = tmp_path_factory.mktemp("house")
+    shutil.copytree(ROOT / "attest", house / "attest", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "tests" / "experiments", house / "tests" / "experiments", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (house / "tests" / "__init__.py").touch()
+    experiment, test = re.findall(r"^```python\n(.*?)^```", TEXT, flags=re.MULTILINE | re.DOTALL)
+    (line,) = re.findall(r"^```yaml\n(.*?)^```", TEXT, flags=re.MULTILINE | re.DOTALL)
+    (house / "attest" / "experiments" / "first_token.py").write_text(experiment)
+    (house / "tests" / "experiments" / "test_first_token.py").write_text(test)
+    with (house / "attest" / "configs" / "experiments" / "pooled.yaml").open("a") as pooled:
+        pooled.write(line)
+    return house
+
+
+def run(house: Path, *arguments: str) -> str:
+    shell = fresh_shell() | {"PYTHONPATH": str(house)}
+    done = subprocess.run([sys.executable, *arguments], cwd=house, env=shell, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_worked_example_of_an_experiment(house):
+    others = [f"--experiments.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12", "E13", "E14", "E15")]
+    run(house, "-m", "attest", "fit", *SMALL_RUN, *others, "LOGGER=csv", "--trainer.max_epochs=1")
+    folder = only_folder(house / "runs")
+    report = folder.report.read_text(encoding="utf-8")
+    assert folder.evidence("E99").is_file()
+    assert "How much attention lies on the first token?" in report
+    assert re.search(r"The first token gets [\d.]+\s%\sof the attention", report)
+    assert "A first token may well be the one that decides." in report
+    assert "E99" in run(house, "-m", "attest", "evidence", "--run", str(folder.path), "E99")
+
+
+def test_its_own_test_passes(house):
+    run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/experiments/test_first_token.py")
+
+
+def test_every_file_that_the_page_names_is_there():
+    named = re.findall(r"`((?:attest|configs|tests|docs)/[\w/.-]+)`", TEXT)
+    missing = [name for name in named if "first_token" not in name and not (ROOT / name).exists()]
+    assert len(named) > 6
+    assert not missing

@@ -1,0 +1,128 @@
+"""E14 as a whole: presets, the sample, soft scores, parameters made anew."""
+
+import math
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+
+from attest.experiments import observe
+from attest.experiments.erasure import Background, erasure
+from attest.experiments.erasure.four_operators import on_a_sample
+from attest.experiments.erasure.randomised import tau_randomised
+from attest.experiments.erasure.soft import soft_scores
+from attest.networks.self_attention import TransformerClassifier
+from tests.experiments.networks import DeepDecoder, observation_of, pooling_classifier, ragged_batch
+
+TEN = [6, 2, 9, 3, 14, 4, 5, 7, 11, 8]
+BACKGROUND = Background(torch.arange(2, 50), torch.arange(0, 48, 6), torch.full((8,), 6))
+
+
+@pytest.fixture(scope="module")
+def everyone():
+    observation = observation_of(pooling_classifier(), [*TEN, 1])
+    return observation, erasure(observation, torch.ones(11, dtype=torch.bool), background=BACKGROUND)
+
+
+def fall(observation, row, positions):
+    """How far the probability falls where these positions alone are left; by reading that text by itself."""
+    before = observation.probabilities[row, observation.predicted[row]]
+    if not positions:
+        logit = observation.network.decoder.bias.detach()[0]
+        outcome = torch.stack([1 - logit.sigmoid(), logit.sigmoid()])
+    else:
+        tokens = observation.tokens[row, sorted(positions)][None]
+        outcome = observe(observation.network, None, tokens, torch.ones_like(tokens, dtype=torch.bool)).probabilities[0]
+    return (before - outcome[observation.predicted[row]]).item()
+
+
+@pytest.mark.parametrize("row", range(10))
+def test_presets_are_the_formulas_of_eraser_and_ferret_on_ten_texts(everyone, row):
+    observation, columns = everyone
+    length, order = TEN[row], observation.attention[row].argsort(descending=True).tolist()
+    whole = set(range(length))
+    eraser = [max(1, math.ceil(share * length)) for share in (0.01, 0.05, 0.1, 0.2, 0.5)]
+    ferret = range(1, length + 1)
+    for name, ks in (("eraser", eraser), ("ferret", ferret)):
+        without = np.mean([fall(observation, row, whole - set(order[:k])) for k in ks])
+        alone = np.mean([fall(observation, row, set(order[:k])) for k in ks])
+        np.testing.assert_allclose(columns[f"{name}_comprehensiveness"][row], without, atol=1e-8)
+        np.testing.assert_allclose(columns[f"{name}_sufficiency"][row], alone, atol=1e-8)
+
+
+def test_a_text_of_one_token_has_no_numbers(everyone):
+    _, columns = everyone
+    assert all(column[10].isnan() for column in columns.values())
+
+
+def test_numbers_lie_where_they_must(everyone):
+    _, columns = everyone
+    for kind in ("comprehensiveness", "sufficiency"):
+        assert (columns[f"naopc_{kind}"][:10] >= -1e-9).all()
+        assert (columns[f"naopc_{kind}"][:10] <= 1 + 1e-9).all()
+        for operator in ("attention", "delete", "mask", "resample"):
+            assert ((columns[f"win_{kind}_{operator}"][:10] >= 0) & (columns[f"win_{kind}_{operator}"][:10] <= 1)).all()
+
+
+def test_texts_outside_the_sample_are_not_read_anew(everyone):
+    observation, columns = everyone
+    none = erasure(observation, torch.zeros(11, dtype=torch.bool), background=BACKGROUND)
+    assert not any(name.endswith("_delete") for name in none)
+    one = erasure(observation, torch.arange(11) == 3, background=BACKGROUND)
+    assert one["comprehensiveness_delete"].isfinite().nonzero().flatten().tolist() == [3]
+    np.testing.assert_array_equal(none["comprehensiveness_attention"], columns["comprehensiveness_attention"])
+
+
+def test_a_text_gets_the_same_numbers_alone_and_among_others(everyone):
+    observation, columns = everyone
+    ids, tokens, mask = ragged_batch([*TEN, 1])
+    alone = observe(observation.network, ids[4:5], tokens[4:5, :14], mask[4:5, :14])
+    for name, column in erasure(alone, torch.tensor([True]), background=BACKGROUND).items():
+        np.testing.assert_allclose(column[0], columns[name][4], atol=1e-9, err_msg=name)
+
+
+def test_another_explanation_is_put_on_trial(everyone):
+    observation, columns = everyone
+    upside_down = observation.explained_by((1 - observation.attention) * observation.mask)
+    other = erasure(upside_down, torch.zeros(11, dtype=torch.bool))
+    assert (other["naopc_comprehensiveness"][:10] - columns["naopc_comprehensiveness"][:10]).abs().max() > 0.1
+    np.testing.assert_array_equal(other["highest_comprehensiveness"], columns["highest_comprehensiveness"])
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_transformers_and_decoders_that_are_not_linear_have_no_exact_limits(outputs):
+    torch.manual_seed(0)
+    transformer = TransformerClassifier(50, outputs, 16, 2, 2, 16).double().eval()
+    for network in (transformer, DeepDecoder(pooling_classifier(outputs))):
+        observation = observation_of(network, [5, 3, 4])
+        columns = on_a_sample(observation, observation.ids, texts=2)
+        assert "naopc_comprehensiveness" not in columns
+        assert columns["comprehensiveness_delete"].isfinite().sum() == 2
+        searched = on_a_sample(observation, observation.ids, beam_texts=1)
+        assert searched["naopc_comprehensiveness"].isfinite().sum() == 1
+
+
+def test_soft_scores_at_both_ends():
+    observation = observation_of(pooling_classifier(), TEN)
+    scores = soft_scores(observation, torch.where(observation.mask, 1.0, 0.0), 0)
+    known = ~scores[:, 0].isnan()
+    assert known.any()
+    np.testing.assert_allclose(scores[known], 1.0, atol=1e-9)  # all is dropped, or all is kept
+
+
+def test_parts_made_anew_from_the_top():
+    observation = observation_of(pooling_classifier(), [12] * 20)
+    before = {name: value.clone() for name, value in observation.network.state_dict().items()}
+    taus = tau_randomised(observation, 0)
+    assert list(taus) == ["decoder", "attention", "encoder"]
+    assert (taus["decoder"] == 1).all(), "attention does not depend on the decoder"
+    assert taus["encoder"].abs().mean() < 0.5
+    assert all(torch.equal(before[name], value) for name, value in observation.network.state_dict().items())
+    with torch.no_grad():
+        for parameter in observation.network.encoder.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    texts = observation.ids, observation.tokens, observation.mask
+    changed = tau_randomised(observe(observation.network, *texts), 0)
+    afresh = tau_randomised(observe(deepcopy(observation.network), *texts), 0)
+    assert all(torch.equal(changed[name], afresh[name]) for name in taus), "copies of an earlier state were used"

@@ -1,0 +1,54 @@
+"""No figure is drawn twice, nor before somebody looks at it."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from attest.report import illustrations
+from attest.report.figures import to_svg
+from attest.report.illustration import Illustration
+from attest.report.saved_figures import figure_file, save_figures
+from attest.runs.folder import RunFolder
+
+
+@pytest.fixture
+def draws(monkeypatch):
+    """The figures whose whole drawing ran, in order."""
+    seen = []
+    draw = Figure.draw
+    monkeypatch.setattr(Figure, "draw", lambda self, renderer: (seen.append(self), draw(self, renderer))[1])
+    return seen
+
+
+def labelled():
+    figure = Figure(figsize=(4, 2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.set_ylabel("a long label of an axis")
+    left.set_title("left")
+    right.plot(np.arange(5), label="a line")
+    right.set_xlabel("below")
+    right.legend()
+    return figure
+
+
+def test_each_format_draws_a_figure_once(tmp_path, draws):
+    figure = Illustration("E0/labelled", "title", "caption", labelled)
+    ((_, svg),) = save_figures(RunFolder(tmp_path), [figure])
+    assert len(draws) == 2  # one for the SVG, one for the PNG
+    assert [text for text in ("a long label of an axis", "left", "below", "a line") if text not in svg] == []
+    assert figure_file(RunFolder(tmp_path), figure, "png").stat().st_size > 1000
+
+
+def test_a_figure_that_is_only_named_is_not_drawn(small_run, monkeypatch):
+    monkeypatch.setattr(Figure, "subplots", lambda *_, **__: pytest.fail("drew a figure that nobody looked at"))
+    assert len([figure.key for figure in illustrations(small_run)]) > 3
+
+
+def test_all_that_is_written_lies_within_the_figure(small_run):
+    for each in illustrations(small_run):
+        to_svg(each.drawing)
+        page = each.drawing.bbox.padded(1)
+        for axes in each.drawing.axes:
+            box = axes.get_tightbbox(for_layout_only=False)
+            assert min(box.x0 - page.x0, box.y0 - page.y0, page.x1 - box.x1, page.y1 - box.y1) >= 0, each.key
+            assert axes.get_window_extent().width > 50, each.key

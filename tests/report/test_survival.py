@@ -1,0 +1,63 @@
+"""Which reading survived best, in a sentence."""
+
+import numpy as np
+import pandas as pd
+
+from attest.report.reading_figures import agreement_of_readings, erasure_by_operator, readings_side_by_side
+from attest.report.survival import sentence
+
+
+def table(better: float, texts: int = 60) -> pd.DataFrame:
+    draw = np.random.default_rng(0)
+    rows = {}
+    for name, mean in (
+        ("attention", 0.5),
+        ("norm", 0.5),
+        ("gradient_input_signed", 0.5 + better),
+        ("random", 0.9),
+        ("oracle", 1),
+    ):
+        for prefix in ("win_comprehensiveness", "win_deleted_comprehensiveness"):
+            rows[f"{prefix}_{name}"] = mean + 0.05 * draw.standard_normal(texts)
+    return pd.concat([pd.DataFrame(rows), pd.DataFrame({name: [np.nan] * 40 for name in rows})])
+
+
+def test_a_clear_winner_is_named_with_its_lead_and_its_p_value():
+    said = sentence(table(0.3))
+    assert said.startswith("On 60 of 100 texts, 3 readings were compared. Gradient × input (signed) survived best")
+    assert "beat 80\N{NO-BREAK SPACE}% of as many random ones, those of Attention α 50\N{NO-BREAK SPACE}%" in said
+    assert "That is more than chance" in said
+    assert "the choice among 2 readings" in said
+
+
+def test_a_small_lead_may_be_chance():
+    assert "That may be chance" in sentence(table(0.01))
+
+
+def test_attention_may_win_itself():
+    rows = table(-0.3)
+    rows["win_comprehensiveness_attention"] += 0.2
+    assert "Attention α itself survived best" in sentence(rows)
+
+
+def test_without_an_attention_there_is_nothing_to_hold_against():
+    rows = table(0.3)
+    assert sentence(rows[[name for name in rows if "attention" not in name]]) is None
+
+
+def test_figures_show_every_reading_and_operator():
+    rows = table(0.3).assign(tau_attention_and_norm=0.4)
+    labels = [text.get_text() for text in readings_side_by_side(rows, ["a", "b"]).axes[0].get_yticklabels()]
+    assert labels[-1] == "oracle"
+    assert {"Attention α", "Gradient × input (signed)", "Random"} < {*labels}
+    square = agreement_of_readings(rows, ["a", "b"]).axes[0]
+    assert [text.get_text() for text in square.texts] == ["1.00", "0.40", "0.40", "1.00"]
+    erased = {
+        f"{prefix}{kind}_{name}": [0.1, 0.2]
+        for prefix in ("", "random_")
+        for kind in ("comprehensiveness", "sufficiency")
+        for name in ("attention", "mask")
+    }
+    left, right = erasure_by_operator(pd.DataFrame(erased), ["a", "b"]).axes
+    assert [text.get_text() for text in left.get_yticklabels()] == ["attention (n=2)", "mask (n=2)"]
+    assert right.get_xlabel() == "sufficiency"

@@ -1,0 +1,119 @@
+"""What a model can be asked is what its classes declare: a user's subclass can be asked what its base class can."""
+
+from typing import Any
+
+import pytest
+from pytorch_lightning import LightningModule
+
+from attest.attention import Sparsegen, Uniform
+from attest.cli.keys import _require_self_attention as require_self_attention
+from attest.errors import AttestError
+from attest.lightning_modules import Classifier, Tagger
+from attest.networks import PoolingClassifier, TransformerClassifier, TransformerEncoder, TransformerTagger
+from attest.runs import capabilities
+from attest.runs.adversaries import Choices, adversary, lambdas_of, require_adversary
+from attest.runs.choices import configs_folder
+from attest.runs.controls import guide, guiding_lambdas, require_controls
+from attest.runs.dependent import Base
+from attest.runs.folder import RunFolder
+
+
+class MyClassifier(Classifier):
+    pass
+
+
+class MyTagger(Tagger):
+    pass
+
+
+class MyModule(LightningModule):
+    """A LightningModule of nobody's."""
+
+
+class MyEncoder(TransformerEncoder):
+    pass
+
+
+class MyTransformer(TransformerClassifier):
+    pass
+
+
+class MyPooling(PoolingClassifier):
+    pass
+
+
+class MyTaggingNetwork(TransformerTagger):
+    pass
+
+
+class MySparse(Sparsegen):
+    pass
+
+
+class MyUniform(Uniform):
+    pass
+
+
+def own(name: str, **init_args: Any) -> dict[str, Any]:
+    return {"class_path": f"{__name__}.{name}", "init_args": init_args}
+
+
+def settings(module: dict[str, Any]) -> dict[str, Any]:
+    run = {"model": "mine", "projection": "softmax", "recipe": "jw"}
+    return {"model": module, "run": run, "experiments": {"instances": {"class_path": "attest.callbacks.Instances"}}}
+
+
+CLASSIFIER = settings(own("MyClassifier", network=own("MyPooling", encoder=own("MyEncoder"))))
+TAGGER = settings(own("MyTagger", network=own("MyTaggingNetwork")))
+
+
+def test_a_subclass_can_have_the_adversaries_of_its_kind():
+    for base, module, lam in ((CLASSIFIER, "TrainedAdversary", 1e-3), (TAGGER, "TaggingAdversary", 0.2)):
+        require_adversary(Choices(), base)
+        assert lambdas_of(Choices(), base) == (lam,)
+        assert adversary(Choices(), lam, base).overlay["model"]["class_path"].endswith(module)
+
+
+def test_a_subclass_can_have_the_controls_of_its_kind():
+    for base, module, lambdas in ((CLASSIFIER, "GuidedClassifier", (1e-3,)), (TAGGER, "ProbedTagger", (0.2, 3.0))):
+        require_controls(base)
+        trained = Base(RunFolder(configs_folder()), base)
+        assert guiding_lambdas(trained) == lambdas
+        assert guide("base", trained).overlay["model"]["class_path"].endswith(module)
+
+
+def test_a_subclass_of_a_transformer_can_be_attacked_wherever_its_layers_are():
+    require_self_attention(CLASSIFIER)
+    require_self_attention(settings(own("MyClassifier", network=own("MyTransformer"))))
+    with pytest.raises(AttestError, match="MODEL=mine tags; expected a Transformer that classifies"):
+        require_self_attention(TAGGER)
+    with pytest.raises(AttestError, match=r"MODEL=mine has no self-attention; .* a network that declares attends_within"):
+        require_self_attention(settings(own("MyClassifier", network=own("MyPooling"))))
+    with pytest.raises(AttestError, match="MODEL=mine is no classifier to attack"):
+        require_self_attention(settings(own("MyModule", network=own("MyTransformer"))))
+
+
+def test_a_subclass_of_a_projection_is_as_sparse_as_that_and_reads_as_little():
+    def base(projection: str) -> dict[str, Any]:
+        return settings(own("MyClassifier", network=own("MyPooling", projection=own(projection))))
+
+    with pytest.raises(AttestError, match=r"DIVERGENCE=kl is infinite .* MySparse gives exactly 0"):
+        require_adversary(Choices(), base("MySparse"))
+    require_adversary(Choices(divergence="jsd"), base("MySparse"))
+    with pytest.raises(AttestError, match="has no attention that an adversary could differ from or learn"):
+        require_adversary(Choices(), base("MyUniform"))
+
+
+@pytest.mark.parametrize("name", ["TrainedAdversary", "GuidedClassifier", "KeyAdversary", "TaggingAdversary", "ProbedTagger"])
+def test_nothing_depends_on_what_depends_itself(name):
+    base = settings({"class_path": f"attest.lightning_modules.{name}", "init_args": {"network": own("MyPooling")}})
+    assert capabilities.predicts(base) is None
+    with pytest.raises(AttestError, match=f"{name} can have no adversary; expected a LightningModule with a network"):
+        require_adversary(Choices(), base)
+    with pytest.raises(AttestError, match=f"{name} has no controls; expected a LightningModule that declares predicts"):
+        require_controls(base)
+
+
+def test_a_module_that_declares_nothing_is_refused_and_told_what_to_declare():
+    with pytest.raises(AttestError, match=r"MyModule can have no adversary; .* declares predicts, label or tags"):
+        require_adversary(Choices(), settings(own("MyModule", network=own("MyPooling"))))

@@ -1,0 +1,93 @@
+"""What an offline W&B run holds, read back from its file."""
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+from wandb.proto import wandb_internal_pb2
+
+from attest.runs.folder import read_json
+
+BLOCK, HEADER = 32768, 7
+
+
+def records(path: Path):
+    """The records of a W&B run file, a LevelDB log: blocks of chunks, each with checksum, length and kind."""
+    content = path.read_bytes()
+    place, parts = HEADER, b""
+    while place < len(content):
+        if BLOCK - place % BLOCK < HEADER:
+            place += BLOCK - place % BLOCK
+            continue
+        _, length, kind = struct.unpack("<IHB", content[place : place + HEADER])
+        parts += content[place + HEADER : place + HEADER + length]
+        place += HEADER + length
+        if kind in (1, 4):  # a whole record, or the last part of one
+            yield wandb_internal_pb2.Record.FromString(parts)
+            parts = b""
+
+
+@pytest.fixture(scope="module")
+def logged(small_run):
+    (path,) = small_run.path.glob("wandb/offline-run-*/*.wandb")
+    return path, list(records(path))
+
+
+def history(found) -> dict[str, list]:
+    """Every logged value by its key; what W&B nests is joined with slashes."""
+    values: dict[str, list] = {}
+    for record in found:
+        for item in record.history.item:
+            values.setdefault(item.key or "/".join(item.nested_key), []).append(json.loads(item.value_json))
+    return values
+
+
+def test_the_run_keeps_its_id_name_and_config(small_run, logged):
+    found = logged[1]
+    (run,) = [record.run for record in found if record.HasField("run")]
+    assert run.run_id == read_json(small_run.timing)["wandb_id"]
+    assert run.display_name == str(small_run.path.relative_to(small_run.path.parents[2]))
+    keys = {item.key or item.nested_key[0] for record in found for item in record.config.update}
+    keys |= {item.key for item in run.config.update}
+    assert {"model", "data", "trainer", "experiments"} <= keys
+
+
+def test_curves_tables_figures_and_report_are_there(logged):
+    values = history(logged[1])
+    assert len(values["validation/roc_auc"]) == 2
+    assert len(values["E1/validation/tau_gradient_inputs/mean"]) == 2
+    assert values["E2/tvd_median/mean"]
+    kinds = {key.removesuffix("/_type"): value[0] for key, value in values.items() if key.endswith("/_type")}
+    assert kinds["E1/table"] == kinds["E2/table"] == "table-file"
+    assert kinds["E2/permutation_by_max_attention"] == kinds["E1/tau_histograms"] == "image-file"
+    assert kinds["report"] == "html-file"
+
+
+def test_values_of_an_epoch_are_drawn_against_epochs(logged):
+    axes = {record.metric.name: record.metric.step_metric for record in logged[1] if record.HasField("metric")}
+    steps = {name: axes[name] for name in axes if "validation" in name}
+    assert {"validation/loss", "E1/validation/tau_gradient_inputs/mean", "E2/validation/tvd_median/mean"} <= steps.keys()
+    assert {*steps.values()} == {"epoch"}
+    assert len(history(logged[1])["epoch"]) >= 2
+
+
+def test_model_and_evidence_are_artifacts_that_name_each_other(small_run, logged):
+    artifacts = {record.artifact.type: record.artifact for record in logged[1] if record.HasField("artifact")}
+    wandb_id = read_json(small_run.timing)["wandb_id"]
+    contents = {kind: {entry.path for entry in artifacts[kind].manifest.contents} for kind in ("model", "evidence")}
+    assert contents["model"] == {"checkpoints/best.ckpt", "config.yaml"}
+    assert {"evidence/E3.parquet", "evidence/instances.parquet", "summary.json", "report.html"} <= contents["evidence"]
+    assert "figures/E2-permutation_by_max_attention.svg" in contents["evidence"]
+    assert artifacts["model"].name == f"model-{wandb_id}"
+    assert json.loads(artifacts["evidence"].metadata)["model"] == f"model-{wandb_id}"
+    (checkpoint,) = [entry for entry in artifacts["model"].manifest.contents if entry.path.endswith(".ckpt")]
+    assert checkpoint.local_path == str(small_run.best), "not a second copy"
+
+
+def test_the_logged_table_has_a_row_an_instance(logged):
+    path, found = logged
+    (file,) = history(found)["E2/table/path"]
+    table = json.loads((path.parent / "files" / file).read_text())
+    assert "tvd_median" in table["columns"]
+    assert len(table["data"]) == 77
