@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CORE = ("attention", "networks", "measures", "experiments", "compute")
+CORE = ("attention", "networks", "measures", "experiments", "judges", "compute")
 COMMAND = re.compile(
     r"\b[A-Z]{4,}=\w|(?<!\w)--\w|\b(make|attest) (train|fit|controls|keys|adversarial|evidence|doctor|report)\b"
 )

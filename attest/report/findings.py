@@ -5,7 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from attest.report import survival
+from attest.judges import findings as judges
+from attest.report import survival, truth
 from attest.report.answers import answers
 from attest.report.baseline import Baseline, baseline
 from attest.report.controls import Controls
@@ -71,6 +72,18 @@ class Findings:
         return verdict(self.controls, self.class_names)
 
     @cached_property
+    def truth(self) -> str | None:
+        """Whether the attention is right, where the corpus knows which tokens decide."""
+        return truth.sentence(self.instances)
+
+    @cached_property
+    def judged(self) -> dict[str, str]:
+        """What each experiment on attention that pools has been shown to miss and whom it falsely accuses, by id."""
+        if not pools(self.settings):
+            return {}
+        return {name: said for name in self.experiments if (said := judges.of(name))}
+
+    @cached_property
     def answers(self) -> dict[str, str]:
         """A sentence for each experiment that ran, by id."""
         twin = self.controls.uniform_run
@@ -79,3 +92,9 @@ class Findings:
         readings = self.table("E15")
         survived = None if readings is None else survival.sentence(readings)
         return said | ({"E15": survived} if survived else {})
+
+
+def pools(settings: dict[str, Any]) -> bool:
+    """Whether the attention on trial pools; else rollout stands for attention inside the layers."""
+    evidence = (settings.get("experiments") or {}).get(INSTANCES) or {}
+    return (evidence.get("init_args") or {}).get("explanation") != "rollout"

@@ -85,7 +85,7 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
     )
     tables, words = _tables(judged), in_words(judged, stated["sees"])
     notes = pd.DataFrame({"read this first": [words, stamp, *LIMITS]})
-    figure = Illustration("judges/heat_map", "Which test sees which attention", CAPTION, drawing)
+    figure = Illustration("judges/heat_map", "Which test sees which attention", CAPTION, lambda: drawing)
     write_related_runs(folder / "judges.html", TITLE, {"In short": notes} | tables, [figure])
     write_text(folder / "judges.md", _markdown(tables, words, stamp))
     return words

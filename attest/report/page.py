@@ -13,7 +13,7 @@ from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
 from attest.report.figures import learning_curves
-from attest.report.findings import Findings
+from attest.report.findings import Findings, pools
 from attest.report.freshness import stamp
 from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table
@@ -50,6 +50,8 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "verdict": found.verdict,
         "answers": found.answers,
+        "truth": found.truth,
+        "judged": found.judged,
         "commands": found.controls.commands,
         "figures": embedded(save_figures(folder, drawn) if alone is None else as_svg(drawn)),
         "beside": alone is None,
@@ -57,17 +59,11 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "timing": timing,
         "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
     }
-    texts = _texts(tables, found.class_names, _attention_name(settings))
+    texts = _texts(tables, found.class_names, "Attention" if pools(settings) else "Attention rollout")
     write_text(
         folder.report if alone is None else alone,
         render("report.html", **page, **texts) + (made_from if alone is None else ""),
     )
-
-
-def _attention_name(settings: Mapping[str, Any]) -> str:
-    """What stands as the attention over a text: attention itself, or rollout where it is inside the layers alone."""
-    analysis = (settings.get("experiments") or {}).get(INSTANCES) or {}
-    return "Attention rollout" if (analysis.get("init_args") or {}).get("explanation") == "rollout" else "Attention"
 
 
 def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str) -> dict[str, Any]:

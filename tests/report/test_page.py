@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from attest.cli.main import main
+from attest.judges import findings as judges
 from attest.report import illustrations, write_report
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
@@ -64,6 +65,16 @@ def test_it_needs_nothing_from_outside(small_run, outline):
     assert "@import" not in page
     assert "url(http" not in page
     assert outline.tags.count("svg") == len(illustrations(small_run)) > 3
+
+
+def test_it_says_first_whether_attention_is_right_and_of_each_test_what_it_misses(small_run):
+    """The corpus is planted, so that the truth is known."""
+    short = small_run.report.read_text().split('<dl class="short">')[1].split("</dl>")[0]
+    questions = re.findall(r"<dt>(?:<span.*?</span>)?(.*?)</dt>", short)
+    assert questions[0] == "Is the attention right?"
+    assert "of the attention lies on them" in short
+    for experiment in ("E1", "E2", "E3"):
+        assert judges.of(experiment) in short
 
 
 def test_identifiers_are_unique_and_links_lead_somewhere(outline):
