@@ -1,7 +1,7 @@
 """``attest judges``: which experiment can tell right attention from wrong.
 
     attest judges
-    attest judges SMOKE=1
+    attest judges SMOKE=1 LOGGER=wandb
     attest judges --defendant mine.py:Name --results /tmp/mine
 
 Networks whose attention is right or wrong by construction stand before every experiment that gives a number a text. What is
@@ -18,13 +18,18 @@ from typing import Any
 import yaml
 
 from attest.cli.command_parser import CommandParser
-from attest.errors import AttestError
+from attest.errors import AttestError, unknown_choice
 from attest.judges.findings import SHIPPED, findings
 from attest.judges.judging import hear, judge
 from attest.report.judges import write_judges
 from attest.runs.folder import write_json
+from attest.runs.words import take_words
 
 STATED = Path(__file__).parent.parent / "configs" / "judges" / "constructed.yaml"
+CHECKOUT = Path("configs/judges/constructed.yaml")
+"""Where the file is too if this is run in a checkout, whose results and shipped findings are then renewed."""
+WORDS = ("SMOKE", "LOGGER")
+LOGGERS = ("none", "wandb")
 SMALLER = {"rules": ["token", "conjunction"], "seeds": [0], "texts": 20, "layered_texts": 4}
 
 
@@ -37,18 +42,19 @@ def main(arguments: list[str]) -> int:
         AttestError: a choice that is not known, or a defendant that cannot be found or whose truth does not hold.
     """
     parser = CommandParser("attest judges", __doc__)
-    parser.add_argument("choices", nargs="*", help="SMOKE=1 for two rules and few texts, within a minute")
     parser.add_argument("--defendant", help="file.py:Name, a defendant of your own")
     parser.add_argument(
-        "--results", type=Path, help="the folder to write into; docs/results, or runs/judges if SMOKE=1 or --defendant"
+        "--results", type=Path, help="the folder to write into; runs/judges, or docs/results of a checkout where all is run"
     )
-    given = parser.parse_args(arguments)
-    if unknown := [choice for choice in given.choices if choice not in ("SMOKE=0", "SMOKE=1")]:
-        raise AttestError(f"{unknown[0]} was typed; expected SMOKE=1 or nothing. Type for example: attest judges SMOKE=1")
-    smoke = "SMOKE=1" in given.choices
+    words, rest = take_words(arguments)
+    if unknown := [f"{name}={value}" for name, value in words.typed.items() if name not in WORDS]:
+        raise AttestError(f"{unknown[0]} was typed; expected {' or '.join(WORDS)}. Type for example: attest judges SMOKE=1")
+    given, smoke = parser.parse_args(rest), words.flag("SMOKE")
+    if words.text("LOGGER", "none") not in LOGGERS:
+        raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest judges LOGGER={}")
     stated = yaml.safe_load(STATED.read_text(encoding="utf-8")) | (SMALLER if smoke else {})
     own = _own(given.defendant) if given.defendant else {}
-    shipped = not smoke and not own and given.results is None
+    shipped = not smoke and not own and given.results is None and CHECKOUT.resolve() == STATED.resolve()
     folder = given.results or Path("docs/results" if shipped else "runs/judges")
     judged = judge(hear(stated, own), stated)
     print(write_judges(folder, judged, stated, _stamp(smoke, list(own))))
@@ -56,6 +62,10 @@ def main(arguments: list[str]) -> int:
     found = findings(judged, experiments, stated["sees"])
     write_json(SHIPPED if shipped else folder / "findings.json", found)
     print(f"Judges:     {folder / 'judges.html'}", flush=True)
+    if words.text("LOGGER") == "wandb":
+        from attest.tracking.judges import log_judges  # W&B takes seconds
+
+        print(f"W&B:        {log_judges(folder, judged)}", flush=True)
     return 0
 
 

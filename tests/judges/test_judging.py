@@ -1,12 +1,14 @@
 """The judges on trial, small: calibrations come out, sets are smallest, words follow the numbers."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 import yaml
 
 from attest.cli.judges import STATED, main
 from attest.errors import AttestError
-from attest.experiments.registry import runnable
+from attest.experiments.registry import EXPERIMENTS, measures, runnable
 from attest.judges.findings import findings, sentence
 from attest.judges.judging import hear, judge, smallest_sets
 
@@ -30,6 +32,32 @@ def test_every_pooled_experiment_is_tried():
     assert tried - {"oracle"} == set(runnable()) - {"E14", "E15"}  # these two came after the list was stated
 
 
+def test_directions_are_those_of_the_specs():
+    """The list was stated before the specs said which end is suspicious; the two must agree."""
+    known, compared = measures(), 0
+    for name, test in yaml.safe_load(STATED.read_text())["tests"]["pooled"].items():
+        measure = known.get(f"{test['experiment']}/{test['column']}")
+        if measure is not None and measure.suspicious is not None and "minus" not in test:
+            compared += 1
+            assert (test["sign"] > 0) == (measure.suspicious == "high"), name
+            assert test["of"] == EXPERIMENTS[test["experiment"]].about_of(measure), name
+    assert compared >= 8
+
+
+def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "from attest.judges.defendants import Honest\n\n\nclass Mine(Honest):\n    rules = ('token',)\n"
+    )
+    small = {"rules": ["token"], "seeds": [0], "texts": 6, "layered": [], "pooled": ["honest", "smuggled"]}
+    monkeypatch.setattr("attest.cli.judges.SMALLER", small)
+    assert main(["SMOKE=1", "--defendant", "mine.py:Mine"]) == 0
+    judged = pd.read_parquet("runs/judges/judges.parquet")
+    assert {*judged.defendant} == {"honest", "smuggled", "Mine"}
+    assert "Added by hand: Mine." in Path("runs/judges/judges.md").read_text()
+    assert "About tokens" in capsys.readouterr().out
+
+
 def rows(**auroc):
     cells = [(test, defendant, value) for test, seen in auroc.items() for defendant, value in seen.items()]
     made = pd.DataFrame(cells, columns=["test", "defendant", "auroc"])
@@ -48,7 +76,9 @@ def test_findings_name_what_no_column_of_an_experiment_sees():
     assert sentence(found["E2"]) == "Cannot see: x. Falsely accuses none that was tried."
 
 
-@pytest.mark.parametrize("typed", [["SMOKE=2"], ["--defendant", "nowhere.py:Mine"], ["--defendant", "mine"]])
+@pytest.mark.parametrize(
+    "typed", [["SMOKE=2"], ["LOGGER=wandbb"], ["TEXTS=3"], ["--defendant", "nowhere.py:Mine"], ["--defendant", "mine"]]
+)
 def test_mistakes_get_a_sentence(typed):
     with pytest.raises(AttestError, match="expected"):
         main(typed)
