@@ -1,6 +1,7 @@
 """No file is trusted, nothing of a user's text is run, and no secret is written anywhere."""
 
 import ast
+import contextlib
 import re
 import subprocess
 import sys
@@ -8,7 +9,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
+from attest.runs.folder import YAML
+from attest.tables.definition import AS_TYPED
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 
 ROOT = Path(__file__).parents[1]
@@ -16,7 +20,8 @@ ROOMS = ("attest", "callbacks", "datamodules", "lightning_modules", "benchmarks"
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 FORBIDDEN_CALLS = {"eval", "exec", "os.system", "os.popen", "yaml.unsafe_load", "np.load", "torch.jit.load"}
-PLAIN_YAML = {"yaml.BaseLoader", "yaml.SafeLoader", "yaml.CSafeLoader"}
+PLAIN_YAML = {"yaml.BaseLoader", "yaml.SafeLoader", "yaml.CSafeLoader", "YAML", "AS_TYPED"}
+"""Loaders that make plain values alone; the last two are ours, each one of these or its twin in C."""
 SECRETS = {
     "WANDB_API_KEY": "5ecre7" + "0" * 34,
     "HF_TOKEN": "hf_5ecre7" + "x" * 28,
@@ -51,6 +56,14 @@ def test_nothing_unpickles_evaluates_or_runs_a_shell(path):
             assert given.get("weights_only") == "True", f"line {call.lineno}"
         if name == "yaml.load":
             assert {ast.unparse(argument) for argument in call.args[1:]} | {*given.values()} <= PLAIN_YAML
+
+
+def test_our_loaders_make_plain_values_alone():
+    assert YAML.__name__ in ("CSafeLoader", "SafeLoader")
+    assert AS_TYPED.__name__ in ("CBaseLoader", "BaseLoader")
+    for loader in (YAML, AS_TYPED):
+        with contextlib.suppress(yaml.YAMLError):
+            assert isinstance(yaml.load("!!python/object/apply:os.getcwd []", loader), list), "a tag that would run code"
 
 
 def test_pages_escape_all_but_drawings_and_data_of_ours():
