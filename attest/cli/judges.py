@@ -20,7 +20,7 @@ import yaml
 from attest.cli.command_parser import CommandParser
 from attest.errors import AttestError, unknown_choice
 from attest.judges.findings import SHIPPED, findings
-from attest.judges.judging import hear, judge
+from attest.judges.judging import hear, judge, with_added
 from attest.report.judges import write_judges
 from attest.runs.folder import write_json
 from attest.runs.words import take_words
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     given, smoke = parser.parse_args(rest), words.flag("SMOKE")
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest judges LOGGER={}")
-    stated = yaml.safe_load(STATED.read_text(encoding="utf-8")) | (SMALLER if smoke else {})
+    stated = with_added(yaml.safe_load(STATED.read_text(encoding="utf-8"))) | (SMALLER if smoke else {})
     own = _own(given.defendant) if given.defendant else {}
     shipped = not smoke and not own and given.results is None and CHECKOUT.resolve() == STATED.resolve()
     folder = given.results or Path("docs/results" if shipped else "runs/judges")

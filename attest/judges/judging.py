@@ -28,6 +28,15 @@ class Defended(NamedTuple):
     heard: Measured
 
 
+def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with the tests that were added later, and the settings of their experiments, among the others."""
+    tests, settings = dict(stated["tests"]), dict(stated["settings"])
+    for later in stated["added"].values():
+        tests["pooled"] = tests["pooled"] | later["pooled"]
+        settings["pooled"] = settings["pooled"] | later["settings"]
+    return {**stated, "tests": tests, "settings": settings}
+
+
 def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> Iterator[Defended]:
     """Put every defendant that the configuration states before the tests of its family.
 

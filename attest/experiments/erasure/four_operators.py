@@ -3,7 +3,7 @@
 Legend: B batch, K sizes, T tokens.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from attest.experiments.erasure.soft import of_predicted_class, soft_scores
 from attest.experiments.importance_entropy import sample_of_ids
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation
-from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Measure, Spec
+from attest.experiments.spec import ANY, CORRELATION, SHARE, About, Column, Drawing, Measure, Spec
 from attest.measures.numbers import percent
 
 KINDS = ("comprehensiveness", "sufficiency")
@@ -36,6 +36,8 @@ def erasure(
     sets: int = 20,
     background: Background | None = None,
     beam_texts: int = 0,
+    erase_by: Sequence[str] = OPERATORS,
+    extras: bool = True,
 ) -> Columns:
     """Erase the tokens that the explanation ranks first, or keep them alone, by four operators, and as many at random.
 
@@ -47,6 +49,8 @@ def erasure(
         sets: random sets of each size.
         background: texts that ``resample`` draws tokens from; None leaves that operator out.
         beam_texts: how many sampled texts of a batch get limits by beam search where none are exact; 0 for none.
+        erase_by: some of ``OPERATORS``.
+        extras: False leaves soft scores, ferret's numbers and parameters made anew out, most of the cost.
     Returns:
         Per instance ``(B,)``, NaN for a text of one token and, but for ``attention``, for texts outside the sample. For each
         operator: ``comprehensiveness_<operator>`` and ``sufficiency_<operator>``, AOPC, the mean over sizes of how far the
@@ -69,9 +73,11 @@ def erasure(
 
     columns: Columns = {}
     for name, draws in operators(background, seed).items():
-        columns |= of_operator(name, draws)
+        if name in erase_by:
+            columns |= of_operator(name, draws)
     columns |= on_part(lambda part: _limits(part, seed, beam_texts), observation, several)
-    columns |= on_part(lambda part: _read_anew(part, seed), observation, read)
+    if extras:
+        columns |= on_part(lambda part: _read_anew(part, seed), observation, read)
     return columns | {f"eraser_{kind}": columns[f"{kind}_delete"] for kind in KINDS if f"{kind}_delete" in columns}
 
 
@@ -166,6 +172,8 @@ def on_a_sample(
     sets: int = 20,
     beam_texts: int = 0,
     background: Background | None = None,
+    erase_by: Sequence[str] = OPERATORS,
+    extras: bool = True,
     seed: int = 0,
 ) -> Columns:
     """``erasure`` with a random sample of all texts read anew.
@@ -174,10 +182,10 @@ def on_a_sample(
         observation: the batch.
         everyone: int64 ``(N,)``, ids of all texts.
         texts: how many are read anew.
-        sets, beam_texts, background, seed: as in ``erasure``.
+        sets, beam_texts, background, erase_by, extras, seed: as in ``erasure``.
     """
     sampled = torch.isin(observation.ids, sample_of_ids(seed, everyone, texts))
-    return erasure(observation, sampled, seed, sets, background, beam_texts)
+    return erasure(observation, sampled, seed, sets, background, beam_texts, erase_by, extras)
 
 
 def _answer(mean: Means) -> str | None:
@@ -231,7 +239,7 @@ def _columns() -> Iterable[Column]:
     )
 
 
-def _win(operator: str, without: str) -> Measure:
+def _win(operator: str, without: str, about: About = "tokens") -> Measure:
     return Measure(
         f"win_comprehensiveness_{operator}",
         f"random sets beaten, {operator}",
@@ -239,6 +247,7 @@ def _win(operator: str, without: str) -> Measure:
         f"Erased means: {without}. 50 %: no better than chance.",
         "It says that the order is better than chance, not that it is good; hold it against NAOPC.",
         suspicious="low",
+        about=about,
     )
 
 
@@ -251,7 +260,7 @@ SPEC = Spec(
     cost="linear in T; a sample of texts is read anew",
     columns=tuple(_columns()),
     measures=(
-        _win("attention", "nothing attends to them"),
+        _win("attention", "nothing attends to them", about="states"),
         _win("delete", "the text is shortened and read anew"),
         _win("mask", "the unknown token stands in their place"),
         _win("resample", "tokens of other texts stand in their place"),
@@ -263,13 +272,15 @@ SPEC = Spec(
             "Each size has limits of its own that need not lie in one another, so no ranking need reach 1. Limits are exact "
             "for two classes and a linear decoder only.",
             suspicious="low",
+            about="states",
         ),
         Measure(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
             "The same where the tokens ranked first are all that is left. Low is good: they suffice.",
-            "As above.",
+            "Each size has limits of its own, as with comprehensiveness.",
             suspicious="high",
+            about="states",
         ),
         Measure(
             "violation_attention",
@@ -277,6 +288,7 @@ SPEC = Spec(
             "Share of texts whose prediction is surer once nothing attends to the top token.",
             "A token may be important by speaking against the prediction.",
             suspicious="high",
+            about="states",
         ),
     ),
     answer=_answer,
