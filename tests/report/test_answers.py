@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from attest.experiments.readings.compared import SURVIVAL, title_of
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures import Paired
 from attest.report.answers import answers
@@ -33,11 +34,11 @@ def uniform(ours, theirs, pair=None):
 
 
 def test_every_answer_is_asked_for_here():
-    assert [*ANSWERED] == ["E1", "E2", "E3", "E8", "E10", "E11", "E12"]
+    assert [*ANSWERED] == ["E1", "E2", "E3", "E8", "E10", "E11", "E12", "E14", "E15"]
 
 
 def test_what_was_not_measured_is_not_spoken_of():
-    assert [said({}, experiment) for experiment in ("test", *ANSWERED)] == [None] * 8
+    assert [said({}, experiment) for experiment in ("test", *ANSWERED)] == [None] * 10
 
 
 def test_uniform_attention_is_a_control_of_its_own():
@@ -276,4 +277,40 @@ def test_decisions_that_never_flip():
     never |= {f"{key}/nan": 20 for key in [*never]}
     assert said(never, "E12", instances=20) == (
         "Of 20 decisions, erasing weight after weight flips 0 in the order of attention and 0 in random order."
+    )
+
+
+WON = "E14/win_comprehensiveness"
+
+
+@pytest.mark.parametrize(
+    ("won", "sentence"),
+    [
+        (
+            {"attention": 0.48, "delete": 0.74},
+            "Erasing the tokens that it ranks first moves the prediction further than as many random ones in 48 % "
+            "(attention), 74 % (delete) of the comparisons. The operators disagree, so there is no verdict.",
+        ),
+        (
+            {"attention": 0.8, "delete": 0.82, "mask": 0.6},
+            "Erasing the tokens that it ranks first moves the prediction further than as many random ones in 80 % "
+            "(attention), 82 % (delete), 60 % (mask) of the comparisons. The operators agree.",
+        ),
+        (
+            {"attention": 0.8},
+            "Erasing the tokens that it ranks first moves the prediction further than as many random ones in 80 % (attention) "
+            "of the comparisons. Only one operator was asked, so there is no verdict.",
+        ),
+    ],
+)
+def test_erasure_gets_a_verdict_only_where_its_operators_agree(won, sentence):
+    assert said({f"{WON}_{operator}": share for operator, share in won.items()}, "E14") == sentence
+
+
+def test_readings_are_held_against_attention_by_the_harsher_operator():
+    first, second = (f"E15/{column}" for column in SURVIVAL)
+    beaten = {f"{first}_attention": 0.6, f"{second}_attention": 0.7, f"{first}_norm": 0.9, f"{second}_norm": 0.8}
+    assert said(beaten | {f"{first}_random": 0.99}, "E15") == (
+        f"Of 2 readings, {title_of('norm')} survived best: erased by the harsher of two operators, its tokens beat 0.800 of as "
+        "many random ones; attention beats 0.600."
     )
