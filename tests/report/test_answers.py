@@ -311,6 +311,6 @@ def test_readings_are_held_against_attention_by_the_harsher_operator():
     first, second = (f"E15/{column}" for column in SURVIVAL)
     beaten = {f"{first}_attention": 0.6, f"{second}_attention": 0.7, f"{first}_norm": 0.9, f"{second}_norm": 0.8}
     assert said(beaten | {f"{first}_random": 0.99}, "E15") == (
-        f"Of 2 readings, {title_of('norm')} survived best: erased by the harsher of two operators, its tokens beat 0.800 of as "
-        "many random ones; attention beats 0.600."
+        f"Of 2 readings, {title_of('norm')} survived best: erased by the harsher of two operators, its tokens beat 0.800 of "
+        "as many random ones; attention beats 0.600."
     )
