@@ -27,6 +27,7 @@ SMALL_RUN = (
     "--model.init_args.network.init_args.encoder.init_args.hidden_size=8",
     "--trainer.max_epochs=2",
     "--trainer.enable_progress_bar=false",
+    "--run.processes=1",
 )
 """A real run in a few seconds: 10 batches an epoch, two epochs, 77 test texts in three batches."""
 

@@ -4,16 +4,15 @@ Left alone they wait for it: in the middle of a run until a connection breaks, a
 half an hour.
 """
 
-import ctypes
 import os
-import signal
 import sys
+
+from attest.runs.ending import end_with_parent
 
 FIRST_RANK = "ATTEST_FIRST_RANK_PID"
 """Names the process that started a rank, in that rank's environment."""
 _ANOTHER_LAUNCHER = "TORCHELASTIC_RUN_ID"
 """Set where torchrun has started all ranks; their parent is none of them."""
-_SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
 def end_with_first_rank() -> None:
@@ -21,6 +20,6 @@ def end_with_first_rank() -> None:
     if os.environ.get("LOCAL_RANK", "0") == "0":
         os.environ[FIRST_RANK] = str(os.getpid())
     elif sys.platform == "linux" and _ANOTHER_LAUNCHER not in os.environ:
-        ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
+        end_with_parent()
         if os.environ.get(FIRST_RANK, str(os.getppid())) != str(os.getppid()):
             sys.exit("attest: the process that started this one has ended")  # before it could be heard of

@@ -12,7 +12,7 @@ SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
 SMOKE=1  tiny cuts, two steps of training and three values of every sweep, to see that everything runs
 DRY=1    says what would run and how long it takes, and runs nothing
 RUN=0    writes the tables from the runs that are there, and runs nothing
-JOBS     how many runs at once; 1 if not given
+JOBS     how many runs at once; 1 if not given. They share the cores of this machine
 GPUS     how many GPUs to share out, one a run; 0 if not given
 PROFILE  slurm or kubernetes: the same workflow on a cluster
 
@@ -32,6 +32,7 @@ from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import Progress
 
+from attest.compute.cores import cores
 from attest.errors import AttestError, unknown_choice
 from attest.extras import install_command
 from attest.runs.choices import SMALL_CHOICE, configs_folder, stray_word
@@ -141,6 +142,7 @@ def parse_request(arguments: list[str]) -> Request:
     results = Path(_option(rest, RESULTS) or Path("results", place))
     root = Path(_option(rest, ROOT) or Path("runs", place))
     options = [argument for argument in rest if not argument.startswith((RESULTS, ROOT))]
+    jobs, profile = words.count("JOBS", 1), _profile(words.text("PROFILE")).name if words.text("PROFILE") else ""
     return Request(
         tables=_tables(words),
         corpora=words.listed("DATA"),
@@ -148,13 +150,18 @@ def parse_request(arguments: list[str]) -> Request:
         smoke=smoke,
         dry=words.flag("DRY"),
         run=words.flag("RUN", otherwise=True),
-        jobs=words.count("JOBS", 1),
+        jobs=jobs,
         gpus=words.count("GPUS", 0, least=0),
-        profile=_profile(words.text("PROFILE")).name if words.text("PROFILE") else "",
+        profile=profile,
         root=root,
         results=results,
         selected={name: selectors.listed(name) for name in selectors.typed},
-        options=(*options, *([SMOKE_CHOICE] if smoke else []), f"{ROOT}{root}"),
+        options=(
+            *([] if profile else [f"--run.processes={max(1, cores() // jobs)}"]),
+            *options,
+            *([SMOKE_CHOICE] if smoke else []),
+            f"{ROOT}{root}",
+        ),
         command=shlex.join(["attest", "reproduce", *arguments]),
     )
 

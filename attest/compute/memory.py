@@ -1,6 +1,7 @@
 """One budget for working memory: whatever multiplies a batch is computed a few rows at a time within it.
 
-Results do not depend on the budget beyond rounding: rows never meet.
+Rows never meet, and pieces are the same for every budget from ``PIECE`` on: results depend neither on it nor on how many
+processes share it.
 """
 
 import ctypes
@@ -8,8 +9,9 @@ import math
 import mmap
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +23,11 @@ _BYTES_PER_PAIR = 96
 """Of two tokens of a text, where pairs are compared: a dozen float64 numbers."""
 CACHE = 1 << 22
 """Bytes that a core has near: work on large integers is faster in pieces of this size."""
+PIECE = 1 << 26
+"""Most bytes that a step over several rows takes. A larger step is no faster, and several processes fit one budget."""
 _budget = _GIBIBYTE
+_turn: AbstractContextManager[Any] = nullcontext()
+"""Held by the one process that takes more than ``PIECE``, because a single row needs it."""
 _longest = 3000
 _grown_from = 0
 
@@ -85,6 +91,26 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
     _budget, _longest = int(gibibytes * _GIBIBYTE), longest
 
 
+def processes_that_fit() -> int:
+    """How many processes may share the budget."""
+    return max(1, _budget // PIECE)
+
+
+@contextmanager
+def budget_shared(turn: AbstractContextManager[Any]) -> Iterator[None]:
+    """Let this process take more than a piece only when it is its turn.
+
+    Args:
+        turn: a lock that the processes share; one that already has it may take it again.
+    """
+    global _turn
+    before, _turn = _turn, turn
+    try:
+        yield
+    finally:
+        _turn = before
+
+
 @contextmanager
 def budget_kept() -> Iterator[None]:
     """Set the budget of this process back when this ends, whatever was set in between."""
@@ -96,21 +122,22 @@ def budget_kept() -> Iterator[None]:
         _budget, _longest = before
 
 
-def rows_at_once(bytes_per_row: int, budget: int | None = None) -> int:
-    """How many rows fit the budget, or a smaller one; at least one, so that a row too large for it is still computed."""
-    return max(1, min(_budget, budget or _budget) // max(1, bytes_per_row))
+def rows_at_once(bytes_per_row: int, budget: int = PIECE) -> int:
+    """How many rows fit a piece, or a smaller one; at least one, so that a row too large for it is still computed."""
+    return max(1, min(_budget, budget) // max(1, bytes_per_row))
 
 
-def by_rows(function: Callable[..., Tensor], bytes_per_row: int, *rows: Tensor, budget: int | None = None) -> Tensor:
+def by_rows(function: Callable[..., Tensor], bytes_per_row: int, *rows: Tensor, budget: int = PIECE) -> Tensor:
     """Apply a function to a few rows at a time and join what it returns.
 
     Args:
         function: takes the tensors cut to some of their rows, returns one tensor with as many rows.
         bytes_per_row: what the function needs for one row at its peak.
         rows: tensors of equal first dimension.
-        budget: bytes, if less than the process may take.
+        budget: bytes, if less than a piece.
     """
     chunk = rows_at_once(bytes_per_row, budget)
-    if len(rows[0]) <= chunk:
-        return function(*rows)
-    return torch.cat([function(*parts) for parts in zip(*(tensor.split(chunk) for tensor in rows), strict=True)])
+    with _turn if bytes_per_row > PIECE else nullcontext():
+        if len(rows[0]) <= chunk:
+            return function(*rows)
+        return torch.cat([function(*parts) for parts in zip(*(tensor.split(chunk) for tensor in rows), strict=True)])

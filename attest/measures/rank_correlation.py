@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attest.compute.memory import CACHE, by_rows
+from attest.compute.memory import CACHE, PIECE, by_rows
 from attest.compute.sorting import sort_rows
 from attest.measures.inversions import dense_ranks, dense_ranks_of_sorted, inversions
 
@@ -115,7 +115,7 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
         return torch.stack([n * (n - 1) / 2, tied_x, tied_y, untied, balance, _null_variance(n, ties_2BT)], dim=-1)
 
     row = 6 * x.element_size() * mask.shape[-1] ** (2 if pairwise else 1)
-    return _Pairs(*by_rows(count, row, x, y, mask, budget=CACHE if pairwise else None).unbind(dim=-1))
+    return _Pairs(*by_rows(count, row, x, y, mask, budget=CACHE if pairwise else PIECE).unbind(dim=-1))
 
 
 def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -36,6 +36,7 @@ from attest.runs.folder import YAML, RunFolder, read_json, write_json, write_tex
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import ADDED_LATER, RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
+from attest.runs.quiet import quieten
 from attest.runs.versions import environment
 from attest.tracking.loggers import point_loggers, without_deprecated
 
@@ -107,6 +108,7 @@ class ConfiguredRun(LightningCLI):
     """Whether the command reads the splits, and not only the vocabulary and the classes."""
 
     def __init__(self, arguments: list[str]) -> None:
+        quieten()
         super().__init__(
             LightningModule,
             LightningDataModule,
@@ -298,6 +300,14 @@ class ConfiguredRun(LightningCLI):
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
         without_deprecated(trainer.loggers)
         return trainer
+
+    def another_trainer(self, **settings: Any) -> Trainer:
+        """A Trainer with the loggers and callbacks of the run's own, and some other settings."""
+        callbacks = list(self.trainer.callbacks)  # type: ignore[attr-defined]
+        bar = self.trainer.progress_bar_callback is not None
+        return super().instantiate_trainer(
+            callbacks=callbacks, plugins=[AtomicCheckpointIO()], enable_progress_bar=bar, **settings
+        )
 
     @property
     def checkpoint(self) -> str | None:

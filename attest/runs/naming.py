@@ -23,6 +23,8 @@ class RunSettings:
         mode: ``max`` or ``min`` of it.
         force: begin afresh, deleting what is there.
         threads: intra-op threads of a process on the CPU; results are bit-identical only for equal numbers.
+        processes: that gather evidence where one has trained on the CPU; results are bit-identical for all numbers. None for
+            one a core.
         checkpoint_every_n_batches: what a killed run loses at most.
         evidence_while_training: whether evidence is also gathered at validation end; without it, training gives the same
             model sooner, and there are no curves of evidence.
@@ -42,6 +44,7 @@ class RunSettings:
     mode: Literal["max", "min"] = "min"
     force: bool = False
     threads: int = 1
+    processes: int | None = None
     checkpoint_every_n_batches: int = 100
     evidence_while_training: bool = True
     memory_gib: float = 1.0
@@ -49,7 +52,7 @@ class RunSettings:
     max_search_steps: int | None = None
 
 
-POSITIVE = ("threads", "checkpoint_every_n_batches", "max_search_steps")
+POSITIVE = ("threads", "processes", "checkpoint_every_n_batches", "max_search_steps")
 
 
 def require_positive(run: RunSettings) -> None:
@@ -67,6 +70,7 @@ MACHINE_KEYS = (
     "run.root",
     "run.force",
     "run.threads",
+    "run.processes",
     "run.checkpoint_every_n_batches",
     "run.evidence_while_training",
     "run.memory_gib",

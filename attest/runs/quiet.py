@@ -6,9 +6,12 @@ import warnings
 
 
 def quieten() -> None:
-    """Silence it; errors and our own sentences remain."""
+    """Silence it; errors and our own sentences remain.
+
+    To be called when Lightning has been imported, which sets its own level.
+    """
     os.environ.setdefault("WANDB_SILENT", "true")
-    for library in ("pytorch_lightning", "lightning.pytorch", "lightning_fabric"):
+    for library in ("pytorch_lightning", "lightning_fabric"):
         logging.getLogger(library).setLevel(logging.WARNING)
     for message in (
         ".*does not have many workers.*",

@@ -5,15 +5,19 @@
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from lightning_utilities.core.rank_zero import rank_zero_only
+from pytorch_lightning import Trainer
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.report import illustrations, summarise_run, write_report
 from attest.report.baseline import last_words
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.sharing import processes_for, shared
 from attest.runs.versions import peak_memory
 from attest.tracking.loggers import log_report
 
@@ -48,12 +52,8 @@ def fit(run: ConfiguredRun) -> None:
         logger.log_hyperparams(run.settings)
     started = time.perf_counter()
     checkpoint = str(run.folder.last) if resumed else run.checkpoint
-    try:
+    with _interrupting(run.trainer):
         run.trainer.fit(run.model, datamodule=run.datamodule, ckpt_path=checkpoint, weights_only=True)
-    except SystemExit as stop:
-        if run.trainer.interrupted and not isinstance(stop, SIGTERMException):
-            raise KeyboardInterrupt from stop  # what Lightning has turned into an exit
-        raise
     if run.trainer.is_global_zero:
         part = "train since the last stop" if resumed else "train"
         run.folder.note(seconds={part: time.perf_counter() - started})
@@ -69,10 +69,28 @@ def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
 
 
 def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
-    """Scores on the test split under a checkpoint, and the evidence that is enabled."""
-    (scores,) = run.trainer.test(run.model, run.datamodule, checkpoint, verbose=False, weights_only=True)
+    """Scores on the test split under a checkpoint, and the evidence that is enabled, which all cores share."""
+
+    def evaluate(trainer: Trainer) -> Any:
+        with _interrupting(trainer):
+            return trainer.test(run.model, run.datamodule, checkpoint, verbose=False, weights_only=True)
+
+    gathers = any(evidence.enabled_on_test for evidence in run.experiments.values())
+    processes = processes_for(run.run.processes, run.trainer) if gathers else 1
+    (scores,) = shared(processes, run.another_trainer, evaluate) if processes > 1 else evaluate(run.trainer)
     run.after_testing()
     return dict(scores)
+
+
+@contextmanager
+def _interrupting(trainer: Trainer) -> Iterator[None]:
+    """Ctrl-C as Python has it, which Lightning turns into an exit."""
+    try:
+        yield
+    except SystemExit as stop:
+        if trainer.interrupted and not isinstance(stop, SIGTERMException):
+            raise KeyboardInterrupt from stop
+        raise
 
 
 @rank_zero_only

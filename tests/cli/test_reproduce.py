@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from attest.cli import reproduce
 from attest.cli.main import main
 from attest.cli.reproduce import _failure, _plan, parse_request, snakemake_command
 from attest.errors import AttestError
@@ -96,18 +97,20 @@ def _with_path() -> dict[str, str]:
     return fresh_shell() | {"PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
 
 
-def test_what_is_typed_becomes_a_request(tmp_path):
+def test_what_is_typed_becomes_a_request(monkeypatch):
+    monkeypatch.setattr(reproduce, "cores", lambda: 8)
     request = parse_request(["TABLE=jw-2,me-6", "DATA=sst,imdb", "SMOKE=1", "JOBS=4", "LOGGER=csv", "--trainer.devices=1"])
     assert [file.stem for file in request.tables] == ["jw-2", "me-6"]
     assert (request.corpora, request.suffix) == (("sst", "imdb"), "-sst-imdb")
     assert (request.seeds, request.jobs, request.run, request.dry) == (1, 4, True, False)
-    assert request.options == ("LOGGER=csv", "--trainer.devices=1", "CUT=smoke", "--run.root=runs/smoke")
+    ours = "--run.processes=2", "LOGGER=csv", "--trainer.devices=1", "CUT=smoke", "--run.root=runs/smoke"
+    assert request.options == ours, "four runs at once share eight cores"
     assert request.settings == ["--trainer.devices=1", "CUT=smoke"]
     assert request.results == Path("results/smoke")
     assert parse_request(["TABLE=jw-2", "SMOKE=1", "SEEDS=2"]).seeds == 2
     chosen = parse_request(["TABLE=me-2", "MODEL=bilstm", "PROJECTION=softmax,sparsemax", "LOGGER=csv"])
     assert chosen.selected == {"MODEL": ("bilstm",), "PROJECTION": ("softmax", "sparsemax")}
-    assert chosen.options == ("LOGGER=csv", "--run.root=runs"), "what selects rows is not given to every run"
+    assert chosen.options == ("--run.processes=8", "LOGGER=csv", "--run.root=runs"), "what selects rows is no option"
     assert parse_request(["TABLE=jw-2"]).seeds == 3
     command = snakemake_command(request)
     assert "--cores=4" in command
@@ -122,7 +125,9 @@ def test_smoke_shortens_sweeps_but_those_of_a_choice_that_is_typed():
 
 
 def test_a_profile_leaves_the_number_of_jobs_to_the_cluster():
-    command = snakemake_command(parse_request(["TABLE=jw-2", "PROFILE=slurm"]))
+    request = parse_request(["TABLE=jw-2", "PROFILE=slurm"])
+    assert request.options == ("--run.root=runs",), "each job has a machine of its own"
+    command = snakemake_command(request)
     assert any(word.startswith("--workflow-profile=") and word.endswith("profiles/slurm") for word in command)
     assert not any(word.startswith("--cores") for word in command)
 

@@ -51,7 +51,7 @@ def test_freed_memory_in_pieces_goes_back_to_the_system():
     assert grown < 2 * 64, "MiB: 10 are kept, 64 are a quarter of the budget; 820 where nothing goes back"
 
 
-@pytest.mark.parametrize(("budget", "pieces"), [(None, [7]), (3 * 8, [3, 3, 1]), (1, [1] * 7)])
+@pytest.mark.parametrize(("budget", "pieces"), [(memory.PIECE, [7]), (3 * 8, [3, 3, 1]), (1, [1] * 7)])
 def test_rows_are_computed_a_few_at_a_time_within_the_smaller_budget(budget, pieces):
     seen = []
 

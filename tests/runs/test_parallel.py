@@ -9,8 +9,10 @@ import pytest
 import yaml
 
 from attest.cli.main import main
+from attest.runs import sharing
 from attest.runs.choices import config_file
 from attest.runs.folder import RunFolder
+from attest.runs.processes import together
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 
 TAGS = {"the": "O", "cat": "B-NP", "black": "I-NP", "sees": "B-VP"}
@@ -46,13 +48,30 @@ def copy_without_evidence(run: RunFolder, root) -> RunFolder:
 @pytest.mark.parametrize("processes", [2, 3, 4])
 def test_processes_share_the_evidence_and_change_nothing(small_run, tmp_path, processes):
     """The 77 test texts are three batches: uneven for two processes, and one of four has nothing to do."""
-    shared = evaluated_again(small_run, tmp_path, *SMALL_RUN, *side_by_side(processes))
+    copy = copy_without_evidence(small_run, tmp_path)
+    assert main(["fit", *SMALL_RUN, f"--run.processes={processes}", f"--run.root={tmp_path}"]) == 0
     tables = sorted(small_run.path.glob("evidence/*.parquet"))
     shipped = yaml.safe_load(config_file("EXPERIMENTS", "pooled").read_text())["experiments"]
     assert {table.stem for table in tables} == {*shipped}, "every experiment that ships"
-    for table in tables:
-        assert shared.evidence(table.stem).read_bytes() == table.read_bytes()
-    assert shared.summary.read_bytes() == small_run.summary.read_bytes()
+    require_same_evidence(copy, small_run)
+
+
+@pytest.mark.slow
+def test_a_run_takes_all_cores_unless_told_otherwise(small_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(sharing, "cores", lambda: 2)
+    taken = []
+    monkeypatch.setattr(sharing, "together", lambda processes, work: taken.append(processes) or together(processes, work))
+    copy = copy_without_evidence(small_run, tmp_path)
+    by_default = [argument for argument in SMALL_RUN if not argument.startswith("--run.processes")]
+    assert main(["fit", *by_default, f"--run.root={tmp_path}"]) == 0
+    assert taken == [2]
+    require_same_evidence(copy, small_run)
+
+
+@pytest.mark.slow
+def test_processes_that_have_trained_go_on_with_the_evidence(small_run, tmp_path):
+    shared = evaluated_again(small_run, tmp_path, *SMALL_RUN, *side_by_side(2))
+    require_same_evidence(shared, small_run)
 
 
 @pytest.mark.slow
@@ -62,9 +81,14 @@ def test_torchrun_starts_the_processes_as_well(small_run, tmp_path):
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m", "attest", "fit"]
     arguments = [*SMALL_RUN, *side_by_side(2), f"--run.root={root}"]
     subprocess.run([*launcher, *arguments], check=True, env=fresh_shell(), timeout=300)
-    for table in sorted(small_run.path.glob("evidence/*.parquet")):
-        assert copy.evidence(table.stem).read_bytes() == table.read_bytes()
-    assert copy.summary.read_bytes() == small_run.summary.read_bytes()
+    require_same_evidence(copy, small_run)
+
+
+def require_same_evidence(run: RunFolder, expected: RunFolder) -> None:
+    """Every table and the summary, bit for bit."""
+    for table in sorted(expected.path.glob("evidence/*.parquet")):
+        assert run.evidence(table.stem).read_bytes() == table.read_bytes()
+    assert run.summary.read_bytes() == expected.summary.read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +102,8 @@ def tagging(tmp_path_factory) -> list[str]:
     for split, lines in splits.items():
         (folder / f"{split}.jsonl").write_text("\n".join(lines))
     return [
-        *("MODEL=tagger", "DATA=files", "LOGGER=csv", "--trainer.max_epochs=2", "--trainer.enable_progress_bar=false"),
+        *("MODEL=tagger", "DATA=files", "LOGGER=csv", "--run.processes=1", "--trainer.max_epochs=2"),
+        *("--trainer.enable_progress_bar=false",),
         *(f"--data.init_args.{split}={folder / split}.jsonl" for split in splits),
         "--data.init_args.batch_size=1",
     ]
@@ -90,8 +115,10 @@ def test_a_tagger_scores_the_same_with_more_processes_than_sentences(tagging, tm
     assert main(["fit", *tagging, f"--run.root={alone}"]) == 0
     expected = only_folder(alone)
     for processes in (2, 3):
-        shared = evaluated_again(expected, tmp_path / str(processes), *tagging, *side_by_side(processes))
-        assert shared.summary.read_bytes() == expected.summary.read_bytes()
+        root = tmp_path / str(processes)
+        copy = copy_without_evidence(expected, root)
+        assert main(["fit", *tagging, f"--run.processes={processes}", f"--run.root={root}"]) == 0
+        assert copy.summary.read_bytes() == expected.summary.read_bytes()
 
 
 @pytest.mark.slow

@@ -19,8 +19,6 @@ Operator = Callable[[Observation, Tensor], Tensor]
 """Takes an observation and which tokens are kept, bool ``(B, V, T)``, to the predicted class's probability ``(B, V)``."""
 UNKNOWN = 1
 """The token id of every unseen word in our vocabularies."""
-AT_ONCE = 1 << 26
-"""Bytes of variants that are read together; more gains nothing and costs padding, since they are sorted by length."""
 
 
 def operators(
@@ -133,7 +131,7 @@ def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Te
         return read.gather(-1, observation.predicted[whose[rows]].unsqueeze(-1)).squeeze(-1)
 
     outcomes = torch.empty(len(order), dtype=observation.probabilities.dtype, device=order.device)
-    outcomes[order] = by_rows(of_rows, _bytes_per_variant(observation), order, budget=AT_ONCE)
+    outcomes[order] = by_rows(of_rows, _bytes_per_variant(observation), order)
     return outcomes.where(kept.any(dim=-1), bias_alone(observation)[whose])
 
 

@@ -1,0 +1,156 @@
+"""The same work in several processes of one machine, which talk to one another through ``torch.distributed``."""
+
+import os
+import pickle
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import distributed
+
+from attest.compute.memory import budget_shared
+from attest.errors import AttestError
+from attest.runs.ending import end_with_parent
+
+Result = TypeVar("Result")
+_PATIENCE = timedelta(days=30)
+"""How long a process waits for the others: one that has a busy core is slow, not lost."""
+_SECONDS_TO_END = 60
+_SECONDS_UNTIL_HEARD = 10
+
+
+def can_fork() -> bool:
+    """Whether a process may go on as several: on Linux, before it has touched a GPU, and with one thread for tensors.
+
+    A process that is forked has the data and the network already. Elsewhere its libraries do not survive that.
+    """
+    return sys.platform == "linux" and not torch.cuda.is_initialized() and torch.get_num_threads() == 1
+
+
+def together(processes: int, work: Callable[[int], Result]) -> Result:
+    """Do work in several processes, this one among them, as one group of ``torch.distributed``.
+
+    The others are copies of this process as it is now, and end with it, whatever ends it. Together they keep to the memory
+    budget: only one at a time takes more than a piece of it.
+
+    Args:
+        processes: how many, this one included.
+        work: takes the rank, 0 here; what it returns elsewhere is dropped.
+    Raises:
+        AttestError: one of the others was killed.
+        Exception: what ``work`` raised, in whichever process.
+    """
+    context = get_context("fork")
+    turn = context.RLock()
+    with tempfile.TemporaryDirectory() as folder:
+
+        def one(rank: int) -> Result:
+            with budget_shared(turn), _group(rank, processes, Path(folder)):
+                return work(rank)
+
+        others = [context.Process(target=_other, args=(one, rank, Path(folder))) for rank in range(1, processes)]
+        with _running(others), _telling_whose_fault(others, Path(folder)):
+            result = one(0)
+            for each in others:
+                each.join(_SECONDS_TO_END)
+            return result
+
+
+def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
+    """What another process does; its error goes into a file for the first one to raise."""
+    end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it as well, and ends this one
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        work(rank)
+    except BaseException as error:
+        (folder / "error").write_bytes(_pickled(error))
+        os._exit(1)
+
+
+def _pickled(error: BaseException) -> bytes:
+    try:
+        return pickle.dumps(error)
+    except Exception:  # it holds what cannot be sent
+        return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+
+
+@contextmanager
+def _group(rank: int, processes: int, folder: Path) -> Iterator[None]:
+    """Belong to the group; its members find one another through a file."""
+    store = distributed.FileStore(str(folder / "store"), processes)
+    distributed.init_process_group("gloo", store=store, rank=rank, world_size=processes, timeout=_PATIENCE)
+    try:
+        yield
+    finally:
+        distributed.destroy_process_group()
+
+
+@contextmanager
+def _running(others: Sequence[BaseProcess]) -> Iterator[None]:
+    """Start processes, and let none of them outlive this block."""
+    try:
+        for each in others:
+            each.start()
+        yield
+    finally:
+        for each in others:
+            if each.pid is not None:
+                each.kill()
+                each.join()
+
+
+class _LostError(Exception):
+    """Another process has ended as it should not."""
+
+
+@contextmanager
+def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterator[None]:
+    """Raise what was wrong in another process, as soon as it has ended and not when this one next speaks to it."""
+    try:
+        with _hearing_of_ends(others):
+            yield
+    except Exception as error:
+        if isinstance(error, RuntimeError):  # perhaps that nobody answers, which is noticed before the end of a process
+            wait([each.sentinel for each in others], _SECONDS_UNTIL_HEARD)
+        if (folder / "error").is_file():
+            raise pickle.loads((folder / "error").read_bytes()) from error
+        if killed := [each.exitcode for each in others if each.exitcode]:
+            raise _killed(killed[0], len(others) + 1) from error
+        raise
+
+
+@contextmanager
+def _hearing_of_ends(others: Sequence[BaseProcess]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # which alone is told of signals
+        yield
+        return
+
+    def hear(signum: int, frame: Any) -> None:
+        if any(each.exitcode for each in others):
+            raise _LostError
+
+    before = signal.signal(signal.SIGCHLD, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def _killed(exit_code: int, processes: int) -> AttestError:
+    """The error for a process that ended without a word."""
+    how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+    return AttestError(
+        f"one of {processes} processes was ended by {how}; expected all to finish. Systems do that where memory is short: "
+        "type the same command with --run.processes=1, which takes up what is there."
+    )
