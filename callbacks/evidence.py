@@ -199,7 +199,8 @@ class Evidence(Callback):
             self._log_means(pl_module, "test", rows)
         elif trainer.is_global_zero:
             write_table(self.folder.evidence(self.id), rows)
-            self.folder.note(seconds={f"evidence/{self.id}": seconds})
+            part = f"evidence/{self.id}"
+            self.folder.note(seconds={part: seconds}, processes={part: trainer.world_size})
             _log_summary(trainer, self.id, rows)
         if trainer.is_global_zero:
             _log_table(trainer, self.id, rows)
@@ -227,7 +228,8 @@ class Evidence(Callback):
         if _is_empty(batch):  # this rank has no texts
             return
         started = time.perf_counter()
-        show_running(trainer, self.id)
+        if trainer.testing:
+            show_running(trainer, self.id, [each.id for each in _enabled(trainer)])
         observation = self.observe(pl_module, batch)
         if observation is not None:
             with torch.inference_mode(False):
@@ -317,6 +319,11 @@ def _log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
 
 def _wandb(trainer: Trainer) -> list[WandbLogger]:
     return [logger for logger in trainer.loggers if isinstance(logger, WandbLogger)]
+
+
+def _enabled(trainer: Trainer) -> list[Evidence]:
+    """The experiments that run on the test split."""
+    return [each for each in _callbacks(trainer) if isinstance(each, Evidence) and each.enabled_on_test]
 
 
 def _callbacks(trainer: Trainer) -> list[Callback]:

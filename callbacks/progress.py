@@ -1,6 +1,7 @@
 """How far a run is: a bar in a terminal, and a line an epoch where what is printed goes into a file."""
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from lightning_utilities.core.rank_zero import rank_zero_only
@@ -40,10 +41,10 @@ class EvidenceProgress(RichProgressBar):
         """What is logged for the bar, without the number that a logger has given the run."""
         return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
 
-    def name_experiment(self, identity: str) -> None:
-        """Show which experiment runs now."""
+    def name_experiment(self, identity: str, place: int, of: int) -> None:
+        """Show which experiment runs now, and of how many."""
         if self.progress is not None and self.test_progress_bar_id is not None:
-            self.progress.update(self.test_progress_bar_id, description=f"Evidence {identity}")
+            self.progress.update(self.test_progress_bar_id, description=f"Evidence {identity} ({place} of {of})")
             self.refresh()
 
 
@@ -65,8 +66,8 @@ class EpochLines(Callback):
         print(f"{epochs_counted(trainer)}: " + ", ".join(f"{name} {value:.4f}" for name, value in shown.items()), flush=True)
 
 
-def show_running(trainer: Trainer, identity: str) -> None:
-    """Name an experiment in the trainer's bar, if it has one that can."""
+def show_running(trainer: Trainer, identity: str, all_of_them: Sequence[str]) -> None:
+    """Name an experiment, one of all that run, in the trainer's bar, if it has one that can."""
     bar = getattr(trainer, "progress_bar_callback", None)
     if isinstance(bar, EvidenceProgress):
-        bar.name_experiment(identity)
+        bar.name_experiment(identity, all_of_them.index(identity) + 1, len(all_of_them))

@@ -6,6 +6,8 @@
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -24,6 +26,7 @@ from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, Las
 from attest.callbacks.continued_log import ContinuedLog
 from attest.callbacks.curves import Curves
 from attest.callbacks.finite import FiniteLoss
+from attest.callbacks.first_batches import FirstBatches
 from attest.callbacks.progress import EpochLines, EvidenceProgress, terminal
 from attest.callbacks.termination import EndAtOnce
 from attest.compute.memory import keep_freed_memory, set_memory_budget
@@ -33,9 +36,11 @@ from attest.errors import AttestError, as_user_error
 from attest.runs.choices import choice_arguments
 from attest.runs.earlier_names import current
 from attest.runs.folder import YAML, RunFolder, read_json, write_json, write_text
+from attest.runs.forecast import duration
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import ADDED_LATER, RunSettings, differing_keys, require_positive, run_path, without_machine_keys
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
+from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
 from attest.runs.quiet import quieten
 from attest.runs.versions import environment
 from attest.tracking.loggers import point_loggers, without_deprecated
@@ -295,6 +300,7 @@ class ConfiguredRun(LightningCLI):
         theirs = config.trainer.callbacks or []
         kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (_has_bar(theirs) or terminal())
         callbacks = [*theirs, *ours, *([] if _has_bar(theirs) else [self._progress(kwargs["enable_progress_bar"])])]
+        callbacks += [] if self.past else [FirstBatches()]
         if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
             kwargs["strategy"] = "ddp_find_unused_parameters_true"
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
@@ -320,7 +326,17 @@ class ConfiguredRun(LightningCLI):
 
     def expectation(self) -> str:
         """What is known beforehand of how long training will take."""
-        return ""
+        known = self.past
+        return f": about {duration(known.seconds[TRAINING])}, judging by {known.whose}" if known else ""
+
+    @cached_property
+    def past(self) -> Past | None:
+        """What runs like this one took; None where nothing is known."""
+        return past(Path(self.run.root), self._alike())
+
+    def _alike(self) -> Like:
+        *_, data, name, _ = self.folder.path.parts
+        return like(data, name, self.run.model, reads_all(self.settings))
 
     def before_training(self) -> None:
         """What a kind of run has to do then."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -16,6 +17,7 @@ from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
 from attest.runs.folder import RunFolder
 from attest.runs.forecast import at_most
+from attest.runs.past import like, past, reads_all
 from attest.runs.words import take_words
 
 ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|EXPERIMENTS)=|--(model|experiments)\.")
@@ -115,7 +117,9 @@ def _typed_epochs(own: Sequence[str], otherwise: Any) -> Any:
 
 def announced(control: Control, base: Base) -> str:
     """A line that says what is trained for a control, and about how long."""
-    most = partial(at_most, steps=base.settings["trainer"]["max_steps"], base=base.folder)
+    run = base.settings["run"]
+    known = past(Path(run["root"]), like(run["data"], base.folder.path.parent.name, run["model"], reads_all(base.settings)))
+    most = partial(at_most, steps=base.settings["trainer"]["max_steps"], base=base.folder, otherwise=known)
     first = f"an adversary, {most(control.adversary_epochs)}, and then " if control.adversary_epochs else ""
     return f"  {control.experiment}  {control.name}: {first}{most(control.epochs)}"
 

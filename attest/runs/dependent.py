@@ -36,6 +36,7 @@ from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.forecast import at_most
 from attest.runs.identity import RunIdentity, identity_of
 from attest.runs.naming import variant, without_machine_keys
+from attest.runs.past import Like, like_dependent, reads_all
 from attest.runs.training import train
 from attest.tracking.loggers import declare_base
 
@@ -227,7 +228,12 @@ class DependentRun(ConfiguredRun):
 
     def expectation(self) -> str:
         trainer = self.config.fit.trainer
-        return f": {at_most(trainer.max_epochs, trainer.max_steps, self.base.folder)}"
+        return f": {at_most(trainer.max_epochs, trainer.max_steps, self.base.folder, self.past)}"
+
+    def _alike(self) -> Like:
+        *_, data, name, _ = self.base.folder.path.parts
+        model, whole = self.base.settings["run"]["model"], reads_all(self.settings)
+        return like_dependent(data, name, model, self.dependent.kind, self.folder.path.name, whole)
 
     @rank_zero_only
     def after_testing(self) -> None:

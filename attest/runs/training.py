@@ -17,6 +17,7 @@ from attest.report import illustrations, summarise_run, write_report
 from attest.report.baseline import last_words
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.forecast import evidence_takes
 from attest.runs.sharing import processes_for, shared
 from attest.runs.versions import peak_memory
 from attest.tracking.loggers import log_report
@@ -64,7 +65,8 @@ def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
     """Test the best checkpoint and write the tables that are missing; returns the scores."""
     for experiment, evidence in run.experiments.items():
         evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
-    _say(f"Evidence on the test split: {', '.join(missing) or 'scores only'}")
+    expected = evidence_takes(run.past, missing, processes_for(run.run.processes, run.trainer))
+    _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{expected}")
     return test(run, str(run.folder.best))
 
 

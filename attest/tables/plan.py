@@ -10,6 +10,7 @@ from typing import Any
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder
 from attest.runs.naming import where_it_lies
+from attest.runs.past import Like, like, like_dependent
 from attest.tables.definition import PublishedTable, Row
 from attest.tables.dependents import dependent_run, what_comes_before
 from attest.tables.table import Place
@@ -29,13 +30,13 @@ class Job:
         folder: where its ``summary.json`` will be; the run is there when that is there.
         command: what follows ``attest``.
         after: folders of the runs that it depends on.
-        like: patterns of folders, relative to the root of all runs, of runs that take about as long; the nearest first.
+        alike: which runs take about as long.
     """
 
     folder: Path
     command: tuple[str, ...]
     after: tuple[Path, ...] = ()
-    like: tuple[str, ...] = ()
+    alike: Like | None = None
 
     @property
     def done(self) -> bool:
@@ -137,27 +138,23 @@ def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, o
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
     folder = where_it_lies(locate(tuple(typed)).with_name(f"seed{seed}"))
     typed = [*typed, f"SEED={seed}"]
-    base = Job(folder, ("fit", *typed), like=_like(data, folder.parent.name, row.run["MODEL"]))
+    whole = not any(each.startswith("CUT=") for each in typed)
+    base = Job(folder, ("fit", *typed), alike=like(data, folder.parent.name, row.run["MODEL"], whole))
     if not row.then:
         return [base]
     then = {**row.then, **swept}
     chain = [base]
     for each in (*what_comes_before(then), then):
-        chain.append(_dependent(chain, typed, each, data))
+        chain.append(_dependent(chain, typed, each, data, row.run["MODEL"], whole))
     return chain
 
 
-def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str], data: str) -> Job:
+def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str], data: str, model: str, whole: bool) -> Job:
     """The run that a row's ``then`` asks for, after all of the chain, which begins with its base."""
     base = chain[0].folder
     folder, command = dependent_run(base, typed, then)
-    name, kind = base.parent.name, folder.relative_to(base).parent
-    like = f"{data}/{name}/seed*/{kind}/{folder.name}", f"{data}/{name}/seed*/{kind}/*", f"{data}/*/seed*/{kind}/*"
-    return Job(folder, command, tuple(job.folder for job in chain), like)
-
-
-def _like(data: str, name: str, model: str) -> tuple[str, str]:
-    return f"{data}/{name}/seed*", f"{data}/*-{model}-*/seed*"
+    alike = like_dependent(data, base.parent.name, model, str(folder.relative_to(base).parent), folder.name, whole)
+    return Job(folder, command, tuple(job.folder for job in chain), alike)
 
 
 def as_json(plan: Plan) -> dict[str, Any]:

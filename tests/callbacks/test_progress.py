@@ -15,7 +15,7 @@ from attest.tracking.csv_log import CSVLog
 
 class Nothing(LightningModule):
     def test_step(self, batch, batch_idx):
-        show_running(self.trainer, "E3")
+        show_running(self.trainer, "E3", ["E1", "E3", "E8"])
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def seen(monkeypatch):
     told = []
     name = EvidenceProgress.name_experiment
 
-    def remember(self, identity):
-        name(self, identity)
+    def remember(self, *said):
+        name(self, *said)
         told.append((self.test_progress_bar.description, int(self.test_progress_bar.completed)))
 
     monkeypatch.setattr(EvidenceProgress, "name_experiment", remember)
@@ -37,11 +37,11 @@ def test_the_bar_names_the_experiment_and_counts_every_batch(seen, tmp_path):
     bar = EvidenceProgress(console_kwargs=console)
     trainer = Trainer(callbacks=[bar], logger=False, default_root_dir=tmp_path, accelerator="cpu")
     trainer.test(Nothing(), DataLoader(zeros(4, 1)), verbose=False)
-    assert seen == [("Evidence E3", done) for done in range(4)]
+    assert seen == [("Evidence E3 (2 of 3)", done) for done in range(4)]
 
 
 def test_without_a_bar_nothing_is_said():
-    show_running(SimpleNamespace(progress_bar_callback=None), "E1")
+    show_running(SimpleNamespace(progress_bar_callback=None), "E1", ["E1"])
 
 
 class Learning(LightningModule):

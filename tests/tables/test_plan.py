@@ -6,6 +6,7 @@ import pytest
 
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.past import in_all, shipped_timings
 from attest.tables.estimate import expected_seconds, forecast
 from attest.tables.plan import as_json, make_plan
 from tests.tables.conftest import TABLE, finished_run, parse
@@ -99,7 +100,8 @@ def test_a_forecast_is_the_median_of_the_runs_most_like(invented, tmp_path):
     root = tmp_path / "runs"
     plan = make_plan([invented], 1, lambda typed: tmp_path / locate(typed), ["sst"])
     job = plan.jobs[root / "sst/jw-bilstm-additive-sparsemax/seed0"]
-    assert expected_seconds(job, root) is None
+    ours = shipped_timings()["sst/bilstm"]
+    assert expected_seconds(job, root, processes=2) == pytest.approx((in_all(ours) + ours["train"]) / 2), "our own"
     for seed, seconds in enumerate((100, 500, 300)):
         finished_run(root / f"sst/jw-bilstm-additive-softmax/seed{seed}", seconds=seconds)
     assert expected_seconds(job, root) == 300, "none of this projection: those of the same model"
@@ -117,10 +119,10 @@ def test_a_forecast_is_the_median_of_the_runs_most_like(invented, tmp_path):
 
 
 def test_a_forecast_without_anything_to_judge_by(invented, tmp_path):
-    jobs = list(make_plan([invented], 1, locate, ["imdb"]).jobs.values())
+    jobs = list(make_plan([invented], 1, locate, ["imdb"], options=["CUT=smoke"]).jobs.values())
     said = forecast(jobs, tmp_path, 1)
     assert "unknown  runs/imdb/jw-bilstm-additive-softmax/seed0" in said
-    assert "2 runs; no finished run is like any of them" in said
+    assert "2 runs; no run that we know is like any of them" in said
     assert forecast([], tmp_path, 1) == "0 runs; everything is there."
 
 

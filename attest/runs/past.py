@@ -1,0 +1,115 @@
+"""What runs took before: those that are there, and where none is like it, our own, whose times ship with the package."""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from attest.runs.choices import configs_folder
+from attest.runs.folder import YAML, RunFolder, read_json
+
+TRAINING, EPOCH, EVIDENCE = "train", "epoch", "evidence/"
+"""Parts of a run: the whole of its training, an epoch of it, and before an experiment's id its evidence."""
+SHIPPED = "timings.yaml"
+LIMITS = ("limit_train_batches", "limit_test_batches", "fast_dev_run", "overfit_batches")
+"""Settings of the Trainer that make a run shorter."""
+
+
+class Like(NamedTuple):
+    """Which runs take about as long as one."""
+
+    patterns: tuple[str, ...]
+    """Of folders, relative to the root of all runs; the nearest first."""
+    shipped: str = ""
+    """What our own are called in ``configs/timings.yaml``; empty for none."""
+
+
+class Past(NamedTuple):
+    """What such runs took."""
+
+    seconds: Mapping[str, float]
+    """By part, the median over runs; evidence as on one process."""
+    whose: str
+    """In words, after "judging by"."""
+
+
+def like(data: str, name: str, model: str, whole: bool = True) -> Like:
+    """Runs like a base run: same settings with any seed, then the same model.
+
+    Args:
+        data, name: the two folders above ``seed<s>``.
+        model: the choice.
+        whole: whether it reads the whole corpus; one that does not is like none that does.
+    """
+    if not whole:
+        return Like((f"{data}/{name}/seed*",))
+    return Like((f"{data}/{name}/seed*", f"{data}/*-{model}-*/seed*"), f"{data}/{model}")
+
+
+def like_dependent(data: str, name: str, model: str, kind: str, member: str, whole: bool = True) -> Like:
+    """Runs like one in the folder of a base: of the same kind and name, then of the kind.
+
+    Args:
+        data, name, model, whole: as in ``like``, of the base.
+        kind, member: folders inside the base's: ``adversarial``, ``frozen-kl-0.001``.
+    """
+    within = f"{data}/{name}/seed*/{kind}/{member}", f"{data}/{name}/seed*/{kind}/*", f"{data}/*/seed*/{kind}/*"
+    return Like(within, f"{data}/{model}/{kind}") if whole else Like(within[:2])
+
+
+def reads_all(settings: Mapping[str, Any]) -> bool:
+    """Whether a run reads its corpus whole and trains as long as it is meant to."""
+    cuts = [settings["data"]["init_args"].get("texts"), *(settings["trainer"].get(limit) for limit in LIMITS)]
+    return not any(cuts) and settings["trainer"].get("max_steps", -1) < 0
+
+
+def past(root: Path, alike: Like) -> Past | None:
+    """What the runs nearest to one took; None where nothing is known.
+
+    Args:
+        root: folder of all runs.
+        alike: which are near.
+    """
+    for pattern in alike.patterns:
+        if known := [seconds for folder in root.glob(pattern) if (seconds := seconds_of(RunFolder(folder)))]:
+            return Past(medians(known), "runs like it")
+    ours = shipped_timings().get(alike.shipped)
+    return Past(ours, "our own runs on two cores") if ours else None
+
+
+def seconds_of(run: RunFolder) -> dict[str, float]:
+    """What the parts of a finished run took, its evidence as on one process; empty where that is not known.
+
+    A run that was stopped and taken up tells the seconds since its last stop alone, and so does not count.
+    """
+    if not (run.summary.is_file() and run.timing.is_file()):
+        return {}
+    timing = read_json(run.timing)
+    seconds, processes = timing.get("seconds", {}), timing.get("processes", {})
+    if TRAINING not in seconds or "train since the last stop" in seconds:
+        return {}
+    each = {part: value * processes.get(part, 1) for part, value in seconds.items()}
+    epochs = len(read_json(run.curves)) if run.curves.is_file() else 0
+    return each | ({EPOCH: seconds[TRAINING] / epochs} if epochs else {})
+
+
+def medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """By part, over the runs that have it."""
+    parts = dict.fromkeys(part for run in runs for part in run)
+    return {part: statistics.median(run[part] for run in runs if part in run) for part in parts}
+
+
+def in_all(seconds: Mapping[str, float], experiments: Iterable[str] | None = None) -> float:
+    """Seconds of training and evidence together, or of some experiments alone."""
+    if experiments is not None:
+        return sum(seconds.get(EVIDENCE + experiment, 0) for experiment in experiments)
+    return sum(value for part, value in seconds.items() if part != EPOCH)
+
+
+@cache
+def shipped_timings() -> dict[str, dict[str, float]]:
+    """What our own runs took, by corpus and model, by part."""
+    return yaml.load((configs_folder() / SHIPPED).read_text(encoding="utf-8"), YAML)

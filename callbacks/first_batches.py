@@ -1,0 +1,62 @@
+"""How long something will take, judging by its first batches, for whoever has no other run to judge by."""
+
+import time
+from typing import Any
+
+from lightning_utilities.core.rank_zero import rank_zero_only
+from pytorch_lightning import Callback, LightningModule, Trainer
+
+from attest.runs.forecast import duration
+
+SECONDS, BATCHES = 10, 5
+"""What has to be over before a word is said; where nothing is left by then, none is."""
+
+
+class FirstBatches(Callback):
+    """Says once in training and once in evaluation on the test split how long it will go on."""
+
+    def __init__(self) -> None:
+        self._started, self._batches, self._tokens, self._said = 0.0, 0, 0, False
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._begin()
+
+    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._started, self._batches, self._tokens, self._said = time.perf_counter(), 0, 0, False
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        epochs = (trainer.max_epochs or 0) - trainer.current_epoch
+        each = trainer.num_training_batches
+        if self._may_say() and epochs > 0 and isinstance(each, int):
+            self._say("Training goes on for at most", (epochs * each - batch_idx - 1) / self._batches, "")
+
+    def on_test_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int = 0
+    ) -> None:
+        self._tokens += int(batch["mask"].sum()) if isinstance(batch, dict) and "mask" in batch else 0
+        sizes = getattr(getattr(trainer.test_dataloaders, "dataset", None), "sizes", None)
+        if self._tokens and sizes is not None and self._may_say():
+            remaining = float(sizes.sum()) / trainer.world_size / self._tokens - 1
+            self._say("Evidence goes on for at least", remaining, ", which have the shortest texts")
+
+    def _may_say(self) -> bool:
+        """Whether this is the moment, counting a batch."""
+        self._batches += 1
+        return not self._said and self._batches >= BATCHES and time.perf_counter() - self._started >= SECONDS
+
+    @rank_zero_only
+    def _say(self, what: str, times: float, which: str) -> None:
+        """Args:
+        what: goes on.
+        times: as long as until now.
+        which: the batches so far are.
+        """
+        self._said = True
+        seconds = times * (time.perf_counter() - self._started)
+        if seconds >= SECONDS:
+            print(f"{what} about {duration(seconds)}, judging by the first {self._batches} batches{which}.", flush=True)
