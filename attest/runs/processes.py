@@ -1,11 +1,11 @@
 """The same work in several processes of one machine, which talk to one another through ``torch.distributed``."""
 
 import os
-import pickle
 import signal
 import sys
 import tempfile
 import threading
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -21,10 +21,12 @@ from torch import distributed
 from attest.compute.memory import budget_shared
 from attest.errors import AttestError
 from attest.runs.ending import end_with_parent
+from attest.runs.folder import write_text
 
 Result = TypeVar("Result")
 _PATIENCE = timedelta(days=30)
 """How long a process waits for the others: one that has a busy core is slow, not lost."""
+_OURS = "attest: "
 _SECONDS_TO_END = 60
 _SECONDS_UNTIL_HEARD = 10
 
@@ -48,7 +50,7 @@ def together(processes: int, work: Callable[[int], Result]) -> Result:
         work: takes the rank, 0 here; what it returns elsewhere is dropped.
     Raises:
         AttestError: one of the others was killed.
-        Exception: what ``work`` raised, in whichever process.
+        Exception: what ``work`` raised here; what it raised elsewhere as a RuntimeError in words.
     """
     context = get_context("fork")
     turn = context.RLock()
@@ -74,15 +76,20 @@ def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
     try:
         work(rank)
     except BaseException as error:
-        (folder / "error").write_bytes(_pickled(error))
+        write_text(folder / "error", _told(error))
         os._exit(1)
 
 
-def _pickled(error: BaseException) -> bytes:
-    try:
-        return pickle.dumps(error)
-    except Exception:  # it holds what cannot be sent
-        return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+def _told(error: BaseException) -> str:
+    """An error in words: our own sentence as it is, after a mark; of any other the kind and where it was raised."""
+    if isinstance(error, AttestError):
+        return _OURS + str(error)
+    return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
+
+
+def _raised(said: str) -> Exception:
+    ours = said.removeprefix(_OURS)
+    return AttestError(ours) if ours != said else RuntimeError(said)
 
 
 @contextmanager
@@ -124,7 +131,7 @@ def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterato
         if isinstance(error, RuntimeError):  # perhaps that nobody answers, which is noticed before the end of a process
             wait([each.sentinel for each in others], _SECONDS_UNTIL_HEARD)
         if (folder / "error").is_file():
-            raise pickle.loads((folder / "error").read_bytes()) from error
+            raise _raised((folder / "error").read_text(encoding="utf-8")) from error
         if killed := [each.exitcode for each in others if each.exitcode]:
             raise _killed(killed[0], len(others) + 1) from error
         raise

@@ -3,16 +3,18 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attest.runs.choices import complete, expand
-from attest.runs.naming import NAME_PARTS, folder_of, readable_name
+from attest.runs.naming import MACHINE_KEYS, NAME_PARTS, folder_of, readable_name
 from attest.runs.words import take_words
 
 if TYPE_CHECKING:
     from attest.runs.configured import ConfiguredRun
 
 ROOT = "--run.root="
+HOW = tuple(f"--{key}=" for key in MACHINE_KEYS)
+"""Options that say where and how a run is computed, not what it is."""
 NAMED = {"DATA", *(part.upper() for part in NAME_PARTS)}
 """Choices that stand in the name of a run's folder."""
 ELSEWHERE = {"LOGGER"}
@@ -32,11 +34,11 @@ class RunLocator:
     def _by_choices(self, arguments: Sequence[str]) -> Path | None:
         words, rest = take_words(arguments)
         seed = words.text("SEED", "0")
-        if {*words.typed} - NAMED - ELSEWHERE - {"SEED"} or not all(option.startswith(ROOT) for option in rest):
+        if {*words.typed} - NAMED - ELSEWHERE - {"SEED"} or not all(option.startswith(HOW) for option in rest):
             return None
         choices = {name: value for name, value in words.typed.items() if name in NAMED}
         chosen = {name.lower(): value for name, value in complete(choices).items()}
-        root = rest[-1].removeprefix(ROOT) if rest else "runs"
+        root = next((option.removeprefix(ROOT) for option in reversed(rest) if option.startswith(ROOT)), "runs")
         return folder_of(Path(root), chosen["data"], readable_name(chosen), seed)
 
     def _resolved(self, arguments: Sequence[str]) -> Path:
@@ -49,4 +51,16 @@ class RunLocator:
     def _run(self) -> "ConfiguredRun":
         from attest.runs.configured import ConfiguredRun  # seconds that a plan of plain runs does not wait for
 
-        return ConfiguredRun(["fit", *expand([])])
+        class _Run(ConfiguredRun):
+            """Resolves what a readable name stands for once, however many runs it is compared with."""
+
+            resolved_names: dict[tuple[str, ...], Any] = {}
+
+            def _reference(self) -> dict[str, Any] | None:
+                run = self.run
+                name = (run.data, run.recipe, run.model, run.scoring, run.projection)
+                if name not in self.resolved_names:
+                    self.resolved_names[name] = super()._reference()
+                return self.resolved_names[name]
+
+        return _Run(["fit", *expand([])])
