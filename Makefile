@@ -44,7 +44,7 @@ docs: $(READY)  ## write the parts of README and docs that come from the registr
 	@$(BIN)/python -m docs.generate
 
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 mutants: $(READY)  ## break the code on purpose, in a copy, and see whether tests notice: ONLY=<word> some hand-written errors, no search
 	@$(BIN)/python -m benchmarks.mutants $(if $(ONLY),--only '$(ONLY)')

@@ -34,7 +34,8 @@ RUN = (
     "--model.init_args.network.init_args.encoder.init_args.embedding_size=16",
     "--model.init_args.network.init_args.encoder.init_args.hidden_size=8",
     *("--trainer.max_epochs=3", "--trainer.enable_progress_bar=false", "--run.checkpoint_every_n_batches=3"),
-    *(f"--experiments.{experiment}=null" for experiment in ("E3", "E10", "E11", "E12")),
+    *(f"--experiments.{experiment}=null" for experiment in ("E3", "E10", "E11", "E12", "E13", "E14", "E15")),
+    "--run.processes=1",
 )
 """10 batches an epoch, 3 epochs, then instances, E1, E2 and E8 on 40 test texts."""
 
@@ -77,8 +78,12 @@ def moments(count: int, seed: int) -> list[Moment]:
 class Laboratory:
     """Runs side by side below one folder, the first of them undisturbed."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, attest: Sequence[str] = (sys.executable, "-m", "attest")) -> None:
+        """Args:
+        root: the folder.
+        attest: the command that takes runs up.
+        """
+        self.root, self.attest = root, attest
         started = time.monotonic()
         self._victim(root / "undisturbed", Moment("none", signal.SIGKILL, 0), call=0).wait()
         self.seconds = time.monotonic() - started
@@ -90,7 +95,7 @@ class Laboratory:
         root = self.root / str(number)
         code = self._stopped(root, moment)
         identity = _wandb_id(root)
-        command = [sys.executable, "-m", "attest", "fit", *RUN, f"--run.root={root}"]
+        command = [*self.attest, "fit", *RUN, f"--run.root={root}"]
         completed = subprocess.run(command, env=_environment(), stdout=subprocess.DEVNULL).returncode == 0
         if not completed:
             return Outcome(code != 0, *[False] * (len(fields(Outcome)) - 1))

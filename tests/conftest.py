@@ -13,6 +13,7 @@ import torch
 
 from attest.cli.main import main
 from attest.runs.folder import RunFolder
+from tests.cheap import draw_nothing
 
 hypothesis.settings.register_profile("same every time", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("same every time")
@@ -32,6 +33,15 @@ SMALL_RUN = (
 """A real run in a few seconds: 10 batches an epoch, two epochs, 77 test texts in three batches."""
 
 
+EXPENSIVE = ("E1", "E3", "E10", "E11", "E12", "E13", "E14", "E15")
+"""Experiments that take nine tenths of its evidence's time."""
+
+
+def without(*experiments: str) -> tuple[str, ...]:
+    """The options of a run that leaves some experiments out."""
+    return tuple(f"--experiments.{name}=null" for name in experiments)
+
+
 def pytest_collection_modifyitems(items):
     """Tests on the real corpora need the folder that holds them."""
     if not os.environ.get("ATTEST_DATA"):
@@ -40,6 +50,19 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(
                     pytest.mark.skip(reason="reads the real corpora: set ATTEST_DATA to the folder that holds them")
                 )
+
+
+DRAWING = {"report", "experiments", "docs", "judges", "tables"}
+"""Folders of tests that look at figures."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cheap_figures(request):
+    """Elsewhere figures are empty; drawing them is a quarter of a small run."""
+    with pytest.MonkeyPatch.context() as patch:
+        if DRAWING.isdisjoint(request.path.relative_to(Path(__file__).parent).parts):
+            draw_nothing(patch.setattr)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

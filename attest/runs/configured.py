@@ -6,7 +6,7 @@
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,7 +38,15 @@ from attest.runs.earlier_names import current
 from attest.runs.folder import YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.forecast import duration
 from attest.runs.identity import RunIdentity
-from attest.runs.naming import ADDED_LATER, RunSettings, differing_keys, require_positive, run_path, without_machine_keys
+from attest.runs.naming import (
+    ADDED_LATER,
+    NAME_PARTS,
+    RunSettings,
+    differing_keys,
+    require_positive,
+    run_path,
+    without_machine_keys,
+)
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
 from attest.runs.quiet import quieten
@@ -232,12 +240,7 @@ class ConfiguredRun(LightningCLI):
 
     def _reference(self) -> dict[str, Any] | None:
         """What the configs of this run's readable name resolve to by themselves."""
-        names = {name.upper(): getattr(self.run, name) for name in ("data", "model", "scoring", "projection", "recipe")}
-        try:
-            arguments = choice_arguments(names)
-        except AttestError:
-            return None
-        return self.resolved(self.parser.parse_args([str(self.subcommand), *arguments]))
+        return resolve_choices({name: getattr(self.run, name) for name in ("data", *NAME_PARTS)})
 
     def _require_same_configuration(self) -> None:
         """A folder of this name may stem from other versions of our configs."""
@@ -375,8 +378,31 @@ def resolve(arguments: list[str]) -> dict[str, Any]:
     Raises:
         AttestError: an option is not known, or its value is none that may be.
     """
-    run = ConfiguredRun(["fit", *arguments])
-    return run.resolved(run.config)
+    run = only_parsing()
+    return run.resolved(run.parser.parse_args(["fit", *map(current, arguments)]))
+
+
+def resolve_choices(choices: dict[str, str]) -> dict[str, Any] | None:
+    """What the configs that a readable name consists of give by themselves; None where some are not ours.
+
+    Args:
+        choices: ``data``, ``model``, ``scoring``, ``projection`` and ``recipe``.
+    """
+    try:
+        return resolve(choice_arguments({name.upper(): value for name, value in choices.items()}))
+    except AttestError:
+        return None
+
+
+@cache
+def only_parsing() -> ConfiguredRun:
+    """What names and resolves any number of runs by one parser, which takes half a second to make."""
+    return _OnlyParsing(["fit"])
+
+
+class _OnlyParsing(ConfiguredRun):
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        self.config = Namespace(subcommand="fit")
 
 
 def _idle_parameters(model: LightningModule) -> bool:

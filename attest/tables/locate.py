@@ -1,16 +1,12 @@
 """Where the run of a command lies, without running it."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attest.runs.choices import complete, expand
-from attest.runs.naming import MACHINE_KEYS, NAME_PARTS, folder_of, readable_name
+from attest.runs.naming import MACHINE_KEYS, NAME_PARTS, folder_of, readable_name, run_path
 from attest.runs.words import take_words
-
-if TYPE_CHECKING:
-    from attest.runs.configured import ConfiguredRun
 
 ROOT = "--run.root="
 HOW = tuple(f"--{key}=" for key in MACHINE_KEYS)
@@ -28,6 +24,9 @@ class RunLocator:
     by one parser, which takes a second to make.
     """
 
+    def __init__(self) -> None:
+        self._references: dict[tuple[tuple[str, str], ...], dict[str, Any] | None] = {}
+
     def __call__(self, arguments: Sequence[str]) -> Path:
         return self._by_choices(arguments) or self._resolved(arguments)
 
@@ -42,25 +41,16 @@ class RunLocator:
         return folder_of(Path(root), chosen["data"], readable_name(chosen), seed)
 
     def _resolved(self, arguments: Sequence[str]) -> Path:
-        run = self._run
-        run.config = run.parser.parse_args(["fit", *expand(list(arguments))])
-        run.locate()
-        return run.folder.path
+        from attest.runs.configured import resolve  # seconds that a plan of plain runs does not wait for
 
-    @cached_property
-    def _run(self) -> "ConfiguredRun":
-        from attest.runs.configured import ConfiguredRun  # seconds that a plan of plain runs does not wait for
+        settings = resolve(expand(list(arguments)))
+        choices = {part: settings["run"][part] for part in ("data", *NAME_PARTS)}
+        return run_path(settings, self._reference(tuple(choices.items())))
 
-        class _Run(ConfiguredRun):
-            """Resolves what a readable name stands for once, however many runs it is compared with."""
+    def _reference(self, choices: tuple[tuple[str, str], ...]) -> dict[str, Any] | None:
+        """What a readable name stands for, resolved once, however many runs it is compared with."""
+        from attest.runs.configured import resolve_choices
 
-            resolved_names: dict[tuple[str, ...], Any] = {}
-
-            def _reference(self) -> dict[str, Any] | None:
-                run = self.run
-                name = (run.data, run.recipe, run.model, run.scoring, run.projection)
-                if name not in self.resolved_names:
-                    self.resolved_names[name] = super()._reference()
-                return self.resolved_names[name]
-
-        return _Run(["fit", *expand([])])
+        if choices not in self._references:
+            self._references[choices] = resolve_choices(dict(choices))
+        return self._references[choices]

@@ -12,15 +12,16 @@ from attest.runs.adversaries import Choices
 from attest.runs.controls import announced, choose, controls, require_controls, train_guide
 from attest.runs.dependent import Base
 from attest.runs.folder import RunFolder, read_json, write_json
-from tests.conftest import SMALL_RUN
+from tests.conftest import EXPENSIVE, SMALL_RUN, without
 
-LITTLE = ("--trainer.max_epochs=1", *(f"--experiments.{name}=null" for name in ("E1", "E2", "E3", "E8", "E10", "E11", "E12")))
+LITTLE = ("--trainer.max_epochs=1", "LOGGER=csv", *without("E2", "E8", *EXPENSIVE))
+ONE_EPOCH = ("--", "--trainer.max_epochs=1")
 
 
 @pytest.fixture(scope="module")
 def controlled(tmp_path_factory) -> RunFolder:
     root = tmp_path_factory.mktemp("controls")
-    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={root}", "SEEDS=2", "LAMBDA=1"]) == 0
+    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={root}", "SEEDS=2", "LAMBDA=1", *ONE_EPOCH]) == 0
     (found,) = root.glob("planted/jw-bilstm-*/seed0/controls")
     return RunFolder(found)
 
@@ -49,7 +50,7 @@ def test_nothing_is_trained_twice(controlled, tmp_path, capsys):
     root = controlled.path.parents[3]
     shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     checkpoints = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("best.ckpt")}
-    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={tmp_path}", "SEEDS=2", "LAMBDA=1"]) == 0
+    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={tmp_path}", "SEEDS=2", "LAMBDA=1", *ONE_EPOCH]) == 0
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("best.ckpt")} == checkpoints
     assert capsys.readouterr().out.count("complete: ") == len(checkpoints)
 
@@ -58,7 +59,8 @@ def test_what_will_be_trained_is_announced_with_its_epochs(tmp_path):
     """The adversary of a guide above all, which trains for up to 80 epochs."""
     write_json(tmp_path / "timing.json", {"seconds": {"train": 80.0}})
     write_json(tmp_path / "curves.json", [{}] * 8)
-    run = {"recipe": "jw", "model": "bilstm"}
+    write_json(tmp_path / "summary.json", {})
+    run = {"root": str(tmp_path), "data": "mine", "recipe": "jw", "model": "bilstm"}
     model = {"class_path": "attest.lightning_modules.Classifier", "init_args": {"network": {"class_path": "any.Network"}}}
     trainer = {"max_epochs": 8, "max_steps": -1}
     settings = {"run": run, "model": model, "trainer": trainer, "data": {"init_args": {}}, "seed_everything": 0}

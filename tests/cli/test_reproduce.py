@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from attest.errors import AttestError
 from attest.runs.folder import RunFolder, read_json
 from attest.tables.plan import Job
 from tests.conftest import SMALL_RUN, fresh_shell
+from tests.forking import attest_command
 
 TABLE = """
 title: Planted
@@ -64,6 +64,7 @@ def test_stopped_and_taken_up_with_one_job_is_undisturbed_with_two(tmp_path, cap
     for folder in (one, two):
         folder.mkdir()
     monkeypatch.chdir(one)
+    monkeypatch.setattr(reproduce, "ATTEST", attest_command())
     assert main(words(one, "DRY=1")) == 0
     assert "unknown" in capsys.readouterr().out
     (first, checkpoint) = _stop_after_the_first_run(one)
@@ -81,7 +82,7 @@ def test_stopped_and_taken_up_with_one_job_is_undisturbed_with_two(tmp_path, cap
 
 def _stop_after_the_first_run(folder: Path) -> tuple[RunFolder, int]:
     """The run that was finished by then, and when its checkpoint was written."""
-    started = subprocess.Popen([sys.executable, "-m", "attest", *words(folder)], cwd=folder, env=_with_path())
+    started = subprocess.Popen([*attest_command(), *words(folder)], cwd=folder, env=_with_path())
     while not (finished := list(folder.glob("runs/*/*/*/summary.json"))):
         assert started.poll() is None, "it ended without a finished run"
         time.sleep(0.2)
@@ -163,6 +164,7 @@ def test_a_failure_is_named_with_its_last_words(tmp_path):
 @pytest.mark.corpora
 def test_a_table_of_dependent_runs_on_a_tiny_cut_of_a_real_corpus(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "ATTEST", attest_command())
     table = tmp_path / "results/smoke/wp-3-sst/table.csv"
     command = ["reproduce", "TABLE=wp-3", "DATA=sst", "SMOKE=1", "SEEDS=1", "LOGGER=csv"]
     assert main([*command, "JOBS=2"]) == 0

@@ -11,6 +11,7 @@ import pytest
 
 from attest.cli.main import main
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.forking import attest_command
 
 RUN = [*SMALL_RUN, "LOGGER=csv"]
 LIMITED = """
@@ -23,8 +24,8 @@ sys.exit(main(sys.argv[3:]))
 
 def fit(root: Path, *limit: str) -> subprocess.CompletedProcess:
     """In a process of its own, under a limit of the system if one is given."""
-    program = ["-c", LIMITED, *limit] if limit else ["-m", "attest"]
-    command = [sys.executable, *program, "fit", *RUN, f"--run.root={root}"]
+    program = [sys.executable, "-c", LIMITED, *limit] if limit else attest_command()
+    command = [*program, "fit", *RUN, f"--run.root={root}"]
     return subprocess.run(command, env=fresh_shell(), capture_output=True, text=True, timeout=600)
 
 

@@ -1,15 +1,12 @@
 """A small Transformer from training to report, its attention on trial inside the layers; and on two processes."""
 
 import shutil
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
 
 from attest.cli.main import main
 from attest.runs.folder import RunFolder, read_json
-from tests.conftest import fresh_shell
 
 SMALL_TRANSFORMER = (
     "DATA=planted",
@@ -30,6 +27,7 @@ SMALL_TRANSFORMER = (
     "--experiments.E9.init_args.draws=2",
     "--trainer.max_epochs=1",
     "--trainer.enable_progress_bar=false",
+    "--run.processes=1",
 )
 TABLES = ("instances", "E1", "E2", "E3", "E8", "E9", "E13", "maps")
 
@@ -67,9 +65,7 @@ def test_processes_gather_the_same_bytes(run, tmp_path, processes):
     shared = RunFolder(config.parent)
     shutil.rmtree(shared.path / "evidence")
     shared.summary.unlink()
-    command = [sys.executable, "-m", "attest", "fit", *SMALL_TRANSFORMER, f"--run.root={tmp_path}"]
-    parallel = [f"--trainer.devices={processes}", "--trainer.strategy=ddp", "--trainer.accelerator=cpu"]
-    subprocess.run([*command, *parallel], check=True, env=fresh_shell(), timeout=600)
+    assert main(["fit", *SMALL_TRANSFORMER, f"--run.root={tmp_path}", f"--run.processes={processes}"]) == 0
     for identity in TABLES:
         assert shared.evidence(identity).read_bytes() == run.evidence(identity).read_bytes(), identity
     assert shared.summary.read_bytes() == run.summary.read_bytes()

@@ -14,6 +14,7 @@ from attest.runs.choices import config_file
 from attest.runs.folder import RunFolder
 from attest.runs.processes import together
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.forking import attest_command
 
 TAGS = {"the": "O", "cat": "B-NP", "black": "I-NP", "sees": "B-VP"}
 
@@ -25,7 +26,7 @@ def side_by_side(processes: int) -> list[str]:
 
 def fit(*arguments: str) -> None:
     """In processes of its own."""
-    subprocess.run([sys.executable, "-m", "attest", "fit", *arguments], check=True, env=fresh_shell(), timeout=300)
+    subprocess.run([*attest_command(), "fit", *arguments], check=True, env=fresh_shell(), timeout=300)
 
 
 def evaluated_again(run: RunFolder, root, *arguments: str) -> RunFolder:

@@ -13,19 +13,24 @@ import torch
 
 from attest.cli.main import STOPPED_BY_SIGTERM
 from attest.runs.folder import RunFolder, read_json
-from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.conftest import EXPENSIVE, SMALL_RUN, fresh_shell, only_folder, without
+from tests.forking import attest_command
 from tests.runs.test_parallel import side_by_side
 
 SMALL_CNN = (
     *(option for option in SMALL_RUN if "hidden_size" not in option),
     *("MODEL=cnn", "--model.init_args.network.init_args.encoder.init_args.dropout=0.3"),
 )
-LONGER = ("--trainer.max_epochs=10", "--run.checkpoint_every_n_batches=3")
+LONGER = (
+    *("--trainer.max_epochs=8", "--run.checkpoint_every_n_batches=3"),
+    *without(*(name for name in EXPENSIVE if name != "E1")),
+)
 
 
 def command(root, processes: int) -> list[str]:
-    options = side_by_side(processes) if processes > 1 else []
-    return [sys.executable, "-m", "attest", "fit", *SMALL_CNN, *LONGER, *options, f"--run.root={root}"]
+    several = [sys.executable, "-m", "attest"], side_by_side(processes)  # whose ranks are found among its children
+    start, options = several if processes > 1 else (attest_command(), [])
+    return [*start, "fit", *SMALL_CNN, *LONGER, *options, f"--run.root={root}"]
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from attest.cli import reproduce
 from attest.cli.main import main
 from attest.runs.choices import configs_folder
 from attest.tables.kubernetes import GPU, manifest, outcome
 from attest.tables.kubernetes import main as kubernetes
 from tests.cli.test_reproduce import words, written
+from tests.forking import attest_command
 
 KUBECTL = """#!{python}
 import json, shutil, subprocess, sys, uuid
@@ -109,6 +111,7 @@ def test_a_cluster_that_does_not_answer_is_asked_again(cluster, capsys, monkeypa
 @pytest.mark.slow
 def test_a_table_is_made_of_runs_in_pods(tmp_path, monkeypatch, cluster):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "ATTEST", attest_command())
     assert main(words(tmp_path, "PROFILE=kubernetes")) == 0
     assert written(tmp_path)["seeds"].tolist() == [1, 1]
     logs = [path.read_text() for path in cluster.glob("job.batch/*/log")]

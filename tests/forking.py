@@ -1,0 +1,119 @@
+"""``attest …`` in processes of its own that start in milliseconds: copies of one that has imported everything.
+
+    subprocess.run([*attest_command(), "fit", "DATA=sst"])
+
+starts a small client, which hands its arguments, environment and files to a server; the server forks, and the copy runs the
+command, hears the client's signals and ends with it. The copies draw no figures (``tests.cheap``). What is tested where the
+start of a process matters is started as users start it.
+"""
+
+import atexit
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LOST = 1
+
+
+@cache
+def attest_command() -> tuple[str, ...]:
+    """What to type in place of ``python -m attest``; the server starts when one is first asked, and ends with this process."""
+    place = tempfile.mkdtemp(prefix="attest-")
+    address = os.path.join(place, "socket")
+    server = subprocess.Popen([sys.executable, "-m", "tests.forking", address], cwd=ROOT, stdout=subprocess.PIPE)
+    atexit.register(server.kill)
+    assert server.stdout is not None
+    assert server.stdout.readline() == b"ready\n"
+    return sys.executable, "-S", __file__, address
+
+
+def ask(address: str, arguments: list[str]) -> int:
+    """Have a command run by the server; returns its exit code."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(address)
+        asked = json.dumps({"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}).encode()
+        socket.send_fds(connection, [len(asked).to_bytes(4, "big")], [0, 1, 2])
+        connection.sendall(asked)
+        process = int.from_bytes(connection.recv(4), "big")
+        for each in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, lambda number, frame: os.kill(process, number))
+        code = connection.recv(1)
+        return code[0] if code else LOST
+
+
+def serve(address: str) -> None:
+    """Copy this process for each client."""
+    from tests.cheap import draw_nothing
+
+    draw_nothing()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(address)
+        door.listen()
+        print("ready", flush=True)
+        while True:
+            connection, _ = door.accept()
+            if os.fork() == 0:
+                door.close()
+                _run(connection)
+            connection.close()
+
+
+def _run(connection: socket.socket) -> None:
+    size, files, _, _ = socket.recv_fds(connection, 4, 3)
+    asked = json.loads(connection.makefile("rb").read(int.from_bytes(size, "big")))
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for standard, file in enumerate(files):
+        os.dup2(file, standard)
+        os.close(file)
+    os.chdir(asked["folder"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    connection.sendall(os.getpid().to_bytes(4, "big"))
+    _end_with(connection)
+    code = _main(asked["arguments"])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    fcntl.fcntl(connection, fcntl.F_SETFL, 0)
+    connection.sendall(bytes([code]))
+    os._exit(0)
+
+
+def _end_with(connection: socket.socket) -> None:
+    """Let the client's end kill this process."""
+    set_signal = 10  # F_SETSIG of Linux's fcntl
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(connection, set_signal, signal.SIGKILL)
+    fcntl.fcntl(connection, fcntl.F_SETFL, fcntl.fcntl(connection, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _main(arguments: list[str]) -> int:
+    import traceback
+
+    import attest.__main__
+    from attest.cli.main import main
+
+    sys.modules["__main__"] = attest.__main__  # which Lightning starts again for other ranks
+    sys.argv = ["attest", *arguments]
+    try:
+        return main(arguments)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        serve(sys.argv[1])
+    else:
+        sys.exit(ask(sys.argv[1], sys.argv[2:]))
