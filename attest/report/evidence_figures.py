@@ -107,7 +107,6 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
         rows: ``predicted`` and any of ``jsd_search``, ``jsd_search_filter``, ``jsd_exact`` of each instance.
         class_names: in class order.
     """
-    rows = rows.dropna(subset=["max_attention"])
     figure, panels = _panel_per_class(class_names, "ε-max JSD")
     styles = {"jsd_search": "search", "jsd_search_filter": "search, lenient filter", "jsd_exact": "exact"}
     shown = {column: label for column, label in styles.items() if column in rows}
