@@ -28,6 +28,7 @@ def read_by(
     Raises:
         AttestError: the model does not classify texts, its attention cannot be reached, or the tokenizer is not a fast one.
     """
+    from attest.pretrained.labels import class_names
     from attest.pretrained.network import PretrainedNetwork
     from attest.pretrained.texts import Encoder
 
@@ -45,9 +46,8 @@ def read_by(
     if padding is None:
         padding = getattr(tokenizer, "pad_token_id", None) or 0
     reads = None if tokenizer is None else Encoder(model, tokenizer)
-    names = [str(model.config.id2label[number]) for number in range(model.config.num_labels)]
     shown = reads.words if words is None and reads is not None else words
-    return PretrainedNetwork(model, padding), encode or reads, shown, label_names or names
+    return PretrainedNetwork(model, padding), encode or reads, shown, label_names or class_names(model.config)
 
 
 def tell_of_cuts(encode: Any, texts: int) -> None:

@@ -38,6 +38,7 @@ COMMANDS = {
     "report": Command("attest.cli.report", "write the page of one run, or of several side by side"),
     "table": Command("attest.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
     "reproduce": Command("attest.cli.reproduce", "make a published table, ours beside theirs: TABLE=jw-2 DATA=sst"),
+    "trial": Command("attest.cli.trial", "put a Hugging Face Transformer of yours on trial: --model <folder> --data <file>"),
     "judges": Command("attest.cli.judges", "try the experiments on attention that is right or wrong by construction"),
     "data": Command("attest.cli.data", "count the corpora and compare with the published counts: --check"),
     "dashboard": Command("attest.cli.dashboard", "make a W&B workspace for a run"),

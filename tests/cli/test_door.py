@@ -38,9 +38,9 @@ def test_the_help_has_a_line_for_every_command(words, capsys):
 
 
 def test_an_unknown_command_is_answered_with_all_of_them(capsys):
-    assert main(["trial"]) == 2
+    assert main(["verdict"]) == 2
     said = capsys.readouterr().err
-    assert "The command=trial is not known; expected one of: adversarial, controls, dashboard" in said
+    assert "The command=verdict is not known; expected one of: adversarial, controls, dashboard" in said
 
 
 @pytest.mark.slow

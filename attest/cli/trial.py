@@ -1,0 +1,96 @@
+"""``attest trial``: a Hugging Face Transformer of yours on trial, without training anything.
+
+    attest trial --model my-model --data reviews.csv
+    attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
+
+The model classifies texts and was fine-tuned already: a folder that save_pretrained wrote, or an id on the Hub. The data are a
+CSV, TSV, JSONL or parquet file with a column of texts and one of labels. Evidence is gathered in every layer and in all
+together: who shuffles attention (E2), searches for another (E3), swaps the projection (E8), shuffles the keys (E9); what
+attention rollout says of the tokens (E1, E14, E15). Without any experiment named, all that make sense for the model are meant.
+"""
+
+import re
+from pathlib import Path
+
+from attest.cli.command_parser import CommandParser
+from attest.errors import AttestError
+from attest.extras import install_command
+
+EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest trial``.
+    Raises:
+        AttestError: the model or the data cannot be read, or do not fit one another.
+    """
+    parser = _parser()
+    typed = parser.parse_args(arguments)
+    wanted = [name.upper() for name in typed.experiments]
+    if other := [name for name in typed.experiments if not EXPERIMENT.fullmatch(name)]:
+        raise AttestError(f"{other[0]} is no experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
+    if typed.out.exists() and any(typed.out.iterdir() if typed.out.is_dir() else [typed.out]):
+        raise AttestError(f"{typed.out} is there already; expected a new folder. Give another: --out=<folder>")
+    texts, labels = _read(typed.data, typed.texts, typed.text_column, typed.label_column)
+    try:
+        from attest.pretrained.labels import as_classes, class_names
+        from attest.pretrained.loading import load
+    except ImportError as error:
+        raise AttestError(
+            f"the library transformers is missing ({error}); expected it for models of its kind. "
+            f"Type: {install_command('transformers')}"
+        ) from error
+    import attest
+
+    model, tokenizer = load(typed.model)
+    order = typed.labels.split(",") if typed.labels else []
+    names = order or class_names(model.config)
+    classes = as_classes(labels, class_names(model.config), order)
+    options = {"seed": typed.seed, "batch_size": typed.batch_size, "label_names": names}
+    tried = attest.trial(model, texts, wanted or None, tokenizer=tokenizer, labels=classes, **options)
+    for line in repr(tried).splitlines()[1:]:
+        print(line)
+    kept = tried.save(typed.out)
+    print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
+    return 0
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser("attest trial", __doc__)
+    parser.add_argument("experiments", nargs="*", help="E1, E2, …; all that make sense if none is named")
+    parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
+    parser.add_argument("--data", required=True, help="a CSV, TSV, JSONL or parquet file with texts and labels")
+    parser.add_argument("--text-column", help="the column of texts; guessed if not given")
+    parser.add_argument("--label-column", help="the column of labels; guessed if not given")
+    parser.add_argument("--labels", help="which label is class 0, 1, … of the model, where names differ: negative,positive")
+    parser.add_argument("--texts", type=int, default=500, help="at most so many texts, evenly spread over the file; 500")
+    parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; 32")
+    parser.add_argument("--seed", type=int, default=0, help="of random draws; 0")
+    parser.add_argument("--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; runs/trial")
+    return parser
+
+
+def _read(source: str, most: int, text_column: str | None, label_column: str | None) -> tuple[list[str], list[str]]:
+    """Texts and labels of a file, at most so many, evenly spread over it; bad rows are refused."""
+    import numpy as np
+
+    from attest.datamodules.bad_rows import complaint
+    from attest.datamodules.columns import choose_columns
+    from attest.datamodules.instances import instance
+    from attest.datamodules.rows import read_rows
+
+    if most < 1:
+        raise AttestError(f"--texts {most} was typed; expected a whole number from 1.")
+    rows = read_rows(source, "test")
+    if not rows:
+        raise AttestError(f"{source} has no rows, only a header or nothing; expected texts with labels.")
+    columns = choose_columns(source, rows, text_column, label_column, False)
+    spread = np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(int)
+    chosen = [instance(rows[place], columns) for place in spread]
+    if any(row.problem for row in chosen):
+        raise AttestError(f"{complaint(source, chosen)} Expected a text and a label in every row. Mend these rows.")
+    texts = [row.text if isinstance(row.text, str) else " ".join(row.text or []) for row in chosen]
+    return texts, [str(row.label) for row in chosen]

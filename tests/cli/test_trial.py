@@ -1,0 +1,148 @@
+"""``attest trial``: somebody's fine-tuned model and a file of texts in, tables and a report out; mistakes in a sentence."""
+
+import json
+import shutil
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from attest.cli.main import main
+from attest.pretrained.labels import as_classes
+from attest.runs.folder import RunFolder
+from tests.api.test_foreign import TEXTS, WORDS, model, tokenizer  # noqa: F401
+from tests.pretrained.tiny import tiny
+
+
+@pytest.fixture(scope="module")
+def folder(model, tokenizer, tmp_path_factory):  # noqa: F811
+    """A model as save_pretrained leaves it."""
+    place = tmp_path_factory.mktemp("model")
+    model.save_pretrained(place)
+    tokenizer.save_pretrained(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    """A file of labelled texts."""
+    file = tmp_path_factory.mktemp("data") / "reviews.csv"
+    lines = [f"{text},{'good' if 'fine' in text and 'not' not in text else 'bad'}" for text in TEXTS if "," not in text]
+    file.write_text("\n".join(["text,label", *lines]))
+    return file
+
+
+def tried(*arguments):
+    return main(["trial", *map(str, arguments)])
+
+
+def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys):
+    assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "E2", "e9") == 0
+    said = capsys.readouterr().out
+    assert "E2   Shuffled over the tokens" in said
+    assert f"Report:     {tmp_path / 'out' / 'report.html'}" in said
+    run = RunFolder(tmp_path / "out")
+    assert sorted(path.stem for path in run.evidence("E2").parent.glob("*.parquet")) == ["E2", "E9", "instances"]
+    assert "probability_good" in run.evidence("instances").read_bytes().decode("latin-1")
+    assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out") == 2
+    assert "is there already; expected a new folder" in capsys.readouterr().err
+
+
+def test_fewer_texts_are_spread_over_the_file(folder, reviews, tmp_path):
+    assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "--texts", 2, "E13") == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["texts"] == 2 if "texts" in summary else True
+
+
+@pytest.fixture
+def broken(folder, tmp_path):
+    """A copy of the model that something is wrong with."""
+
+    def spoil(**config):
+        place = tmp_path / "model"
+        shutil.copytree(folder, place)
+        known = json.loads((place / "config.json").read_text())
+        (place / "config.json").write_text(json.dumps(known | config))
+        return place
+
+    return spoil
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Where a folder of results may be made."""
+    monkeypatch.chdir(tmp_path)
+
+
+def refused(capsys, *arguments):
+    assert tried(*arguments) == 2
+    (sentence,) = capsys.readouterr().err.splitlines()
+    return sentence
+
+
+def test_no_such_model(reviews, capsys, tmp_path):
+    said = refused(capsys, "--model", tmp_path / "nowhere", "--data", reviews)
+    assert "is no folder here and no model that could be had from the Hub" in said
+    assert "has no config.json" in refused(capsys, "--model", tmp_path, "--data", reviews)
+
+
+def test_code_of_others_is_never_run(broken, reviews, capsys):
+    place = broken(auto_map={"AutoModelForSequenceClassification": "theirs.Model"})
+    (place / "theirs.py").write_text("raise SystemExit('it was run')")
+    assert "Python code of its own" in refused(capsys, "--model", place, "--data", reviews)
+
+
+def test_weights_that_are_not_fine_tuned_or_no_safetensors(folder, reviews, tmp_path, capsys):
+    base = tmp_path / "base"
+    shutil.copytree(folder, base)
+    tiny("bert", vocab_size=len(WORDS), num_labels=2).bert.save_pretrained(base)
+    assert "has no weights for classifier.bias" in refused(capsys, "--model", base, "--data", reviews)
+    (base / "model.safetensors").unlink()
+    assert "expected model.safetensors" in refused(capsys, "--model", base, "--data", reviews)
+
+
+def test_a_tokenizer_that_is_not_there(folder, reviews, tmp_path, capsys):
+    place = tmp_path / "model"
+    shutil.copytree(folder, place)
+    (place / "tokenizer.json").unlink()
+    (place / "vocab.txt").unlink(missing_ok=True)
+    assert "has no tokenizer (none of tokenizer.json" in refused(capsys, "--model", place, "--data", reviews)
+
+
+def test_an_architecture_out_of_reach(tmp_path, tokenizer, reviews, capsys):  # noqa: F811
+    tiny("mpnet", vocab_size=len(WORDS), num_labels=2).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    said = refused(capsys, "--model", tmp_path, "--data", reviews, "--labels", "bad,good")
+    assert "MPNetForSequenceClassification is not supported" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("text,label\n", "has no rows"),
+        ("text,label\na film,great\n", "the data have the labels great, and the model the classes bad, good"),
+        ("text,label\n,good\n", "has 1 bad row of 1: missing text"),
+    ],
+)
+def test_data_that_do_not_fit(folder, tmp_path, capsys, content, said):
+    (tmp_path / "data.csv").write_text(content)
+    assert said in refused(capsys, "--model", folder, "--data", tmp_path / "data.csv")
+
+
+def test_what_is_typed_wrongly(folder, reviews, capsys):
+    assert "fine is no experiment" in refused(capsys, "--model", folder, "--data", reviews, "fine")
+    assert "'E12' is not known; expected some of E1, E2" in refused(capsys, "--model", folder, "--data", reviews, "E12")
+    assert "--texts 0 was typed" in refused(capsys, "--model", folder, "--data", reviews, "--texts", 0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "order", "classes"),
+    [
+        (["Good", "bad"], (), [1, 0]),
+        (["1", "0", "1"], (), [1, 0, 1]),
+        (["pos", "neg"], ("neg", "pos"), [1, 0]),
+        (["good", "bad"], ("good", "bad"), [0, 1]),
+    ],
+)
+def test_labels_become_classes_by_name_number_or_stated_order(labels, order, classes):
+    assert as_classes(labels, ["bad", "good"], order) == classes
