@@ -30,6 +30,7 @@ CHECKOUT = Path("configs/judges/constructed.yaml")
 """Where the file is too if this is run in a checkout, whose results and shipped findings are then renewed."""
 WORDS = ("SMOKE", "LOGGER")
 LOGGERS = ("none", "wandb")
+OFFERED = ("encode", "score", "project", "decode", "forward", "carrying_states")
 SMALLER = {"rules": ["token", "conjunction"], "seeds": [0], "texts": 20, "layered_texts": 4}
 
 
@@ -53,7 +54,7 @@ def main(arguments: list[str]) -> int:
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest judges LOGGER={}")
     stated = with_added(yaml.safe_load(STATED.read_text(encoding="utf-8"))) | (SMALLER if smoke else {})
-    own = _own(given.defendant) if given.defendant else {}
+    own = _own(given.defendant, stated["rules"]) if given.defendant else {}
     shipped = not smoke and not own and given.results is None and CHECKOUT.resolve() == STATED.resolve()
     folder = given.results or Path("docs/results" if shipped else "runs/judges")
     judged = judge(hear(stated, own), stated)
@@ -69,7 +70,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _own(typed: str) -> dict[str, Any]:
+def _own(typed: str, tried: list[str]) -> dict[str, Any]:
     path, _, name = typed.partition(":")
     if not name or not Path(path).is_file():
         raise AttestError(
@@ -81,13 +82,29 @@ def _own(typed: str) -> dict[str, Any]:
             f"{path} is no Python file; expected one that ends in .py. Type for example: --defendant mine.py:Name"
         )
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # the file is the user's: whatever it raises is told in a sentence
+        raise AttestError(
+            f"{path} cannot be read: {type(error).__name__}: {error}; expected a file that Python can import. "
+            f"Try for example: python {path}"
+        ) from error
     if not hasattr(module, name):
         raise AttestError(f"{path} has no {name}; expected a class of a defendant. Type for example: --defendant {path}:Name")
     made = getattr(module, name)
     if not hasattr(made, "rules"):
         raise AttestError(
             f"{name} has no rules; expected a tuple of rules that it follows. Write for example: rules = ('token',)"
+        )
+    if lacking := [each for each in OFFERED if not callable(getattr(made, each, None))]:
+        raise AttestError(
+            f"{name} has no {' and no '.join(lacking)}; expected a class with {', '.join(OFFERED)}. "
+            f"Write for example: class {name}(attest.judges.defendants.Honest)"
+        )
+    if isinstance(made.rules, str) or not set(made.rules) & set(tried):
+        raise AttestError(
+            f"{name} follows the rules {made.rules!r}, and none of them is tried here; expected a tuple of some of "
+            f"{', '.join(tried)}. Write for example: rules = ('{tried[0]}',)"
         )
     return {name: made}
 

@@ -61,6 +61,30 @@ def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
     assert "About tokens" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("import nothing_of_this_name", "cannot be read: ModuleNotFoundError"),
+        ("class Other: ...", "has no Mine"),
+        ("class Mine: ...", "has no rules"),
+        ("class Mine:\n    rules = ('token',)\n    def encode(self): ...", "has no score and no project"),
+        ("from attest.judges.defendants import Honest\nclass Mine(Honest):\n    rules = ('tokn',)", "none of them is tried"),
+        ("from attest.judges.defendants import Honest\nclass Mine(Honest):\n    rules = 'token'", "none of them is tried"),
+        (
+            "from attest.judges.defendants import Smuggled\nclass Mine(Smuggled):\n    rules = ('token',)\n"
+            "    def carrying(self, read):\n        return read.deciding",
+            "other states are replaced",
+        ),
+    ],
+)
+def test_a_defendant_that_cannot_stand_gets_a_sentence(body, found, tmp_path, monkeypatch):
+    small = {"rules": ["token"], "seeds": [0], "texts": 6, "layered": [], "pooled": []}
+    monkeypatch.setattr("attest.cli.judges.SMALLER", small)
+    (tmp_path / "mine.py").write_text(body)
+    with pytest.raises(AttestError, match=found):
+        main(["SMOKE=1", "--defendant", f"{tmp_path / 'mine.py'}:Mine", "--results", str(tmp_path / "results")])
+
+
 def rows(**auroc):
     cells = [(test, defendant, value) for test, seen in auroc.items() for defendant, value in seen.items()]
     made = pd.DataFrame(cells, columns=["test", "defendant", "auroc"])
