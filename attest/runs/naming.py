@@ -102,11 +102,17 @@ ADDED_LATER = ("E14", "E15")
 nothing of it, so they are no part of what a run is: names stay the same, and a run that is complete without them stays so."""
 
 
+SETTINGS_ADDED_LATER = {"masking": None}
+"""Settings of a model that were added when there were runs already, with the value that leaves a model as it was. With that
+value they are no part of what a run is."""
+
+
 def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that make a run what it is."""
     settings = _one_corpus(deepcopy(settings))
     for name in ADDED_LATER:
         (settings.get("experiments") or {}).pop(name, None)
+    _leave_out_added_later((settings.get("model") or {}).get("init_args") or {})
     for key in MACHINE_KEYS:
         *path, last = key.split(".")
         section: Any = settings
@@ -114,6 +120,12 @@ def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
             section = section.get(name) or {}
         section.pop(last, None)
     return settings
+
+
+def _leave_out_added_later(model: dict[str, Any]) -> None:
+    for name, value in SETTINGS_ADDED_LATER.items():
+        if model.get(name, value) == value:
+            model.pop(name, None)
 
 
 def canonical(settings: dict[str, Any]) -> bytes:
