@@ -102,9 +102,9 @@ ADDED_LATER = ("E14", "E15")
 nothing of it, so they are no part of what a run is: names stay the same, and a run that is complete without them stays so."""
 
 
-SETTINGS_ADDED_LATER = {"masking": None}
-"""Settings of a model that were added when there were runs already, with the value that leaves a model as it was. With that
-value they are no part of what a run is."""
+SETTINGS_ADDED_LATER = {"model": {"masking": None}, "data": {"erased": None}}
+"""Settings of model and data that were added when there were runs already, with the value that leaves a run as it was.
+With that value they are no part of what a run is."""
 
 
 def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +112,8 @@ def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
     settings = _one_corpus(deepcopy(settings))
     for name in ADDED_LATER:
         (settings.get("experiments") or {}).pop(name, None)
-    _leave_out_added_later((settings.get("model") or {}).get("init_args") or {})
+    for part, added in SETTINGS_ADDED_LATER.items():
+        _leave_out((settings.get(part) or {}).get("init_args") or {}, added)
     for key in MACHINE_KEYS:
         *path, last = key.split(".")
         section: Any = settings
@@ -122,10 +123,11 @@ def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _leave_out_added_later(model: dict[str, Any]) -> None:
-    for name, value in SETTINGS_ADDED_LATER.items():
-        if model.get(name, value) == value:
-            model.pop(name, None)
+def _leave_out(settings: dict[str, Any], added: dict[str, Any]) -> None:
+    """Those of ``added`` that have the value they have there."""
+    for name, value in added.items():
+        if settings.get(name, value) == value:
+            settings.pop(name, None)
 
 
 def canonical(settings: dict[str, Any]) -> bytes:
