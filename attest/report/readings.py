@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Table:
 
 
 def of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> Table | None:
-    """Means over the sampled texts, the reading that the harsher operator leaves most first; None without any.
+    """Means over the sampled texts, the reading that survived best first; None without any.
 
     Args:
         rows: the table of E15.
@@ -77,7 +78,7 @@ def of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | None:
 
 
 def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> Table | None:
-    readings = sorted(_readings(values), key=lambda reading: -_harsher(values, reading))
+    readings = sorted(_readings(values), key=lambda reading: -_survived(values, reading))
     if not readings:
         return None
     scores = {title: column for title, column in SCORES.items() if any(f"{column}_{each}" in values for each in readings)}
@@ -95,8 +96,9 @@ def _readings(values: Mapping[str, float]) -> Iterator[str]:
     yield from (name.removeprefix(first) for name, value in values.items() if name.startswith(first) and not math.isnan(value))
 
 
-def _harsher(values: Mapping[str, float], reading: str) -> float:
-    return min(values.get(f"{column}_{reading}", 0.0) for column in SURVIVAL)
+def _survived(values: Mapping[str, float], reading: str) -> float:
+    """What the sentence below the table names the best by (``attest.report.survival``)."""
+    return mean(values.get(f"{column}_{reading}", 0.0) for column in SURVIVAL)
 
 
 def _agreement(values: Mapping[str, float], reading: str) -> float | None:
