@@ -13,7 +13,7 @@ from attest.datamodules.encoded import EncodedDocuments
 from attest.datamodules.erased import read_erased
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
-from attest.measures.area import racu
+from attest.measures.area import area_between
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN
 
@@ -62,7 +62,7 @@ def test_curves_begin_at_the_base_and_end_without_any_token(base):
     attention, random = ([summary[f"{name}/{share:g}"] for share in shares] for name in ("attention", "random"))
     assert attention[0] == random[0] == read_json(base.summary)["test/accuracy"]
     assert attention[3] == random[3]
-    np.testing.assert_allclose(summary["attention/RACU"], racu(shares, random, attention))
+    np.testing.assert_allclose(summary["attention/area"], area_between(shares, random, attention), atol=1e-12)
     page = (base.path / "roar" / "report.html").read_text(encoding="utf-8")
     assert "Recursive ROAR of planted" in page
 
