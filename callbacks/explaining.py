@@ -6,7 +6,7 @@ from pytorch_lightning import LightningModule
 
 from attest.callbacks.evidence import Batch, Evidence
 from attest.experiments import Observation
-from attest.experiments.layers import LayerObservation, attention_rollout
+from attest.experiments.layers import LayerObservation, attention_rollout, where_rollout_begins
 
 
 class Explaining(Evidence):
@@ -39,4 +39,6 @@ class Explaining(Evidence):
     @staticmethod
     def by_rollout(first: Observation, layers: LayerObservation | None = None) -> Observation:
         """The observation with rollout in place of its attention; as it is where there are no layers to go through."""
-        return first if layers is None else first.explained_by(attention_rollout(layers.attention, first.attention))
+        if layers is None:
+            return first
+        return first.explained_by(attention_rollout(layers.attention, where_rollout_begins(first)))

@@ -23,7 +23,7 @@ def draw_nothing(replace: Callable[[Any, str, Any], None] = setattr) -> None:
     replace(Figure, "savefig", _save)
 
 
-def _save(figure: Figure, file: Any, *, format: str, **options: Any) -> None:
+def _save(figure: Figure, file: Any, *, format: str | None = None, **options: Any) -> None:
     content = SVG if format == "svg" else PNG
     if isinstance(file, str | Path):
         Path(file).write_bytes(content.encode() if isinstance(content, str) else content)

@@ -4,7 +4,6 @@ import ast
 import contextlib
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import yaml
 from attest.runs.folder import YAML
 from attest.tables.definition import AS_TYPED
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.forking import attest_command
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("attest", "callbacks", "datamodules", "lightning_modules", "benchmarks")
@@ -87,7 +87,7 @@ def test_dependencies_are_pinned_exactly_where_the_makefile_installs_from():
 
 @pytest.mark.slow
 def test_no_file_of_a_run_holds_a_secret_of_the_environment(tmp_path):
-    command = [sys.executable, "-m", "attest", "fit", *SMALL_RUN, f"--run.root={tmp_path}"]
+    command = [*attest_command(), "fit", *SMALL_RUN, f"--run.root={tmp_path}"]
     result = subprocess.run(command, env=fresh_shell() | SECRETS, capture_output=True, check=True, timeout=600)
     run = only_folder(tmp_path)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import pandas as pd
@@ -16,6 +17,7 @@ from attest import __version__
 from attest.api.batches import Batch, attended
 from attest.compute.memory import give_back_freed_memory
 from attest.errors import AttestError
+from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
 from attest.experiments.observation import Network, Observation, observe
 from attest.experiments.registry import Asked, Run
 from attest.experiments.rows import rows_of, text_columns
@@ -62,12 +64,18 @@ class Measuring:
         """Measure one batch; names each table when it has been measured."""
         observation = self._observed(batch)
         label = self._label(batch, observation)
-        asked = Asked(label, everyone.to(observation.ids.device), self.seed)
+        layers = self._layers(observation)
+        if layers is not None:
+            rollout = attention_rollout(layers.attention, where_rollout_begins(observation))
+            observation = observation.explained_by(rollout.detach())
+        decided = observation.predicted if label is None and layers is not None else label
+        asked = Asked(decided, everyone.to(observation.ids.device), self.seed)
         known = {} if label is None else {"label": label}
         identity = {"id": observation.ids} | known | {"predicted": observation.predicted, "length": observation.lengths}
         for name, measure in ({INSTANCES: self._texts} | self.measures).items():
             started = time.perf_counter()
-            rows = rows_of(identity | measure(observation, asked), observation.mask)
+            inside = layers if isinstance(measure, Run) and measure.inside else None
+            rows = rows_of(identity | measure(inside or observation, asked), observation.mask)
             self._parts[name].append(rows.assign(tokens=batch["tokens"]) if name == INSTANCES else rows)
             self.seconds[name] += time.perf_counter() - started
             yield name
@@ -90,6 +98,13 @@ class Measuring:
             )
         return observation
 
+    def _layers(self, observation: Observation) -> LayerObservation | None:
+        """What the layers attend to, of a network that has its attention there alone."""
+        if getattr(self.network, "pools_by_attention", True):
+            return None
+        seen = observe_layers(self.network, observation.ids, observation.tokens, observation.mask)
+        return replace(seen, attention={name: weights.detach() for name, weights in seen.attention.items()})
+
     def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
         if "label" not in batch:
             return None
@@ -101,7 +116,7 @@ class Measuring:
             )
         return label
 
-    def _texts(self, observation: Observation, asked: Asked) -> dict[str, Tensor]:
+    def _texts(self, observation: Any, asked: Asked) -> dict[str, Tensor]:
         return text_columns(observation, self.label_names)
 
     def write(self, folder: RunFolder, limits: dict[str, Any]) -> None:

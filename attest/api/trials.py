@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from attest.api.batches import Batch, Encode, Words, batches_of
+from attest.api.foreign import is_of_transformers, read_by, tell_of_cuts
 from attest.api.measuring import Measuring
 from attest.api.outcome import Outcome
 from attest.api.run import Run, open_run
@@ -20,8 +21,9 @@ from attest.compute.memory import budget_kept, set_memory_budget
 from attest.errors import AttestError
 from attest.experiments.contract import STEPS, require_steps
 from attest.experiments.erasure import Background
+from attest.experiments.layers.inside import TAMPERING
 from attest.experiments.registry import Run as Measured
-from attest.experiments.registry import chosen, runnable, settings_of
+from attest.experiments.registry import chosen, runnable, runnable_inside
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder
@@ -80,6 +82,7 @@ def trial(
     data: Iterable[Any],
     experiments: Experiments | None = None,
     *,
+    tokenizer: Any = None,
     encode: Encode | None = None,
     labels: Sequence[int] | None = None,
     words: Words | None = None,
@@ -95,12 +98,13 @@ def trial(
 
     Args:
         model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
-            ``attest.experiments.Network``), or a LightningModule that has such a ``network``. It is put into evaluation mode
-            and back, and nothing of it is changed.
+            ``attest.experiments.Network``), or a LightningModule that has such a ``network``; or a model of the library
+            transformers that classifies texts. It is put into evaluation mode and back, and nothing of it is changed.
         data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
             optionally ``label`` int64 (B,), ``id`` int64 (B,) and ``tokens``, the words of each text; or a list of texts.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
-        encode: turns a text into token ids; needed where ``data`` are texts.
+        tokenizer: of a model of transformers.
+        encode: turns a text into token ids; needed where ``data`` are texts and there is no tokenizer.
         labels: the class of each text; batches bring their own. Where there are none, accuracy is absent.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
@@ -114,11 +118,17 @@ def trial(
     Raises:
         AttestError: the model, the data or an experiment is not as it should be.
     """
+    if foreign := is_of_transformers(model):
+        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names)
     network = network_of(model)
     batches = batches_of(data, encode, labels, words, batch_size)
+    if foreign:
+        tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
     names = tuple(label_names or getattr(data, "label_names", None) or ())
+    inside = not getattr(network, "pools_by_attention", True)
     drawn_from = None if background is None else _background(network, background, encode)
-    measures = _told(chosen(_sensible(batches) if experiments is None else experiments), background=drawn_from)
+    measures = chosen(_sensible(batches, network) if experiments is None else experiments, inside)
+    measures = _told(measures, background=drawn_from)
     measuring = Measuring(network, measures, names, seed)
     with budget_kept(), _in_evaluation_mode(network):
         set_memory_budget(memory_gib, max_tokens)
@@ -144,7 +154,7 @@ def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None)
 def _told(measures: dict[str, Measured], **known: Any) -> dict[str, Measured]:
     """Experiments with what is known for those of them that ask; None is not known."""
     given = {name: value for name, value in known.items() if value is not None}
-    asked = {name: {*settings_of(each.spec)} & {*given} for name, each in measures.items()}
+    asked = {name: each.takes & {*given} for name, each in measures.items()}
     return {
         name: replace(each, settings={**each.settings, **{key: given[key] for key in asked[name]}})
         for name, each in measures.items()
@@ -155,21 +165,27 @@ def network_of(model: Any) -> nn.Module:
     """The network that is put on trial: the model itself, or the one that it trains.
 
     Raises:
-        AttestError: neither has the four steps, or the network has no attention that pools.
+        AttestError: neither has the four steps, or the network attends to tokens nowhere.
     """
     inner = getattr(model, "network", None)
     network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
-    if not getattr(network, "pools_by_attention", True):
+    if not getattr(network, "pools_by_attention", True) and not getattr(network, "attends_within", False):
         raise AttestError(
             f"{type(network).__name__} pools its hidden states by a mean, so there is no attention over the tokens of a text "
-            "to put on trial; expected a network that pools by attention."
+            "to put on trial; expected a network that pools by attention, or attends in its layers."
         )
     require_steps(network)
     return network
 
 
-def _sensible(batches: Sequence[Batch]) -> list[str]:
-    """All experiments; where attention is over sentences, those that do not ask for tokens."""
+def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
+    """All experiments; where attention is over sentences, those that do not ask for tokens.
+
+    Inside the layers of a decoder those are left out that let tokens attend to what comes later.
+    """
+    if not getattr(network, "pools_by_attention", True):
+        causal = not getattr(network, "attends_everywhere", True)
+        return [name for name in runnable_inside() if not (causal and name in TAMPERING)]
     of_sentences = "sentence_mask" in batches[0]
     return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
 

@@ -1,7 +1,7 @@
 """Hook points: named places where attention computes, at which a value can be read or replaced.
 
-A module that attends passes its keys, scores, projection and weights through ``hook``, which returns them unchanged unless an
-intervention of ``attest.attention.interventions`` is in force.
+A module that attends passes its keys, values, scores, projection and weights through ``hook``, which returns them unchanged
+unless an intervention of ``attest.attention.interventions`` is in force.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-HookPoint = Literal["keys", "scores", "weights", "projection"]
+HookPoint = Literal["keys", "values", "scores", "weights", "projection"]
 Replacement = Callable[[Any, Tensor], Any]
 """Takes what was computed at a place, and the mask ``(B, T)``, to what stands there instead."""
 

@@ -12,7 +12,8 @@ from attest.attention.projections import Projection, Softmax
 class MultiHeadAttention(HookedModule):
     r"""Every token attends to every real token: :math:`\phi(Q K^\top / \sqrt{D})\,V` in each head, then a linear layer.
 
-    Places: keys ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is attended to.
+    Places: keys and values ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is
+    attended to.
 
     Args:
         size: H, size of the hidden states.
@@ -32,7 +33,8 @@ class MultiHeadAttention(HookedModule):
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Hidden states ``(B, T, H)``, mask bool ``(B, T)`` -> contexts ``(B, T, H)``, arbitrary at padding."""
-        queries_BNTD, values_BNTD = self._split(self.query(hidden)), self._split(self.value(hidden))
+        queries_BNTD = self._split(self.query(hidden))
+        values_BNTD = self.hook("values", self._split(self.value(hidden)), mask)
         keys_BNTD = self.hook("keys", self._split(self.key(hidden)), mask)
         scaled_BNTT = queries_BNTD @ keys_BNTD.mT / keys_BNTD.shape[-1] ** 0.5
         scores_BNTT = self.hook("scores", scaled_BNTT, mask)

@@ -5,7 +5,7 @@ Adding an experiment takes its file here, one line of configuration and one test
 
 import inspect
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -14,6 +14,8 @@ from torch import Tensor
 
 import attest.experiments as room
 from attest.errors import AttestError
+from attest.experiments.layers.inside import INSIDE, OF_ROLLOUT
+from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.observation import Observation
 from attest.experiments.spec import Measure, Spec
 
@@ -44,6 +46,10 @@ def range_of(key: str) -> tuple[float, float]:
     return (0.0, 1.0) if column is None or column.range is None else column.range
 
 
+TOLD = ("labels", "everyone", "seed")
+"""Parameters of experiments that are no settings."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """What experiments may need to know beside an observed batch."""
@@ -62,13 +68,22 @@ class Run:
 
     spec: Spec
     settings: Mapping[str, Any]
+    inside: Callable[..., dict[str, Tensor]] | None = None
+    """What runs in its place inside the layers of a Transformer, on a ``LayerObservation``."""
 
-    def __call__(self, observation: Observation, asked: Asked) -> dict[str, Tensor]:
+    def __call__(self, observation: Observation | LayerObservation, asked: Asked) -> dict[str, Tensor]:
         """Columns ``(B,)``, one number a text, and ``(B, T)``, one a token."""
-        assert self.spec.run is not None, "chosen() takes those alone that can be run"
-        known = inspect.signature(self.spec.run).parameters
-        told = {name: getattr(asked, name) for name in ("labels", "everyone", "seed") if name in known}
-        return self.spec.run(observation, **told, **self.settings)
+        run = self.inside or self.spec.run
+        assert run is not None, "chosen() takes those alone that can be run"
+        known = inspect.signature(run).parameters
+        told = {name: getattr(asked, name) for name in TOLD if name in known}
+        return run(observation, **told, **self.settings)
+
+    @property
+    def takes(self) -> set[str]:
+        """Names of the settings that it can be given."""
+        run = self.inside or self.spec.run
+        return set() if run is None else {*settings_of(run)}
 
 
 def runnable() -> dict[str, Spec]:
@@ -76,32 +91,42 @@ def runnable() -> dict[str, Spec]:
     return {name: spec for name, spec in EXPERIMENTS.items() if spec.run is not None}
 
 
-def settings_of(spec: Spec) -> dict[str, Any]:
+def runnable_inside() -> dict[str, Callable[..., dict[str, Tensor]] | None]:
+    """What can be asked of a Transformer with attention inside its layers alone, by id in the order of reports.
+
+    The function that is run inside the layers; None where the experiment itself is run on attention rollout.
+    """
+    return {name: INSIDE.get(name) for name in EXPERIMENTS if name in INSIDE or name in OF_ROLLOUT}
+
+
+def settings_of(run: Callable[..., Any]) -> dict[str, Any]:
     """The settings of an experiment with their defaults, by name."""
-    assert spec.run is not None
-    given = list(inspect.signature(spec.run).parameters.values())[1:]
-    return {each.name: each.default for each in given if each.name not in ("labels", "everyone", "seed")}
+    given = list(inspect.signature(run).parameters.values())[1:]
+    return {each.name: each.default for each in given if each.name not in TOLD}
 
 
-def chosen(experiments: Iterable[str] | Mapping[str, Mapping[str, Any]]) -> dict[str, Run]:
+def chosen(experiments: Iterable[str] | Mapping[str, Mapping[str, Any]], inside: bool = False) -> dict[str, Run]:
     """The experiments that somebody asks for, by id.
 
     Args:
         experiments: ids, or the settings of each by id: ``{"E2": {"permutations": 20}}``.
+        inside: whether they are asked of the layers of a Transformer.
     Raises:
         AttestError: an id or a setting is not known, or there is no id.
     """
     names = [experiments] if isinstance(experiments, str) else list(experiments)
     settings = experiments if isinstance(experiments, Mapping) else {}
-    known = runnable()
+    known = runnable_inside() if inside else dict.fromkeys(runnable())
     if not names or (unknown := [name for name in names if name not in known]):
         found = f"the experiment {unknown[0]!r} is not known" if names else "no experiment was asked for"
         raise AttestError(f"{found}; expected some of {', '.join(known)}. For example: experiments=('E1', 'E2')")
-    return {name: _with_settings(known[name], settings.get(name, {})) for name in names}
+    return {name: _with_settings(EXPERIMENTS[name], known[name], settings.get(name, {})) for name in names}
 
 
-def _with_settings(spec: Spec, given: Mapping[str, Any]) -> Run:
-    known = settings_of(spec)
+def _with_settings(spec: Spec, inside: Callable[..., dict[str, Tensor]] | None, given: Mapping[str, Any]) -> Run:
+    run = inside or spec.run
+    assert run is not None
+    known = settings_of(run)
     if unknown := [setting for setting in given if setting not in known]:
         raise AttestError(f"{spec.id} has no setting {unknown[0]!r}; expected {', '.join(known) or 'none'}.")
-    return Run(spec, given)
+    return Run(spec, given, inside)

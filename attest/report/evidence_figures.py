@@ -81,6 +81,7 @@ def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str
         column: ``jsd_exact`` or ``jsd_search``.
         class_names: in class order.
     """
+    rows = rows.dropna(subset=[column, "max_attention"])
     figure, panels = _panel_per_class(class_names, "ε-max JSD")
     bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
     for k, axes in enumerate(panels):

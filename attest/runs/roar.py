@@ -129,7 +129,7 @@ def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step)
     """What is gone already, and of the rest what the reading ranks first, until the step's share is: bool ``(B, T)``."""
     if step.reading == EVERYTHING:
         return batch["mask"]
-    observation = run.model.observe_steps(batch)  # type: ignore[operator]
+    observation = run.model.observe_steps(batch)
     values = _values(observation, step.reading, run.data.seed).masked_fill(gone, torch.inf)
     ranks = ranks_of(values.unsqueeze(1), observation.ids, observation.mask, run.data.seed).squeeze(1)
     return (ranks < sizes(observation.lengths, (step.number / step.of,))) & observation.mask

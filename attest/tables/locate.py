@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from attest.runs.choices import complete, expand
-from attest.runs.naming import MACHINE_KEYS, NAME_PARTS, folder_of, readable_name, run_path
+from attest.runs.naming import NAME_PARTS, folder_of, readable_name, run_path
 from attest.runs.words import take_words
 
 ROOT = "--run.root="
-HOW = tuple(f"--{key}=" for key in MACHINE_KEYS)
-"""Options that say where and how a run is computed, not what it is."""
+HOW = (ROOT, "--run.processes=")
+"""Options that say where and by how many a run is computed, not what it is; a reproduction gives them to all its runs."""
 NAMED = {"DATA", *(part.upper() for part in NAME_PARTS)}
 """Choices that stand in the name of a run's folder."""
 ELSEWHERE = {"LOGGER"}

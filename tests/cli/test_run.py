@@ -3,14 +3,14 @@
 import pytest
 
 from attest.runs.choices import expand
-from attest.runs.configured import count_whole_batches
+from attest.runs.configured import count_whole_batches, only_parsing
 from attest.tables.locate import RunLocator
 
 
 @pytest.fixture(scope="module")
 def parsed():
     """From choices to the parsed configuration."""
-    parser = RunLocator()._run.parser
+    parser = only_parsing().parser
     return lambda *typed: parser.parse_args(["fit", *expand(list(typed))]).fit
 
 
@@ -33,6 +33,16 @@ def test_the_limit_is_named_by_the_experiments_alone(parsed):
     assert locate([]).parts[-2:] == ("jw-bilstm-additive-softmax", "seed0")
     assert locate(["--run.max_search_steps=9000"]) == locate([])
     assert locate(["--run.max_search_steps=3"]) == locate(["--experiments.E3.init_args.steps=3"]) != locate([])
+
+
+def test_how_many_processes_share_it_is_no_part_of_a_name():
+    locate = RunLocator()
+    plain = locate(["DATA=sst"])
+    assert locate(["DATA=sst", "--run.processes=3"]) == plain
+    assert locate(["DATA=sst", "--run.processes=3", "--trainer.max_epochs=1"]) == locate(
+        ["DATA=sst", "--trainer.max_epochs=1"]
+    )
+    assert locate(["DATA=sst", "--run.processes=3", "--trainer.max_epochs=1"]) != plain
 
 
 def test_numbers_of_batches_are_whole_whatever_was_imported_before(parsed):

@@ -11,6 +11,7 @@ from attest.cli.main import main
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import without
 
+SHORT = ("--", "--trainer.max_epochs=2")
 UNASKED = ("E2", "E3", "E8", "E9", "E13")
 TAGS = {"the": "B-NP", "a": "B-NP", "cat": "I-NP", "dog": "I-NP", "sees": "B-VP", "likes": "B-VP", ".": "O"}
 
@@ -43,7 +44,7 @@ def the_base(typed: list[str]) -> RunFolder:
 
 @pytest.mark.slow
 def test_a_sweep_over_lambda_is_compared_with_its_base(typed):
-    assert main(["adversarial", *typed, "LAMBDA=0.2,3"]) == 0
+    assert main(["adversarial", *typed, "LAMBDA=0.2,3", *SHORT]) == 0
     base = the_base(typed)
     found = read_json(base.path / "adversarial" / "unfrozen-kl.json")["adversaries"]
     assert [row["lambda"] for row in found] == [0.2, 3.0]
@@ -56,7 +57,7 @@ def test_a_sweep_over_lambda_is_compared_with_its_base(typed):
 
 @pytest.mark.slow
 def test_controls_probe_it_with_attention_of_others(typed):
-    assert main(["controls", *typed, "SEEDS=1", "LAMBDA=3"]) == 0
+    assert main(["controls", *typed, "SEEDS=1", "LAMBDA=3", *SHORT]) == 0
     base = the_base(typed)
     rows = {row["name"]: row for row in read_json(base.path / "controls" / "summary.json")["rows"]}
     assert list(rows) == [

@@ -13,7 +13,7 @@ from attest.experiments.layers.keys import clean_keys, replacing_keys
 from attest.experiments.layers.maps import attention_maps
 from attest.experiments.layers.observation import LayerObservation, observe_layers
 from attest.experiments.layers.permutation import layer_permutation
-from attest.experiments.layers.rollout import attention_rollout
+from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
 
 __all__ = [
     "LayerObservation",
@@ -27,5 +27,6 @@ __all__ = [
     "layer_permutation",
     "observe_layers",
     "replacing_keys",
+    "where_rollout_begins",
     "with_shuffled_keys",
 ]

@@ -3,15 +3,12 @@
 Legend: B batch, N heads, T tokens, D dimensions a head, H = N D.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import cast
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attest.attention import MultiHeadAttention
-from attest.attention.interventions import attending
+from attest.attention.hook_points import HookedModule
+from attest.attention.interventions import attending, recorded
 from attest.compute.memory import by_rows
 from attest.experiments.layers.observation import LayerObservation, mean_over_rows
 from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
@@ -48,30 +45,19 @@ def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
 
     W^O of a head is L Q with orthonormal rows Q, which turn nothing that a rank or a left null space could tell from T.
     """
-    layers = {name: cast(MultiHeadAttention, attending(observation.network)[name]) for name in observation.attention}
-    with _outputs([layer.value for layer in layers.values()]) as values:
+    with recorded(observation.network, "values") as values:
         observation.network(observation.tokens, observation.mask)
-    return {name: _seen_by_output(layer, value) for (name, layer), value in zip(layers.items(), values, strict=True)}
+    layers = attending(observation.network)
+    return {name: _seen_by_output(layers[name], values[name]) for name in observation.attention}
 
 
-def _seen_by_output(layer: MultiHeadAttention, values_BTH: Tensor) -> Tensor:
-    heads = cast(int, layer.heads)
-    output_NHD = layer.output.weight.unflatten(1, (heads, -1)).transpose(0, 1)
+def _seen_by_output(layer: HookedModule, values_BNTD: Tensor) -> Tensor:
+    """Other people's layers do not say which of their matrices is W^O: there it is taken to have full rank, as it has."""
+    if not isinstance(layer, MultiHeadAttention):
+        return values_BNTD
+    output_NHD = layer.output.weight.unflatten(1, (values_BNTD.shape[1], -1)).transpose(0, 1)
     triangle_NDD = torch.linalg.qr(output_NHD.double(), mode="r").R
-    values_BNTD = values_BTH.unflatten(-1, (heads, -1)).transpose(1, 2)
-    return (values_BNTD.double() @ triangle_NDD.mT).to(values_BTH.dtype)
-
-
-@contextmanager
-def _outputs(modules: Sequence[nn.Module]) -> Iterator[list[Tensor]]:
-    """Collect what modules return, in the order in which they are called."""
-    outputs: list[Tensor] = []
-    hooks = [module.register_forward_hook(lambda _module, _inputs, output: outputs.append(output)) for module in modules]
-    try:
-        yield outputs
-    finally:
-        for hook in hooks:
-            hook.remove()
+    return (values_BNTD.double() @ triangle_NDD.mT).to(values_BNTD.dtype)
 
 
 def _of_layer(observation: LayerObservation, layer: str, matrix_BNTD: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from attest.attention.interventions import Intervention, attending, recorded
+from attest.attention.interventions import Intervention, recorded
 
 
 def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: Tensor) -> Tensor:
@@ -26,12 +26,12 @@ def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: 
 
 def replacing_keys(network: nn.Module, layers: Sequence[str], keys: Tensor) -> list[Intervention]:
     """Interventions that put keys ``(B, Y, T, H)`` in place of the layers' own at real tokens; padding keeps its own."""
-    return [_replacing(layer, keys[:, place], attending(network)[layer].heads or 1) for place, layer in enumerate(layers)]
+    return [_replacing(layer, keys[:, place]) for place, layer in enumerate(layers)]
 
 
-def _replacing(layer: str, keys_BTH: Tensor, heads: int) -> Intervention:
+def _replacing(layer: str, keys_BTH: Tensor) -> Intervention:
     def replace(computed_BNTD: Tensor, mask: Tensor) -> Tensor:
-        ours_BNTD = keys_BTH.unflatten(-1, (heads, -1)).transpose(1, 2)
+        ours_BNTD = keys_BTH.unflatten(-1, (computed_BNTD.shape[1], -1)).transpose(1, 2)
         return torch.where(mask[:, None, :, None], ours_BNTD.to(computed_BNTD), computed_BNTD)
 
     return Intervention("keys", replace, [layer])

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from attest.experiments.observation import Observation
+
 
 def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tensor:
     r"""Follow attention from the pooled text down to its tokens, :math:`w^\top \tilde A_n \cdots \tilde A_1`.
@@ -16,7 +18,13 @@ def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tenso
     Returns:
         An explanation like attention: ``(B, T)``, sums to 1 over real tokens, 0 at padding.
     """
-    rollout_B1T = pooling.unsqueeze(1)
+    rollout_B1T = pooling.unsqueeze(1).to(next(iter(attention.values()), pooling))
     for weights_BNTT in reversed(list(attention.values())):
         rollout_B1T = 0.5 * (rollout_B1T @ weights_BNTT.mean(dim=1) + rollout_B1T)
     return rollout_B1T.squeeze(1)
+
+
+def where_rollout_begins(observation: Observation) -> Tensor:
+    """How the last hidden states come to the decision, ``(B, T)``: as the network says by ``deciding(mask)``, else pooled."""
+    deciding = getattr(observation.network, "deciding", None)
+    return observation.attention if deciding is None else deciding(observation.mask)

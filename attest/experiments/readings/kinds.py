@@ -1,10 +1,11 @@
 """The readings by name: what may be shown in place of the attention, each one number a token."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attest.compute.randomness import random_uniforms
 from attest.errors import AttestError
@@ -55,6 +56,19 @@ def _has_layers(observation: Observation) -> bool:
     return attends_within(observation.network)
 
 
+def _zeroes_values(observation: Observation) -> bool:
+    """Layers of others do not say where their hidden states come in."""
+    return not _has_layers(observation) or bool(layers.transformer_layers(observation))
+
+
+def _has_layer_norms(observation: Observation) -> bool:
+    return _has_layers(observation) and any(isinstance(part, nn.LayerNorm) for part in _parts(observation))
+
+
+def _parts(observation: Observation) -> Iterable[nn.Module]:
+    return cast(nn.Module, observation.network).modules()
+
+
 def _is_linear(observation: Observation) -> bool:
     return observation.class_logits is not None
 
@@ -71,6 +85,8 @@ def random_reading(observation: Observation, seed: int = 0) -> Tensor:
 
 
 POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a linear decoder"
+OUR_LAYERS = "attention that pools, or layers of attest.networks"
+LAYER_NORMS = "attention between tokens and layer norms"
 READINGS: dict[str, Reading] = {
     reading.name: reading
     for reading in (
@@ -81,10 +97,10 @@ READINGS: dict[str, Reading] = {
         Reading("gradient-input", "Gradient × input", gradients.gradient_times_input, signed=True),
         Reading("integrated-gradients", "Integrated gradients", gradients.integrated_gradients, signed=True),
         Reading("leave-one-out", "Leave-one-out", leave_one_out_inputs),
-        Reading("value-zeroing", "Value zeroing", _value_zeroing),
+        Reading("value-zeroing", "Value zeroing", _value_zeroing, needs=OUR_LAYERS, suits=_zeroes_values),
         Reading("rollout", "Attention rollout", layers.rollout, needs=LAYERS, suits=_has_layers),
         Reading("flow", "Attention flow", layers.flow, needs=LAYERS, suits=_has_layers),
-        Reading("lrp", "LRP", layers.relevance_propagation, signed=True, needs=LAYERS, suits=_has_layers),
+        Reading("lrp", "LRP", layers.relevance_propagation, signed=True, needs=LAYER_NORMS, suits=_has_layer_norms),
         Reading("random", "Random", random_reading),
     )
 }

@@ -18,7 +18,7 @@ from attest.attention.interventions import Intervention, attending, intervene
 from attest.compute.memory import by_rows
 from attest.experiments.erasure.soft import logits_of
 from attest.experiments.layers.observation import observe_layers
-from attest.experiments.layers.rollout import attention_rollout
+from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
 from attest.experiments.observation import Observation
 from attest.measures import class_logits
 from attest.networks.transformer import TransformerLayer
@@ -31,7 +31,7 @@ CAPACITY = 1_000_000
 
 def rollout(observation: Observation) -> Tensor:
     """Attention rollout from the weights that pool down to the tokens (Abnar & Zuidema 2020), ``(B, T)``."""
-    return attention_rollout(_layers(observation), observation.attention)
+    return attention_rollout(_layers(observation), where_rollout_begins(observation))
 
 
 def value_zeroing(observation: Observation) -> Tensor:
@@ -52,11 +52,12 @@ def flow(observation: Observation) -> Tensor:
     Capacities are those of rollout. NaN for texts of over 24 tokens.
     """
     layers = [weights.mean(dim=1).cpu() for weights in _layers(observation).values()]
+    begins = where_rollout_begins(observation)
     flows = torch.full(observation.mask.shape, torch.nan).masked_fill(~observation.mask.cpu(), 0)
     for row, length in enumerate(observation.lengths.tolist()):
         if length <= FLOW_TOKENS:
             mixed = [0.5 * (each[row, :length, :length] + torch.eye(length)).double().numpy() for each in layers]
-            flows[row, :length] = torch.tensor(_flows(mixed, observation.attention[row, :length].double().cpu().numpy()))
+            flows[row, :length] = torch.tensor(_flows(mixed, begins[row, :length].double().cpu().numpy()))
     return flows.to(observation.attention)
 
 
@@ -82,12 +83,16 @@ def _layers(observation: Observation) -> dict[str, Tensor]:
         return dict(observe_layers(network, observation.ids, observation.tokens, observation.mask).attention)
 
 
+def transformer_layers(observation: Observation) -> list[TransformerLayer]:
+    """The layers of our own Transformers, first to last; none of other people's."""
+    return [part for part in cast(nn.Module, observation.network).modules() if isinstance(part, TransformerLayer)]
+
+
 def _inputs_of_layers(observation: Observation) -> list[tuple[TransformerLayer, Tensor]]:
     """Each layer with the hidden states that it gets, first to last."""
     found: list[tuple[TransformerLayer, Tensor]] = []
-    layers = [part for part in cast(nn.Module, observation.network).modules() if isinstance(part, TransformerLayer)]
     with ExitStack() as hooks, torch.no_grad():
-        for layer in layers:
+        for layer in transformer_layers(observation):
             hook = layer.register_forward_pre_hook(lambda module, inputs: found.append((module, inputs[0])))
             hooks.callback(hook.remove)
         observation.network.encode(observation.tokens, observation.mask)

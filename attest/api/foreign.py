@@ -1,0 +1,58 @@
+"""Models of the library transformers, made ready for a trial; nothing of that library is imported for any other."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from torch import nn
+
+from attest.api.batches import Encode, Words
+from attest.errors import AttestError
+
+
+def is_of_transformers(model: Any) -> bool:
+    """Whether a model is one of transformers', which is imported then."""
+    library = sys.modules.get("transformers")
+    return library is not None and isinstance(model, library.PreTrainedModel)
+
+
+def read_by(
+    model: Any, tokenizer: Any, encode: Encode | None, words: Words | None, label_names: Sequence[str] | None
+) -> tuple[nn.Module, Encode | None, Words | None, Sequence[str]]:
+    """The network to put on trial, and how texts are encoded, shown and named, as far as the caller has not said.
+
+    Args:
+        model: of transformers.
+        tokenizer: of the model; None where batches of token ids are given.
+        encode, words, label_names: as in ``trial``.
+    Raises:
+        AttestError: the model does not classify texts, its attention cannot be reached, or the tokenizer is not a fast one.
+    """
+    from attest.pretrained.network import PretrainedNetwork
+    from attest.pretrained.texts import Encoder
+
+    if not type(model).__name__.endswith("ForSequenceClassification"):
+        raise AttestError(
+            f"{type(model).__name__} does not classify texts; expected a model such as BertForSequenceClassification. "
+            "AutoModelForSequenceClassification.from_pretrained gives one."
+        )
+    if model.config.is_encoder_decoder:
+        raise AttestError(
+            f"{type(model).__name__} reads a text with an encoder and again with a decoder, so that no attention leads from "
+            "its decision to the tokens alone; expected an encoder, or a decoder."
+        )
+    padding = model.config.pad_token_id
+    if padding is None:
+        padding = getattr(tokenizer, "pad_token_id", None) or 0
+    reads = None if tokenizer is None else Encoder(model, tokenizer)
+    names = [str(model.config.id2label[number]) for number in range(model.config.num_labels)]
+    shown = reads.words if words is None and reads is not None else words
+    return PretrainedNetwork(model, padding), encode or reads, shown, label_names or names
+
+
+def tell_of_cuts(encode: Any, texts: int) -> None:
+    """Say how many of so many texts were longer than the model reads, where we have encoded them."""
+    from attest.pretrained.texts import Encoder
+
+    if isinstance(encode, Encoder):
+        encode.tell_of_cuts(texts)

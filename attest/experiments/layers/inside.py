@@ -1,0 +1,74 @@
+"""The experiments on a Transformer whose attention is inside its layers alone, one observed batch after the other.
+
+Those that tamper with attention do so in every layer together and in each alone. Those that ask which tokens matter ask it of
+attention rollout, which leads from the decision down to the tokens.
+"""
+
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from attest.attention import Entmax15, Projection, Softmax, Sparsemax
+from attest.experiments.importance_entropy import sample_of_ids
+from attest.experiments.layers.activation_swap import layer_activation_swap
+from attest.experiments.layers.adversarial_search import layer_adversarial_attention
+from attest.experiments.layers.identifiability import layer_identifiability
+from attest.experiments.layers.key_shuffle import key_shuffle
+from attest.experiments.layers.observation import LayerObservation
+from attest.experiments.layers.permutation import layer_permutation
+
+OF_ROLLOUT = ("E1", "E14", "E15")
+"""Experiments that ask of an explanation of the text which tokens matter."""
+PROJECTIONS: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
+
+
+def permuted(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 10) -> dict[str, Tensor]:
+    """E2; columns and arguments as in ``layer_permutation``."""
+    return layer_permutation(observation, permutations, seed, labels)
+
+
+def searched(
+    observation: LayerObservation, everyone: Tensor, seed: int, texts: int = 64, restarts: int = 2, steps: int = 200
+) -> dict[str, Tensor]:
+    """E3 on a sample of the texts; columns as in ``layer_adversarial_attention``, NaN for all others.
+
+    Args:
+        observation: the batch.
+        everyone: int64 ``(N,)``, the ids of all texts.
+        seed: chooses the sample and the starting points.
+        texts: of the sample; each step of the search is a forward and a backward pass.
+        restarts, steps: of the search.
+    """
+    rows = torch.isin(observation.ids, sample_of_ids(seed, everyone, texts)).nonzero().flatten()
+    if not len(rows):
+        return {}
+    found = layer_adversarial_attention(observation.rows(rows), restarts=restarts, steps=steps, seed=seed)
+    columns = {name: column.new_full(observation.ids.shape, torch.nan) for name, column in found.items()}
+    for name, column in found.items():
+        columns[name][rows] = column
+    return columns
+
+
+def swapped(
+    observation: LayerObservation, labels: Tensor, projections: Mapping[str, Projection] = PROJECTIONS
+) -> dict[str, Tensor]:
+    """E8; columns and arguments as in ``layer_activation_swap``."""
+    return layer_activation_swap(observation, projections, labels)
+
+
+def keys_shuffled(observation: LayerObservation, labels: Tensor, seed: int, draws: int = 5) -> dict[str, Tensor]:
+    """E9; columns and arguments as in ``key_shuffle``."""
+    return key_shuffle(observation, draws, seed, labels)
+
+
+INSIDE: dict[str, Callable[..., dict[str, Tensor]]] = {
+    "E2": permuted,
+    "E3": searched,
+    "E8": swapped,
+    "E9": keys_shuffled,
+    "E13": layer_identifiability,
+}
+"""By id; each takes a ``LayerObservation``, and by these names ``labels``, ``everyone`` and ``seed``."""
+TAMPERING = ("E2", "E3")
+"""Those that let tokens attend to one another which may not in a decoder."""

@@ -1,0 +1,155 @@
+"""The seam into models of transformers: one attention function, which runs the model's own and passes it through hook points.
+
+Legend: B batch, N heads, G key-value groups, T tokens, D dimensions a head.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.masking_utils import eager_mask
+
+from attest.attention import Softmax
+from attest.attention.hook_points import HookedModule
+from attest.errors import AttestError
+
+NAME = "attest"
+"""Of our attention function, registered once for all models."""
+Eager = Callable[..., tuple[Tensor, Tensor]]
+"""A model's own attention, written out: what it returns are outputs ``(B, T, N, D)`` and weights ``(B, N, T, T)``."""
+
+
+class AttentionCall(HookedModule):
+    """The nth time that attention is computed in a forward pass; a module that is used in many layers has many.
+
+    Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the
+    one that is attended to. Scores are the logarithms of the weights: the model's own up to a number a row, which no
+    projection sees.
+    """
+
+    everywhere = True
+    """Whether all tokens of a text may attend to one another, as far as has been seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projection = Softmax()
+        self._seen = 0
+
+    def attend(
+        self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """Outputs and weights, bit for bit the model's own where nothing is replaced.
+
+        Args:
+            eager: the model's own attention.
+            module: that computes it.
+            query, key, value: ``(B, N or G, T, D)``.
+            support: as the model's mask has it: float, 0 where a row may attend, or None for everywhere.
+            real: bool ``(B, T)``, True at real tokens.
+            options: of the model's own attention: scaling, position bias and the like.
+        """
+        output, weights = eager(module, query, self.hook("keys", key, real), value, support, **options)
+        self._look(weights, support, real)
+        if not self.replacements:
+            return output, weights
+        own = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
+        values, tampered = self.hook("values", own, real), self._tampered(weights, support, real)
+        if values is own and tampered is weights:
+            return output, weights
+        return (tampered @ values).transpose(1, 2).contiguous(), tampered
+
+    def _look(self, weights: Tensor, support: Tensor | None, real: Tensor) -> None:
+        """How many heads there are, and who may attend: once, but longer texts may reach beyond a window."""
+        if self.heads is None or (self.everywhere and weights.shape[-1] > self._seen):
+            self.heads, self._seen = weights.shape[1], weights.shape[-1]
+            self.everywhere = support is None or _all_may_attend(allowed_by(support).expand_as(weights), real)
+
+    def _tampered(self, weights: Tensor, support: Tensor | None, real: Tensor) -> Tensor:
+        allowed = torch.ones_like(weights, dtype=torch.bool) if support is None else allowed_by(support).expand_as(weights)
+        logarithms = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()
+        scores, projection = self.hook("scores", logarithms, real), self.hook("projection", self.projection, real)
+        if scores is not logarithms or projection is not self.projection:
+            weights = _projected(projection, scores, allowed, weights)
+        replaced = self.hook("weights", weights, real)
+        if replaced is not weights and not self.everywhere and (replaced.detach().where(~allowed, 0) * real_rows(real)).any():
+            raise AttestError(
+                "a token was made to attend where it may not, as in a decoder to later ones, or in a sliding window to far "
+                "ones; expected attention within what the model allows."
+            )
+        return replaced
+
+
+def allowed_by(support: Tensor) -> Tensor:
+    """Where a row may attend, bool, from a mask that is added to scores or is bool itself."""
+    return support if support.dtype == torch.bool else support > torch.finfo(support.dtype).min / 2
+
+
+def real_rows(real: Tensor) -> Tensor:
+    """Rows of real tokens, ``(B, T)`` -> ``(B, 1, T, 1)``."""
+    return real[:, None, :, None]
+
+
+def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
+    """Whether every real token may attend to every other, ``(B, N, T, T)``."""
+    return bool((allowed == real[:, None, None])[real.unsqueeze(1).expand(allowed.shape[:-1])].all())
+
+
+def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor) -> Tensor:
+    """Weights under a projection; what a sink keeps for itself is a column of its own, which is then left out."""
+    sink = 1 - weights.sum(dim=-1, keepdim=True)
+    if sink.max() < 1e-3:
+        return projection(scores, allowed)
+    with_sink = torch.cat([scores, sink.clamp(min=torch.finfo(sink.dtype).tiny).log()], dim=-1)
+    return projection(with_sink, torch.cat([allowed, torch.ones_like(allowed[..., :1])], dim=-1))[..., :-1]
+
+
+class Caller(Protocol):
+    """Knows the calls of the forward pass that runs."""
+
+    def next_call(self, module: nn.Module) -> AttentionCall:
+        """The call that a module makes now."""
+
+    @property
+    def real(self) -> Tensor:
+        """bool ``(B, T)``: True at real tokens."""
+
+
+_RUNNING: ContextVar[Caller | None] = ContextVar("running", default=None)
+
+
+@contextmanager
+def attending_through(model: PreTrainedModel, caller: Caller) -> Iterator[None]:
+    """Let the attention of a model pass through the calls of one network, for as long as the block lasts."""
+    before, token = model.config._attn_implementation, _RUNNING.set(caller)
+    try:
+        model.set_attn_implementation(NAME)
+        yield
+    finally:
+        _RUNNING.reset(token)
+        model.set_attn_implementation(before)
+
+
+def _attention(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
+) -> tuple[Tensor, Tensor]:
+    """What transformers calls for every layer of a model that is set to ``NAME``."""
+    eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
+    if eager is None:
+        raise AttestError(
+            f"{type(module).__name__} has no attention that is written out (eager_attention_forward); expected a model of "
+            "transformers' own that has."
+        )
+    caller = _RUNNING.get()
+    if caller is None:
+        return eager(module, query, key, value, attention_mask, **options)
+    return caller.next_call(module).attend(eager, module, query, key, value, attention_mask, caller.real, **options)
+
+
+AttentionInterface.register(NAME, _attention)
+AttentionMaskInterface.register(NAME, eager_mask)

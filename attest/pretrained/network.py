@@ -1,0 +1,159 @@
+"""A model of transformers that classifies texts or tokens, as a network that can be put on trial.
+
+Legend: B batch, T tokens, H hidden, C logits, K classes.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from attest.attention import Uniform
+from attest.attention.interventions import attending, recorded
+from attest.errors import AttestError
+from attest.pretrained.attention import AttentionCall, attending_through
+
+UNREACHED = "its attention does not go through transformers' AttentionInterface"
+LENGTH = 5
+"""Of the text that a model is looked at with."""
+EXPECTED = "expected an encoder that does, BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT or ModernBERT for example"
+
+
+class PretrainedNetwork(nn.Module):
+    """Somebody's Transformer with the steps of ours, so that gradients and counterfactual texts can be had from it too.
+
+    What is encoded is the input embedding, and decoding is all that follows; attention is inside the layers. ``score`` and
+    ``project`` have nothing to learn: they say which tokens there are.
+
+    Args:
+        model: classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; put into evaluation mode by whoever tries it.
+        padding: the token id at padding.
+    Raises:
+        AttestError: its attention cannot be reached, or is none from token to token of the text.
+    """
+
+    pools_by_attention = False
+    attends_within = True
+
+    def __init__(self, model: PreTrainedModel, padding: int) -> None:
+        super().__init__()
+        self.model, self.padding = model, padding
+        self.calls = nn.ModuleList()
+        self.real = torch.ones(1, 1, dtype=torch.bool)
+        self._made = 0
+        self._exploring = False
+        self._explore()
+        self.decides_by = self._where_it_decides()
+        """Which rows of the last layer lead to the decision: the ``first``, the ``last``, or ``all``."""
+
+    def next_call(self, module: nn.Module) -> AttentionCall:
+        """The call that is made now; the first pass of all counts them."""
+        if self._made == len(self.calls) and self._exploring:
+            self.calls.append(AttentionCall())
+        if self._made == len(self.calls):
+            raise AttestError(
+                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self.calls)} times); "
+                "expected as often in every pass."
+            )
+        self._made += 1
+        call = self.calls[self._made - 1]
+        assert isinstance(call, AttentionCall)
+        return call
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> input embeddings ``(B, T, H)``."""
+        return self.model.get_input_embeddings()(tokens.where(mask, self.padding))
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Embeddings ``(B, T, H)`` -> zeros ``(B, T)``: every token is there alike."""
+        return hidden.new_zeros(mask.shape)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Any scores ``(B, T)`` -> one over the number of real tokens, ``(B, T)``."""
+        return Uniform()(scores, mask)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0 -> logits ``(B, C)``."""
+        return self._logits(weights > 0, inputs_embeds=hidden)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
+        return self._logits(mask, input_ids=tokens.where(mask, self.padding))
+
+    def deciding(self, mask: Tensor) -> Tensor:
+        """How the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
+        if self.decides_by == "all":
+            return Uniform()(torch.zeros(mask.shape, device=mask.device), mask)
+        row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else mask.sum(dim=-1) - 1
+        return nn.functional.one_hot(row, mask.shape[-1]).to(torch.get_default_dtype())
+
+    @property
+    def attends_everywhere(self) -> bool:
+        """Whether tokens may attend to one another in every layer, as in an encoder."""
+        return all(call.everywhere for call in self.calls)
+
+    def _logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+        self.real, self._made = mask, 0
+        options: dict[str, Any] = {"attention_mask": mask.long()} | inputs
+        if getattr(self.model.config, "use_cache", False):
+            options["use_cache"] = False
+        with attending_through(self.model, self):
+            if "inputs_embeds" in inputs and hasattr(self.model, "score"):
+                return self._at_the_last(mask, options)
+            return self.model(**options).logits
+
+    def _at_the_last(self, mask: Tensor, options: dict[str, Any]) -> Tensor:
+        """What a decoder decides at its last real token; given embeddings, transformers would take padding for text."""
+        hidden = getattr(self.model, self.model.base_model_prefix)(**options).last_hidden_state
+        logits = cast(nn.Linear, self.model.score)(hidden)
+        return logits[torch.arange(len(mask), device=mask.device), mask.sum(dim=-1) - 1]
+
+    @torch.no_grad()
+    def _explore(self) -> None:
+        """Count the calls, and see that each is from token to token of the text."""
+        model, name = self.model, type(self.model).__name__
+        if not model._can_set_attn_implementation():
+            raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
+        training = model.training
+        model.eval()
+        tokens = self._some_tokens()
+        self._exploring = True
+        try:
+            self(tokens, torch.ones_like(tokens, dtype=torch.bool))
+        finally:
+            self._exploring = False
+            model.train(training)
+        if not self.calls:
+            raise AttestError(f"{name} is not supported: {UNREACHED} in a forward pass; {EXPECTED}.")
+
+    def _some_tokens(self) -> Tensor:
+        """A text of a few token ids, int64 ``(1, T)``, that ends as texts do."""
+        end = getattr(self.model.config, "eos_token_id", None)
+        known = cast(nn.Embedding, self.model.get_input_embeddings())
+        ids = [token for token in range(known.num_embeddings) if token not in (self.padding, end)][:LENGTH]
+        return torch.tensor([[*ids, end if isinstance(end, int) else ids[0]]], device=self.model.device)
+
+    def _where_it_decides(self) -> str:
+        """By the gradient of the logits with respect to the last layer's weights: rows that lead nowhere have none."""
+        tokens = self._some_tokens()
+        last = list(attending(self))[-1]
+        with _in_graph(self.model.get_input_embeddings().weight), recorded(self, "weights") as weights:
+            logits = self(tokens, torch.ones_like(tokens, dtype=torch.bool))
+            (gradient,) = torch.autograd.grad(logits.square().sum(), weights[last])
+        rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
+        return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")
+
+
+@contextmanager
+def _in_graph(parameter: Any) -> Iterator[None]:
+    """Keep the graph from a parameter on, be it frozen or not."""
+    before = parameter.requires_grad
+    try:
+        with torch.enable_grad():
+            parameter.requires_grad_()
+            yield
+    finally:
+        parameter.requires_grad_(before)

@@ -1,0 +1,129 @@
+"""A model of transformers on trial, from texts to the report."""
+
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+import attest
+from attest.errors import AttestError
+from attest.networks import TransformerClassifier
+from tests.pretrained.tiny import batch, tiny
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "fine", "dull", "film", "very", "not", "##y", "."]
+QUICK = {"E1": {}, "E2": {"permutations": 2}, "E3": {"steps": 2, "texts": 2}, "E8": {}, "E9": {"draws": 2}, "E13": {}}
+TEXTS = ["a fine film", "a dull film .", "not a fine film .", "very dully film", "a very , very fine film"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory):
+    """Word pieces of a tiny vocabulary."""
+    from transformers import BertTokenizerFast
+
+    file = tmp_path_factory.mktemp("words") / "vocab.txt"
+    file.write_text("\n".join(WORDS))
+    return BertTokenizerFast(str(file), model_max_length=64)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny("bert", vocab_size=len(WORDS), id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1}, num_labels=2)
+
+
+@pytest.fixture(scope="module")
+def tried(model, tokenizer):
+    return attest.trial(model, TEXTS, QUICK | {"E14": {"texts": 5}}, tokenizer=tokenizer, labels=[1, 0, 0, 0, 1])
+
+
+def test_texts_are_read_as_the_model_reads_them(tried):
+    table = tried.table()
+    assert list(table["tokens"][1]) == ["[CLS]", "a", "dull", "film", ".", "[SEP]"]
+    assert list(table["tokens"][3]) == ["[CLS]", "very", "dull", "##y", "film", "[SEP]"]
+    assert {"probability_bad", "probability_good"} <= set(table)
+    assert "[UNK]" in list(table["tokens"][4])
+
+
+@torch.no_grad()
+def test_predictions_are_the_models_own(tried, model, tokenizer):
+    for row, text in enumerate(TEXTS):
+        own = model(**tokenizer(text, return_tensors="pt")).logits.softmax(dim=-1)[0, 1]
+        assert tried.table()["probability_good"][row] == pytest.approx(float(own), abs=1e-6)
+
+
+def test_every_experiment_has_its_table_of_all_layers_and_of_each(tried):
+    assert {"E1", "E2", "E3", "E8", "E9", "E13", "E14"} <= set(tried.experiments)
+    for experiment in ("E2", "E9"):
+        assert {name.rpartition("_layer")[2] for name in tried.table(experiment) if "_layer" in name} == {"1", "2"}
+    searched = tried.table("E3")["jsd_search"]
+    assert (len(searched), searched.notna().sum()) == (5, 2), "a sample"
+    assert 0 <= tried.summary["test/accuracy"] <= 1
+
+
+def test_attention_begins_where_the_model_decides(tried, model, tokenizer):
+    """Rollout of a BERT begins at its first token, not at the mean of all."""
+    from attest.experiments.layers import attention_rollout, observe_layers
+    from attest.pretrained.network import PretrainedNetwork
+
+    ids = tokenizer(TEXTS[0], return_tensors="pt")["input_ids"]
+    network = PretrainedNetwork(model, 0)
+    layers = observe_layers(network, None, ids, torch.ones_like(ids, dtype=torch.bool))
+    first = torch.zeros(1, ids.shape[1])
+    first[0, 0] = 1
+    expected = attention_rollout(layers.attention, first)[0].detach()
+    assert tried.table()["attention"][0] == pytest.approx(expected.numpy(), abs=1e-6)
+
+
+def test_the_report_is_written(tried, tmp_path):
+    page = tried.report(tmp_path / "page.html").read_text()
+    assert "Shuffled over the tokens" in page
+    assert "[CLS]" in page
+
+
+def test_without_labels_decisions_that_stay_are_counted(model, tokenizer):
+    tried = attest.trial(model, TEXTS, {"E8": {}}, tokenizer=tokenizer)
+    assert tried.table("E8")["correct"].tolist() == [1.0] * 5
+    assert "label" not in tried.table()
+
+
+def test_texts_that_are_too_long_are_cut_and_counted(model, tokenizer):
+    with pytest.warns(UserWarning, match="1 of 2 texts are longer than the 64 tokens that the model reads"):
+        tried = attest.trial(model, ["a fine film", "fine " * 80], {"E9": {"draws": 1}}, tokenizer=tokenizer)
+    assert tried.table()["length"].tolist() == [5, 64]
+
+
+def test_a_decoder_is_asked_what_makes_sense_for_it():
+    tokens, mask = batch()
+    tried = attest.trial(tiny("llama"), [{"token_ids": tokens, "mask": mask}], progress=False)
+    assert {"E1", "E8", "E9", "E13", "E14", "E15"} <= set(tried.experiments)
+    assert not {"E2", "E3"} & set(tried.experiments), "shuffled rows would look ahead"
+
+
+def test_our_own_transformer_goes_through_the_same_door():
+    network = TransformerClassifier(40, 1, size=16, layers=2, heads=2, feedforward_size=16)
+    tokens, mask = batch()
+    tried = attest.trial(network, [{"token_ids": tokens, "mask": mask}], QUICK, progress=False)
+    assert "tvd_median_layer2" in tried.table("E2")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("bart", {}, "reads a text with an encoder and again with a decoder"),
+        ("bert", {"tokens": True}, "does not classify texts; expected a model such as BertForSequenceClassification"),
+        ("deberta-v2", {}, "is not supported: its attention does not go through"),
+    ],
+)
+def test_a_model_that_cannot_be_tried_is_refused_in_a_sentence(name, settings, said):
+    tokens, mask = batch()
+    with pytest.raises(AttestError, match=said):
+        attest.trial(tiny(name, **settings), [{"token_ids": tokens, "mask": mask}])
+
+
+def test_a_tokenizer_that_does_not_know_words_is_refused(model):
+    with pytest.raises(AttestError, match="the tokenizer is a str; expected a fast one"):
+        attest.trial(model, TEXTS, tokenizer="bert-base-uncased")
+
+
+def test_an_experiment_on_pooled_attention_is_refused(model, tokenizer):
+    with pytest.raises(AttestError, match=r"the experiment 'E12' is not known; expected some of E1, E2, E3, E8, E9, E13"):
+        attest.trial(model, TEXTS, ["E12"], tokenizer=tokenizer)

@@ -1,0 +1,73 @@
+"""Tiny random models of many architectures, as somebody's classifiers of texts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoModelForTokenClassification, PreTrainedModel
+
+SMALL = {
+    "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
+    "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "num_labels": 3,
+}  # fmt: skip
+DISTIL = {"dim": 16, "n_layers": 2, "n_heads": 4, "hidden_dim": 24}
+GPT = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 64}
+GROUPED = {"num_key_value_heads": 2, "head_dim": 4}
+BART = {
+    "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 24, "decoder_ffn_dim": 24,
+}  # fmt: skip
+ENCODERS: dict[str, dict[str, Any]] = {
+    "bert": {},
+    "roberta": {},
+    "xlm-roberta": {},
+    "distilbert": DISTIL,
+    "electra": {"embedding_size": 16},
+    "albert": {"embedding_size": 16},
+    "camembert": {},
+    "modernbert": {"cls_token_id": 1, "sep_token_id": 2, "global_attn_every_n_layers": 2, "local_attention": 64},
+    "roberta-prelayernorm": {},
+    "data2vec-text": {},
+    "ernie": {},
+    "xlm-roberta-xl": {},
+}
+DECODERS: dict[str, dict[str, Any]] = {
+    "llama": GROUPED,
+    "mistral": GROUPED,
+    "qwen3": GROUPED,
+    "gemma2": GROUPED,
+    "gpt2": GPT,
+    "gpt_neox": {},
+    "phi3": GROUPED,
+    "gpt_oss": GROUPED | {"num_local_experts": 2, "num_experts_per_tok": 1},
+}
+CALLS = {"bart": 6}
+"""Two layers of an encoder, two of a decoder that look at themselves and at the encoder."""
+
+
+def tiny(name: str, tokens: bool = False, **settings: Any) -> PreTrainedModel:
+    """A model with random parameters in evaluation mode.
+
+    Args:
+        name: of the architecture, as transformers calls it.
+        tokens: whether it classifies tokens instead of texts.
+        settings: of its configuration.
+    """
+    given = SMALL | {**ENCODERS, **DECODERS, "bart": BART}.get(name, {}) | settings
+    make: Callable[..., PreTrainedModel] = (
+        AutoModelForTokenClassification if tokens else AutoModelForSequenceClassification
+    ).from_config
+    torch.manual_seed(0)
+    model = make(AutoConfig.for_model(name, **given)).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+def batch(lengths: tuple[int, ...] = (5, 9, 7)) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random token ids and their mask; the second token of the end, as BART asks for it."""
+    torch.manual_seed(1)
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(-1)
+    tokens = torch.randint(5, 40, mask.shape).where(mask, 0)
+    tokens[range(len(lengths)), [length - 1 for length in lengths]] = 2
+    return tokens, mask
