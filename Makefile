@@ -12,7 +12,7 @@ chosen   = $(strip $(foreach name,$(filter-out $(OURS),$(.VARIABLES)),$(if $(fil
 export OMP_WAIT_POLICY := PASSIVE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train adversarial controls keys judges docs test mutants reproduce bench crash check format lock clean
+.PHONY: help setup train adversarial controls keys roar judges docs test mutants reproduce bench crash check format lock clean
 
 help:  ## list every target in a line
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ controls: $(READY)  ## compare a run with uniform attention, other seeds and gui
 
 keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
 	@$(BIN)/attest keys $(chosen) $(ARGS)
+
+roar: $(READY)  ## erase what a reading ranks first and train anew, step by step: the choices of train, READING=attention,norm STEPS=10
+	@$(BIN)/attest roar $(chosen) $(ARGS)
 
 judges: $(READY)  ## try the experiments on attention that is right or wrong by construction: SMOKE=1
 	@$(BIN)/attest judges $(chosen) $(ARGS)

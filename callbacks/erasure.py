@@ -52,5 +52,5 @@ class Erasure(Explaining):
         if observation.tokens.ndim > 2 or flat is None:
             return None
         if self._background is None:
-            self._background = Background(*(part.to(observation.tokens.device) for part in flat))
+            self._background = Background(*flat).to(observation.tokens.device)
         return self._background

@@ -14,7 +14,8 @@ from attest.experiments.readings import side_by_side
 class SideBySide(Evidence):
     """E15: every reading of the model on a sample of texts; columns as in ``attest.experiments.side_by_side``.
 
-    The seconds that each reading took stand in the run's ``timing.json``, as ``readings/<name>``.
+    The seconds that each reading takes stand in the run's ``timing.json``, as ``seconds_a_text``, measured on the texts of the
+    first process.
 
     Args:
         texts: how many test texts are sampled.
@@ -30,9 +31,12 @@ class SideBySide(Evidence):
         super().__init__(every_n_epochs, validation_instances, sets=sets)
         self.texts = texts
         self._clock: dict[str, float] = {}
+        self._timed = 0
 
     def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> Columns:
-        return side_by_side(observation, truth=_truth(observation, batch), **self.arguments(observation, trainer))
+        arguments = self.arguments(observation, trainer)
+        self._timed += int((arguments["sampled"] & (observation.lengths > 1)).sum())
+        return side_by_side(observation, truth=_truth(observation, batch), **arguments)
 
     def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
         sampled = self.split.sampled(seed_of(trainer), observation, self.texts)
@@ -40,9 +44,9 @@ class SideBySide(Evidence):
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         super().on_test_epoch_end(trainer, pl_module)
-        if self.enabled_on_test and self.folder is not None and trainer.is_global_zero:
-            self.folder.note(seconds={f"readings/{name}": seconds for name, seconds in self._clock.items()})
-        self._clock = {}
+        if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self._timed:
+            self.folder.note(seconds_a_text={name: seconds / self._timed for name, seconds in self._clock.items()})
+        self._clock, self._timed = {}, 0
 
 
 def _truth(observation: Observation, batch: Batch) -> Tensor | None:

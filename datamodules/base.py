@@ -13,6 +13,7 @@ from attest.datamodules.batching import BatchLoader, batch_sizes, batches_by_len
 from attest.datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
 from attest.datamodules.embeddings import read_vectors
 from attest.datamodules.encoded import EncodedDocuments, EncodedSentences
+from attest.datamodules.erased import read_erased
 from attest.datamodules.notice import say
 from attest.datamodules.record import EXPECTED, DataRecord
 from attest.datamodules.sentences import sentence_lengths
@@ -43,6 +44,7 @@ class TextDataModule(LightningDataModule):
         max_words: most words that the vocabulary keeps, those of most texts; None for all.
         max_tokens: longer texts are left out, and counted; None for none.
         texts: most texts of a split, evenly spread over it, the vocabulary staying that of all; None for all. For trying out.
+        erased: table of the tokens that are masked in every split, as ``attest roar`` writes it; None for none.
         embeddings: file of pretrained vectors (fastText, GloVe or word2vec as text); None for none.
     """
 
@@ -57,6 +59,7 @@ class TextDataModule(LightningDataModule):
         max_tokens: int | None = None,
         embeddings: str | None = None,
         texts: int | None = None,
+        erased: str | None = None,
     ) -> None:
         super().__init__()
         self.batch_size = batch_size
@@ -68,6 +71,7 @@ class TextDataModule(LightningDataModule):
         self.max_tokens = max_tokens
         self.embeddings = embeddings
         self.texts = texts
+        self.erased = erased
         self.expected = EXPECTED.get()
         """What the data has to be, where a trained model was made from it."""
 
@@ -214,7 +218,8 @@ class TextDataModule(LightningDataModule):
         return self._encoded("test")
 
     def _encoded(self, split: str) -> EncodedDocuments:
-        return self.encode(getattr(self.corpus, split))
+        encoded = self.encode(getattr(self.corpus, split))
+        return encoded if self.erased is None else encoded.without(read_erased(Path(self.erased), split))
 
     def train_dataloader(self) -> BatchLoader:
         """Batches of the running epoch for this rank; as many on every rank."""

@@ -1,5 +1,8 @@
 """Texts as token ids, fetched a padded batch at a time."""
 
+from collections.abc import Mapping
+from copy import copy
+
 import numpy as np
 import pyarrow.compute as pc
 import torch
@@ -7,7 +10,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from attest.datamodules.corpus import Documents
-from attest.datamodules.vocabulary import PADDING, Vocabulary
+from attest.datamodules.vocabulary import PADDING, UNKNOWN, Vocabulary
+from attest.errors import AttestError
 
 Batch = dict[str, Tensor]
 NO_TAG = -100
@@ -63,6 +67,27 @@ class EncodedDocuments(Dataset):
     def flat(self) -> tuple[Tensor, Tensor, Tensor]:
         """Token ids of all texts one after the other, int64 ``(N,)``; where each text begins and how long it is, ``(M,)``."""
         return self._per_token["token_ids"][0], self._starts, torch.from_numpy(self.lengths)
+
+    def without(self, erased: Mapping[int, np.ndarray]) -> "EncodedDocuments":
+        """The same texts with the unknown token in place of some.
+
+        Args:
+            erased: bool ``(T,)`` of each text by its id, True at tokens that are erased.
+        Raises:
+            AttestError: these are other texts.
+        """
+        if {*erased} != {*self.ids.tolist()} or any(
+            len(erased[identity]) != length for identity, length in zip(self.ids.tolist(), self.lengths, strict=True)
+        ):
+            raise AttestError(
+                "data.init_args.erased names other texts than these; expected the ones that the file was made from. Leave it "
+                "out, or begin afresh with FORCE=1."
+            )
+        gone = torch.from_numpy(np.concatenate([np.asarray(erased[identity], dtype=bool) for identity in self.ids.tolist()]))
+        other = copy(self)
+        tokens, padding = self._per_token["token_ids"]
+        other._per_token = self._per_token | {"token_ids": (tokens.masked_fill(gone, UNKNOWN), padding)}
+        return other
 
     def tokens_of(self, identity: int) -> list[str]:
         """The words of the text with this id, as they stood before unseen ones became one symbol."""

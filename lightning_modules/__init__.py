@@ -9,8 +9,18 @@ trained against or with the network of another run, which they look at through `
 from attest.lightning_modules.classifier import Classifier
 from attest.lightning_modules.guided import GuidedClassifier, ProbedTagger
 from attest.lightning_modules.key_adversary import KeyAdversary
+from attest.lightning_modules.retrained import Retrained
 from attest.lightning_modules.tagger import Tagger
 from attest.lightning_modules.tagging_adversary import TaggingAdversary
 from attest.lightning_modules.trained_adversary import TrainedAdversary
 
-__all__ = ["Classifier", "GuidedClassifier", "KeyAdversary", "ProbedTagger", "Tagger", "TaggingAdversary", "TrainedAdversary"]
+__all__ = [
+    "Classifier",
+    "GuidedClassifier",
+    "KeyAdversary",
+    "ProbedTagger",
+    "Retrained",
+    "Tagger",
+    "TaggingAdversary",
+    "TrainedAdversary",
+]

@@ -13,6 +13,7 @@ from attest.errors import AttestError
 from attest.experiments import Network, Observation, observe
 from attest.experiments.contract import require_forward, require_steps
 from attest.experiments.layers import LayerObservation, observe_layers
+from attest.lightning_modules.masking import Masking, training_tokens
 from attest.lightning_modules.metrics import classification_scores
 from attest.lightning_modules.optimisation import Optimisation
 from attest.lightning_modules.predictions import InstanceRows, Predicted, require_finite
@@ -38,6 +39,8 @@ class Classifier(LightningModule):
         optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale: as in ``Optimisation``.
         loss_reduction: over the instances of a batch. Jain & Wallace sum; under Adam that is a mean with weight decay and
             epsilon 32 times smaller.
+        masking: ``uniform`` masks tokens of training texts at random rates, so that E14's ``mask`` erases in distribution;
+            None masks nothing. A model so trained is another model.
         vocab_size: number of token ids; given by the data.
         num_classes: K; given by the data.
         positive_weight: weight of positive instances in the loss of a binary task; given by the data.
@@ -55,6 +58,7 @@ class Classifier(LightningModule):
         learning_rate_scale: float = 1.0,
         attention_learning_rate_scale: float = 1.0,
         loss_reduction: Literal["mean", "sum"] = "mean",
+        masking: Masking | None = None,
         vocab_size: int = 2,
         num_classes: int = 2,
         positive_weight: float = 1.0,
@@ -68,6 +72,7 @@ class Classifier(LightningModule):
         load_vectors(self.network, pretrained_embeddings)
         self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
         self.loss_reduction = loss_reduction
+        self.masking = masking
         self.num_classes = num_classes
         self.positive_weight = positive_weight
         self.predictions = nn.ModuleDict({f"{stage}_split": InstanceRows() for stage in ("validation", "test")})
@@ -107,7 +112,8 @@ class Classifier(LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Loss of one batch."""
-        losses = self.instance_losses(self(batch["token_ids"], attended(batch)), batch["label"])
+        tokens = training_tokens(self, batch)
+        losses = self.instance_losses(self(tokens, attended(batch)), batch["label"])
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.sum() if self.loss_reduction == "sum" else losses.mean()
 

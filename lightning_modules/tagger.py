@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from attest.errors import AttestError
 from attest.experiments.layers import LayerObservation, observe_layers
+from attest.lightning_modules.masking import Masking, training_tokens
 from attest.lightning_modules.metrics import tagging_columns, tagging_scores
 from attest.lightning_modules.optimisation import Optimisation
 from attest.lightning_modules.predictions import InstanceRows, require_finite
@@ -31,6 +32,7 @@ class Tagger(LightningModule):
     Args:
         network: makes the network from vocabulary size and number of tags.
         optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale: as in ``Optimisation``.
+        masking: as in ``Classifier``.
         vocab_size: number of token ids; given by the data.
         num_classes: K, number of tags; given by the data.
         label_names: the tags, ``B-NP`` and the like, in the order of their ids; given by the data.
@@ -47,6 +49,7 @@ class Tagger(LightningModule):
         scheduler: LRSchedulerCallable | None = None,
         learning_rate_scale: float = 1.0,
         attention_learning_rate_scale: float = 1.0,
+        masking: Masking | None = None,
         vocab_size: int = 2,
         num_classes: int = 2,
         label_names: Sequence[str] = ("O", "B-NP"),
@@ -58,6 +61,7 @@ class Tagger(LightningModule):
         self.network = network(vocab_size, num_classes)
         load_vectors(self.network, pretrained_embeddings)
         self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
+        self.masking = masking
         self.label_names = tuple(label_names)
         self.sentences = nn.ModuleDict({f"{stage}_split": InstanceRows() for stage in ("validation", "test")})
 
@@ -76,7 +80,7 @@ class Tagger(LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Loss of one batch."""
-        _, loss = self.model_step(batch)
+        _, loss = self.model_step(batch | {"token_ids": training_tokens(self, batch)})
         self.log("train/loss", loss.detach(), prog_bar=True, batch_size=len(batch["mask"]))
         return loss
 

@@ -5,9 +5,11 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import nn
 
 from attest.api.batches import Batch, Encode, Words, batches_of
@@ -18,7 +20,9 @@ from attest.api.run import Run, open_run
 from attest.compute.memory import budget_kept, set_memory_budget
 from attest.errors import AttestError
 from attest.experiments.contract import STEPS, require_steps
+from attest.experiments.erasure import Background
 from attest.experiments.layers.inside import TAMPERING
+from attest.experiments.registry import Run as Measured
 from attest.experiments.registry import chosen, runnable, runnable_inside
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
@@ -83,6 +87,7 @@ def trial(
     labels: Sequence[int] | None = None,
     words: Words | None = None,
     label_names: Sequence[str] | None = None,
+    background: Sequence[str] | Sequence[Sequence[int]] | None = None,
     seed: int = 0,
     batch_size: int = 32,
     memory_gib: float = 1.0,
@@ -103,6 +108,8 @@ def trial(
         labels: the class of each text; batches bring their own. Where there are none, accuracy is absent.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
+        background: training texts, or their token ids, from which E14's ``resample`` draws what stands in an erased token's
+            place; that operator is left out without them.
         seed: fixes, with the id of a text, its random draws.
         batch_size: largest batch that texts are put into.
         memory_gib: working memory that a step of evidence may take above the model and the batch, in GiB.
@@ -119,7 +126,9 @@ def trial(
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
     names = tuple(label_names or getattr(data, "label_names", None) or ())
     inside = not getattr(network, "pools_by_attention", True)
+    drawn_from = None if background is None else _background(network, background, encode)
     measures = chosen(_sensible(batches, network) if experiments is None else experiments, inside)
+    measures = _told(measures, background=drawn_from)
     measuring = Measuring(network, measures, names, seed)
     with budget_kept(), _in_evaluation_mode(network):
         set_memory_budget(memory_gib, max_tokens)
@@ -127,6 +136,29 @@ def trial(
     result = Trial(type(network).__name__)
     measuring.write(result.folder, {"memory_gib": memory_gib, "max_tokens": max_tokens})
     return result
+
+
+def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None) -> Background:
+    """Training texts on the device of the network."""
+    if encode is None and any(isinstance(text, str) for text in texts):
+        raise AttestError(
+            "background holds texts, and there is no way to encode them; expected encode=, a function from a text to its "
+            "token ids, or token ids in their place."
+        )
+    encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in texts)
+    ids = [torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded]
+    device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
+    return Background.of(ids).to(device)
+
+
+def _told(measures: dict[str, Measured], **known: Any) -> dict[str, Measured]:
+    """Experiments with what is known for those of them that ask; None is not known."""
+    given = {name: value for name, value in known.items() if value is not None}
+    asked = {name: each.takes & {*given} for name, each in measures.items()}
+    return {
+        name: replace(each, settings={**each.settings, **{key: given[key] for key in asked[name]}})
+        for name, each in measures.items()
+    }
 
 
 def network_of(model: Any) -> nn.Module:

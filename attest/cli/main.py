@@ -35,6 +35,7 @@ COMMANDS = {
     "adversarial": Command("attest.cli.adversarial", "train adversaries of a run (E7): DATA=sst LAMBDA=1e-3"),
     "controls": Command("attest.cli.controls", "compare with uniform attention, other seeds, guides (E4, E5, E6)"),
     "keys": Command("attest.cli.keys", "attack the keys of a Transformer (E9): DATA=sst MODEL=transformer-dr"),
+    "roar": Command("attest.cli.roar", "erase what a reading ranks first and train anew: DATA=sst READING=attention STEPS=10"),
     "report": Command("attest.cli.report", "write the page of one run, or of several side by side"),
     "table": Command("attest.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
     "reproduce": Command("attest.cli.reproduce", "make a published table, ours beside theirs: TABLE=jw-2 DATA=sst"),

@@ -79,6 +79,12 @@ class Run:
         told = {name: getattr(asked, name) for name in TOLD if name in known}
         return run(observation, **told, **self.settings)
 
+    @property
+    def takes(self) -> set[str]:
+        """Names of the settings that it can be given."""
+        run = self.inside or self.spec.run
+        return set() if run is None else {*settings_of(run)}
+
 
 def runnable() -> dict[str, Spec]:
     """The experiments that one observed batch after the other can answer."""

@@ -7,9 +7,11 @@ from typing import Any
 from rich.color import Color
 from rich.console import Console
 from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
 from attest.report.explanations import Explanation, explanations
+from attest.report.readings import of_text
 from attest.report.templating import render
 from attest.runs.folder import write_text
 
@@ -17,6 +19,7 @@ COLOURS = {"attention": (0, 114, 178), "importance": (230, 159, 0), "adversary":
 """Okabe and Ito's blue, orange and vermilion, as in the page."""
 VISIBLE = 0.02
 """Share of the largest weight below which a token stays plain."""
+READINGS_HEADING = "All readings of this text"
 LONG = 400
 """Tokens from which on the terminal shows attention in full and of the rest the heaviest tokens; the page shows all."""
 
@@ -36,6 +39,7 @@ def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None 
             console.print(Text(f"  unknown words, all alike to the model: {printable(', '.join(text['unknown']))}"))
         for number, explanation in enumerate(explanations(text, in_detail=True)):
             _print_explanation(console, explanation, text["tokens"], in_full=number == 0 or len(text["tokens"]) < LONG)
+        _print_readings(console, text)
 
 
 def _outcome(text: Mapping[str, Any]) -> str:
@@ -50,6 +54,19 @@ def _print_explanation(console: Console, explanation: Explanation, tokens: Seque
     heaviest = ", ".join(f"{printable(token)} {weight:.3g}" for token, weight in explanation.top(tokens))
     without = "undefined" if explanation.is_undefined else "no token has any weight"
     console.print(Text(f"most: {heaviest}" if heaviest else without, style="dim"))
+
+
+def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
+    """The table of all readings, where the text has more tokens than one."""
+    readings = of_text(text, text["tokens"])
+    if readings is None:
+        return
+    table = Table(*readings.header, title=READINGS_HEADING, title_justify="left", box=None, pad_edge=False)
+    for row in readings.rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    console.print()
+    console.print(table)
+    console.print(Text(readings.legend, style="dim"))
 
 
 def coloured(explanation: Explanation, tokens: Sequence[str]) -> Text:
@@ -85,6 +102,7 @@ def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) ->
             "decides": None,
             "explanations": explanations(text, in_detail=True),
             "unknown": text["unknown"],
+            "readings": of_text(text, text["tokens"]),
         }
         for number, text in enumerate(texts, start=1)
     ]

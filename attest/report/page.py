@@ -9,6 +9,7 @@ import pandas as pd
 import yaml
 
 from attest.experiments.registry import EXPERIMENTS
+from attest.report import readings
 from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
@@ -53,6 +54,8 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "truth": found.truth,
         "judged": found.judged,
         "commands": found.controls.commands,
+        "masked": _was_masked(settings),
+        "readings": _readings(found, timing),
         "figures": embedded(save_figures(folder, drawn) if alone is None else as_svg(drawn)),
         "beside": alone is None,
         "config": yaml.safe_dump(settings, sort_keys=False),
@@ -64,6 +67,17 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         folder.report if alone is None else alone,
         render("report.html", **page, **texts) + (made_from if alone is None else ""),
     )
+
+
+def _was_masked(settings: Mapping[str, Any]) -> bool:
+    """Whether the model was trained on texts with masked tokens."""
+    return bool(((settings.get("model") or {}).get("init_args") or {}).get("masking"))
+
+
+def _readings(found: Findings, timing: Mapping[str, Any]) -> readings.Table | None:
+    """All readings of the model side by side, where E15 was asked."""
+    rows = found.table("E15")
+    return None if rows is None else readings.of_run(rows, timing.get("seconds_a_text"))
 
 
 def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str) -> dict[str, Any]:

@@ -102,11 +102,18 @@ ADDED_LATER = ("E14", "E15")
 nothing of it, so they are no part of what a run is: names stay the same, and a run that is complete without them stays so."""
 
 
+SETTINGS_ADDED_LATER = {"model": {"masking": None}, "data": {"erased": None}}
+"""Settings of model and data that were added when there were runs already, with the value that leaves a run as it was.
+With that value they are no part of what a run is."""
+
+
 def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that make a run what it is."""
     settings = _one_corpus(deepcopy(settings))
     for name in ADDED_LATER:
         (settings.get("experiments") or {}).pop(name, None)
+    for part, added in SETTINGS_ADDED_LATER.items():
+        _leave_out((settings.get(part) or {}).get("init_args") or {}, added)
     for key in MACHINE_KEYS:
         *path, last = key.split(".")
         section: Any = settings
@@ -114,6 +121,13 @@ def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
             section = section.get(name) or {}
         section.pop(last, None)
     return settings
+
+
+def _leave_out(settings: dict[str, Any], added: dict[str, Any]) -> None:
+    """Those of ``added`` that have the value they have there."""
+    for name, value in added.items():
+        if settings.get(name, value) == value:
+            settings.pop(name, None)
 
 
 def canonical(settings: dict[str, Any]) -> bytes:

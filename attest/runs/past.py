@@ -74,7 +74,7 @@ def past(root: Path, alike: Like) -> Past | None:
         alike: which are near.
     """
     for pattern in alike.patterns:
-        if known := [seconds for folder in root.glob(pattern) if (seconds := seconds_of(RunFolder(folder)))]:
+        if known := [seconds for folder in root.glob(pattern.lstrip("/")) if (seconds := seconds_of(RunFolder(folder)))]:
             return Past(medians(known), "runs like it")
     ours = shipped_timings().get(alike.shipped)
     return Past(ours, "our own runs on two cores") if ours else None

@@ -226,3 +226,25 @@ def test_a_table_that_is_not_there_gets_a_sentence(whole, tmp_path):
         whole.explain(9)
     with pytest.raises(attest.AttestError, match=r"expected one that ends in \.html"):
         whole.report(tmp_path / "page.txt")
+
+
+def test_resample_draws_from_the_background_that_is_given():
+    few = {"E14": {"texts": 4, "sets": 2, "extras": False}}
+    assert "win_comprehensiveness_resample" not in tried(experiments=few).table("E14")
+    resampled = tried(experiments=few, background=["dull"]).table("E14")
+    masked = tried(pooling_classifier(), few, background=[[1]]).table("E14")
+    several = masked["length"] > 1
+    assert resampled["win_comprehensiveness_resample"].notna().equals(several)
+    np.testing.assert_allclose(  # nothing but the unknown token to draw: resampling is masking
+        masked["comprehensiveness_resample"][several], masked["comprehensiveness_mask"][several], atol=1e-9
+    )
+    assert (resampled["comprehensiveness_resample"] - resampled["comprehensiveness_mask"])[several].abs().max() > 1e-4
+
+
+def test_a_background_without_tokens_or_encoding_is_refused():
+    with pytest.raises(attest.AttestError, match="the background has no token"):
+        tried(experiments={"E14": {}}, background=[[], []])
+    _, tokens, mask = ragged_batch([3, 2])
+    batch = {"token_ids": tokens, "mask": mask}
+    with pytest.raises(attest.AttestError, match="background holds texts, and there is no way to encode them"):
+        attest.trial(pooling_classifier(), [batch], {"E14": {}}, background=["dull"], progress=False)

@@ -76,7 +76,7 @@ def test_a_text_of_two_thousand_tokens(small_run, tmp_path, capsys):
     file.write_text(" ".join(draw.choice(words) for _ in range(2000)) + "\n\nthe cast is superb .\n", encoding="utf-8")
     assert explain(small_run, tmp_path / "page.html", "--file", str(file)) == 0
     said = capsys.readouterr().out
-    assert said.count("text ") == 2, "the blank line is no text"
+    assert said.count("\ntext ") == 2, "the blank line is no text"
     assert (tmp_path / "page.html").read_text().count("</b>") > 14_000
 
 
@@ -117,3 +117,15 @@ def test_without_colour_the_heaviest_tokens_are_named():
 
 def test_what_moves_the_cursor_is_replaced():
     assert printable("a\x1bb\u202ec\nd ✗🙂é") == "a�b�c�d ✗🙂é"
+
+
+def test_all_readings_stand_beside_one_another_in_the_terminal_and_on_the_page(small_run, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert explain(small_run, page, "--text", "a fine <b> film of note") == 0
+    said, html = capsys.readouterr().out, page.read_text()
+    table = said[said.index("All readings of this text") :]
+    for reading in ("Attention α", "Integrated", "Leave-one-out", "Norm-weighted"):
+        assert reading in table
+    assert "<caption><strong>All readings of this text.</strong>" in html
+    assert '<tr><th scope="row">Leave-one-out</th>' in html
+    assert "<b> " not in html[html.index("All readings") :], "words are escaped there too"

@@ -214,3 +214,24 @@ def test_undefined_evidence_is_drawn_and_counted_not_crashed_on():
 def test_equal_data_draw_equal_figures():
     epochs = [{"epoch": 0, "train/loss": 1.0, "validation/loss": 2.0}]
     assert to_svg(learning_curves(epochs)) == to_svg(learning_curves(epochs))
+
+
+def test_the_page_ends_with_all_readings_and_which_survived_best(small_run):
+    page = small_run.report.read_text(encoding="utf-8")
+    part = page[page.index('id="readings"') : page.index('id="made"')]
+    for cell in ("random sets beaten", "NAOPC", "seconds a text", "P@k", "depth", "AUPRC", "oracle"):
+        assert f">{cell}<" in part
+    assert part.index("</table>") < part.index("survived best")
+
+
+def test_a_model_trained_on_masked_texts_is_said_to_be_another(small_run, tmp_path):
+    said = "That makes it another model than one trained on whole texts"
+    assert said not in small_run.report.read_text(encoding="utf-8")
+    copy = tmp_path / small_run.path.relative_to(small_run.path.parents[2])
+    shutil.copytree(small_run.path, copy)
+    folder = RunFolder(copy)
+    settings = folder.settings()
+    settings["model"]["init_args"]["masking"] = "uniform"
+    folder.config.write_text(yaml.safe_dump(settings, sort_keys=False))
+    write_report(folder, figures=[])
+    assert said in folder.report.read_text(encoding="utf-8")

@@ -75,3 +75,8 @@ def test_what_reads_a_corpus_whole(data, trainer, whole):
 def test_our_own_times_know_every_corpus():
     assert {name.split("/")[0] for name in shipped_timings()} == {"sst", "imdb", "20news", "conll2000"}
     assert all("train" in parts for parts in shipped_timings().values())
+
+
+def test_a_folder_near_the_root_of_the_file_system_has_no_past(tmp_path):
+    """``--out=/tmp/here`` has nothing above it that could name a corpus."""
+    assert past(tmp_path, like("/", "tmp", "no such model")) is None

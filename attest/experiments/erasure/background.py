@@ -1,11 +1,13 @@
 """What may stand in a token's place: tokens of other texts, from the same relative position."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from attest.compute.randomness import random_uniforms
+from attest.errors import AttestError
 
 REPLACED = 3
 """Added to the seed, so that no other draw is repeated."""
@@ -21,6 +23,25 @@ class Background:
     """int64 ``(M,)``, where each text begins."""
     lengths: Tensor
     """int64 ``(M,)``, at least 1."""
+
+    @classmethod
+    def of(cls, texts: Sequence[Tensor]) -> "Background":
+        """From the token ids of each text, int64 ``(T,)``; texts without tokens are left out.
+
+        Raises:
+            AttestError: none has any.
+        """
+        lengths = torch.tensor([len(text) for text in texts if len(text)])
+        if not len(lengths):
+            raise AttestError("the background has no token; expected the texts that the model was trained on, or like them.")
+        return cls(torch.cat([text for text in texts if len(text)]), lengths.cumsum(dim=0) - lengths, lengths)
+
+    def to(self, device: torch.device) -> "Background":
+        """The same on a device."""
+        return Background(self.tokens.to(device), self.starts.to(device), self.lengths.to(device))
+
+    def __str__(self) -> str:
+        return f"{len(self.lengths)} texts"
 
     def drawn(self, seed: int, ids: Tensor, lengths: Tensor, draws: int, size: int) -> Tensor:
         """For every position a token that a text of the corpus, drawn anew, has at the same relative position.

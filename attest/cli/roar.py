@@ -1,0 +1,38 @@
+"""``attest roar``: erase what a reading ranks first, train anew, and see how fast the model falls (recursive ROAR).
+
+    attest roar DATA=sst MODEL=bilstm READING=attention STEPS=10
+    attest roar DATA=sst MODEL=bilstm READING=attention,integrated-gradients STEPS=5 -- --trainer.max_epochs=4
+
+At each of STEPS steps, 10 if not typed, an equal share of every text's tokens is masked, in training, validation and test
+texts alike, in the order of the reading; a new model is trained on what is left, and read in turn (Hooker et al. 2019; Madsen
+et al. 2022). Random erasure is always there to be held against. READING is one or several that `attest evidence --reading`
+takes. The models lie in ``roar/`` of the base, which is trained first if it is missing; what is there is not trained again.
+Options after a lone -- are theirs alone.
+"""
+
+from attest.report.roar import write_roar
+from attest.runs.dependent import split_arguments, train_base
+from attest.runs.roar import RANDOM, require_classifier, require_readings, train_steps
+from attest.runs.words import take_words
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest roar``.
+    Raises:
+        AttestError: a reading that does not exist, or a base without readings of its tokens.
+    """
+    if {"-h", "--help"} & {*arguments}:
+        print(__doc__)
+        return 0
+    typed, own = split_arguments(arguments)
+    words, typed = take_words(typed, ("READING", "STEPS"))
+    readings, steps = words.listed("READING", "attention"), words.count("STEPS", 10, least=2)
+    require_readings(readings)
+    base = train_base(typed, require_classifier)
+    asked = dict.fromkeys((RANDOM, *readings))
+    print(f"Training up to {len(asked) * (steps - 1) + 1} models anew, each as its base was.", flush=True)
+    write_roar(base.folder, {name: list(train_steps(base, name, steps, own)) for name in asked})
+    return 0

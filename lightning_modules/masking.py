@@ -1,0 +1,64 @@
+"""Training on texts of which some tokens are masked, so that a text with masked tokens is nothing new to the model.
+
+Legend: B batch.
+"""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from attest.compute.randomness import random_uniforms
+from attest.experiments.erasure.operators import UNKNOWN
+
+Masking = Literal["uniform"]
+"""How training texts are masked."""
+PADDING = 0
+RATES, PLACES = 11, 12
+"""Added to the seed, so that no other draw is repeated."""
+
+
+def training_tokens(module: Any, batch: dict[str, Any]) -> Tensor:
+    """The token ids that a training step shows the network: the batch's own where nothing is masked.
+
+    Args:
+        module: the LightningModule, which has ``masking``; its trainer says the epoch, and the DataModule the seed.
+        batch: a training batch, with ``id`` and ``token_ids``.
+    Returns:
+        int64, of the shape of ``token_ids``.
+    """
+    if module.masking is None:
+        return batch["token_ids"]
+    seed = getattr(getattr(module.trainer, "datamodule", None), "seed", 0)
+    return masked_uniformly(batch["token_ids"], batch["id"], seed, module.current_epoch)
+
+
+def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
+    """Each text with a share of its tokens masked, the share uniform in (0, 1) and drawn anew every epoch.
+
+    Masked means the unknown token in a token's place, as under ``mask`` of E14. Madsen et al. (2024) leave half the texts of
+    a batch whole; here each text has a rate of its own.
+
+    Args:
+        tokens: int64 ``(B, T)``, or ``(B, S, T)`` of texts as sentences; 0 is padding, which stays.
+        ids: int64 ``(B,)``. What happens to a token depends on seed, epoch, its text and its place, on no batch or process.
+        seed: of the run.
+        epoch: from 0.
+    Returns:
+        int64, of the shape of ``tokens``.
+    """
+    rates = random_uniforms(seed + RATES, ids, torch.tensor(epoch, device=ids.device))
+    places = [_along(tokens, dimension) for dimension in range(1, tokens.ndim)]
+    each = random_uniforms(seed + PLACES, _wide(ids, tokens), torch.tensor(epoch, device=ids.device), *places)
+    return tokens.masked_fill((each < _wide(rates, tokens)) & (tokens != PADDING), UNKNOWN)
+
+
+def _along(tokens: Tensor, dimension: int) -> Tensor:
+    """Places along a dimension, shaped to broadcast against the tokens."""
+    shape = [1] * tokens.ndim
+    shape[dimension] = -1
+    return torch.arange(tokens.shape[dimension], device=tokens.device).view(shape)
+
+
+def _wide(values: Tensor, tokens: Tensor) -> Tensor:
+    return values.view(-1, *(1,) * (tokens.ndim - 1))
