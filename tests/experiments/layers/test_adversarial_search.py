@@ -9,7 +9,7 @@ from attest.attention import Softmax, Sparsemax, Uniform
 from attest.attention.interventions import Intervention
 from attest.compute import memory
 from attest.experiments.layers import layer_adversarial_attention
-from attest.experiments.layers.adversarial_search import _starting_points, _tampered
+from attest.experiments.layers.adversarial_search import _starting_points, _tampered, _weights
 from attest.measures import jensen_shannon
 from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed, tagger
 
@@ -78,7 +78,7 @@ def test_a_layer_whose_attention_does_not_matter_can_have_any():
     free = observed(observation.network)
     columns = layer_adversarial_attention(free, restarts=1, steps=60, seed=0)
     starts = _starting_points(free, [layer], 1, 0)
-    start = _tampered(free, [layer], starts).diverged_from(free, [layer])
+    start = _tampered(free, [layer], _weights(free, starts)).diverged_from(free, [layer])
     assert (columns["jsd_search"][[0, 2, 3]] > start[[0, 2, 3]]).all()
 
 
