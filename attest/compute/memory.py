@@ -21,6 +21,8 @@ _BYTES_PER_PAIR = 96
 """Of two tokens of a text, where pairs are compared: a dozen float64 numbers."""
 CACHE = 1 << 22
 """Bytes that a core has near: work on large integers is faster in pieces of this size."""
+NEAR = 1 << 25
+"""Bytes of activations at a time: few enough to stay near a core, many enough rows for its matrix products."""
 _budget = _GIBIBYTE
 _longest = 3000
 _grown_from = 0

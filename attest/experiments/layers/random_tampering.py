@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from attest.attention.interventions import Intervention
-from attest.compute.memory import by_rows
+from attest.compute.memory import NEAR, by_rows
 from attest.compute.randomness import random_bits
 from attest.experiments.layers.observation import LayerObservation
 
@@ -20,8 +20,6 @@ Tamper = Callable[[LayerObservation, Tensor, Tensor], Tampering]
 """Takes R observed instances, which rows of the batch they are, and R random keys of their draws, int64 both."""
 MAPS = 6
 """Attention maps alive for each that is recorded: the clean one, its tampered twin, scores, and the integers that shuffle."""
-NEAR = 1 << 25
-"""Bytes of maps at a time: few enough to stay near the core, enough rows for the matrix products."""
 
 
 class Outcomes(NamedTuple):
