@@ -184,7 +184,9 @@ class Plain:
     @torch.no_grad()
     def shuffled(self) -> Tensor:
         """E9, the mean movement."""
-        return self._scopes(lambda row, text, layers: torch.stack(list(self._shuffled(row, text, layers))).double().mean(dim=0))
+        return self._scopes(
+            lambda row, text, layers: torch.stack(list(self._shuffled(row, text, layers))).double().mean(dim=0)
+        )
 
     def _shuffled(self, row: int, text: Tensor, layers: list[str]) -> Iterator[Tensor]:
         chosen = [self.layers.index(layer) for layer in layers]
@@ -219,7 +221,9 @@ class Plain:
     def _put_in(self, row: int, text: Tensor, layers: list[str], logits: list[Tensor]) -> tuple[list[Tensor], Tensor]:
         weights = [each.softmax(dim=-1) for each in logits]
         outcomes = [
-            self._run(text, *(Intervention("weights", each[k : k + 1], [at]) for at, each in zip(layers, weights, strict=True)))
+            self._run(
+                text, *(Intervention("weights", each[k : k + 1], [at]) for at, each in zip(layers, weights, strict=True))
+            )
             for k in range(RESTARTS)
         ]
         return weights, torch.cat([self._moved(row, outcome) for outcome in outcomes])
@@ -270,7 +274,9 @@ def table(racing: Race) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Parse the command line, race, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.layers", description=__doc__)
-    parser.add_argument("--batches", type=int, default=3, help="of 32 SST texts of like length, evenly spread over the lengths")
+    parser.add_argument(
+        "--batches", type=int, default=3, help="of 32 SST texts of like length, evenly spread over the lengths"
+    )
     parser.add_argument("--steps", type=int, default=20, help=f"of the search; {STEPS} in evidence")
     chosen = parser.parse_args(arguments)
     torch.set_num_threads(1)

@@ -66,9 +66,7 @@ def tampered_at_random(
     return {suffix: Outcomes(*each.unbind(dim=-1)) for suffix, each in zip(scopes, measured.unbind(dim=-1), strict=True)}
 
 
-def _measured(
-    clean: LayerObservation, tampering: Tampering, labels: Tensor, layers: Sequence[str], compared: bool
-) -> Tensor:
+def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, layers: Sequence[str], compared: bool) -> Tensor:
     """What tampering with some layers did, ``(R, 4)``, as in ``Outcomes``."""
     tampered = clean.under(*tampering(layers))
     flipped = tampered.per_instance((tampered.predicted != clean.predicted).double())

@@ -56,7 +56,11 @@ def test_a_pass_from_the_first_tampered_layer_is_one_from_the_tokens(make):
     assert observation.inputs, "there is something to go on from"
     for layers in observation.scopes.values():
         flipped = observation.attention[layers[0]].flip(2)
-        for value, point in ((flipped, "weights"), (lambda weights, mask: weights.flip(2), "weights"), (Entmax15(), "projection")):
+        for value, point in (
+            (flipped, "weights"),
+            (lambda weights, mask: weights.flip(2), "weights"),
+            (Entmax15(), "projection"),
+        ):
             change = Intervention(point, value, layers[:1] if isinstance(value, torch.Tensor) else layers)
             logits, weights = from_tokens(network, observation, change)
             with torch.no_grad():
