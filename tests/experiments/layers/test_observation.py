@@ -88,7 +88,8 @@ def test_weights_put_in_need_no_queries_unless_their_scores_are_looked_at():
     assert not asked
     with recorded(observation.network, "scores") as scores:
         observation.under(Intervention("weights", weights, [layer]))
-    assert asked and layer in scores
+    assert asked
+    assert layer in scores
 
 
 def test_tampering_twice_begins_anew_and_outer_interventions_stay_in_force():
