@@ -54,7 +54,7 @@ class Intervention:
 
 def attending(network: nn.Module) -> dict[str, HookedModule]:
     """The modules of a network that attend, by name, in the order of the network; wrappers leave no trace in the names."""
-    bare = _unwrapped(network)
+    bare = unwrapped(network)
     return {name: module for name, module in bare.named_modules() if isinstance(module, HookedModule)}
 
 
@@ -103,12 +103,12 @@ def _uncompiled() -> AbstractContextManager[Any]:
     return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
 
 
-def _unwrapped(network: nn.Module) -> nn.Module:
+def unwrapped(network: nn.Module) -> nn.Module:
     """The network inside DDP's ``module`` and the compiler's ``_orig_mod``."""
     for wrapper in ("module", "_orig_mod"):
         inner = network._modules.get(wrapper)
         if inner is not None and len(network._modules) == 1:
-            return _unwrapped(inner)
+            return unwrapped(inner)
     return network
 
 
@@ -145,6 +145,7 @@ def _constant(value: Tensor) -> Replacement:
             raise ValueError(f"the value put in has shape {tuple(value.shape)}; expected {tuple(computed.shape)}.")
         return value.to(computed)
 
+    replace.constant = value  # type: ignore[attr-defined]  # what it would replace need not be computed
     return replace
 
 

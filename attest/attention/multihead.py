@@ -33,14 +33,18 @@ class MultiHeadAttention(HookedModule):
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Hidden states ``(B, T, H)``, mask bool ``(B, T)`` -> contexts ``(B, T, H)``, arbitrary at padding."""
-        queries_BNTD = self._split(self.query(hidden))
         values_BNTD = self.hook("values", self._split(self.value(hidden)), mask)
+        given_BNTT = self.given("weights", (*values_BNTD.shape[:3], values_BNTD.shape[2]))
+        weights_BNTT = self.hook("weights", self._weights(hidden, mask) if given_BNTT is None else given_BNTT.to(hidden), mask)
+        return self.output((weights_BNTT @ values_BNTD).transpose(1, 2).flatten(2))
+
+    def _weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        queries_BNTD = self._split(self.query(hidden))
         keys_BNTD = self.hook("keys", self._split(self.key(hidden)), mask)
         scaled_BNTT = queries_BNTD @ keys_BNTD.mT / keys_BNTD.shape[-1] ** 0.5
         scores_BNTT = self.hook("scores", scaled_BNTT, mask)
         projection = self.hook("projection", self.projection, mask)
-        weights_BNTT = self.hook("weights", projection(scores_BNTT, mask[:, None, None, :]), mask)
-        return self.output((weights_BNTT @ values_BNTD).transpose(1, 2).flatten(2))
+        return projection(scores_BNTT, mask[:, None, None, :])
 
     def _split(self, hidden_BTH: Tensor) -> Tensor:
         return hidden_BTH.unflatten(-1, (self.heads, -1)).transpose(1, 2)

@@ -25,6 +25,8 @@ CACHE = 1 << 22
 """Bytes that a core has near: work on large integers is faster in pieces of this size."""
 PIECE = 1 << 26
 """Most bytes that a step over several rows takes. A larger step is no faster, and several processes fit one budget."""
+NEAR = 1 << 25
+"""Bytes of activations at a time: few enough to stay near a core, many enough rows for its matrix products."""
 _budget = _GIBIBYTE
 _turn: AbstractContextManager[Any] = nullcontext()
 """Held by the one process that takes more than ``PIECE``, because a single row needs it."""

@@ -69,7 +69,7 @@ class Objective:
         self.ids, self.mask = observation.ids[rows], observation.mask[rows]
         self.attention, self.predicted = observation.attention[rows], observation.probabilities[rows]
         self.class_logits = None if observation.class_logits is None else observation.class_logits[rows]
-        self.members, self.shares = _pairs(restarts, self.attention)
+        self.members, self.shares = pairs(restarts, self.attention)
 
     def starting_points(self, seed: int) -> Tensor:
         """Uniform attention's logits plus noise; far below all others at padding, where attention stays exactly 0."""
@@ -113,7 +113,7 @@ class Objective:
         return torch.autograd.grad(PENALTY * (moved - self.epsilon).relu().sum(), weights)[0]
 
 
-def _pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
+def pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
     """Who is kept apart from whom, and how much it counts.
 
     Returns:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attest.compute.memory import by_rows, rows_at_once
+from attest.compute.memory import NEAR, by_rows, rows_at_once
 from attest.experiments.observation import Network, Observation, by_texts, cached_per_batch, skips_long_texts
 from attest.measures import probabilities, total_variation
 
@@ -84,14 +84,14 @@ def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple
 def _by_encoding(observation: Observation) -> Tensor:
     """The generic way, for any network: every shortened text from its beginning."""
     size, per_variant = observation.mask.shape[-1], _bytes_per_variant(observation)
-    positions = rows_at_once(per_variant)  # a row of a very long text may not fit whole
+    positions = rows_at_once(per_variant, NEAR)  # a row of a very long text may not fit whole
 
     def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
         starts = range(0, size, positions)
         ranges = [range(start, min(start + positions, size)) for start in starts]
         return torch.cat([_predictions_of_variants(observation.network, tokens, mask, each) for each in ranges], dim=1)
 
-    return by_rows(of_rows, per_variant * min(size, positions), observation.tokens, observation.mask)
+    return by_rows(of_rows, per_variant * min(size, positions), observation.tokens, observation.mask, budget=NEAR)
 
 
 @torch.no_grad()

@@ -59,9 +59,20 @@ class PoolingClassifier(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
-        hidden = self.encode(tokens, mask)
-        weights = self.project(self.score(hidden, mask), mask)
-        return self.decode(hidden, weights)
+        return self._decided(self.encode(tokens, mask), mask)
+
+    @property
+    def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
+        """What enters a layer, counted from 0, ``(B, T, H)`` -> logits ``(B, C)``.
+
+        Raises:
+            AttributeError: the encoder has no layers to go on from.
+        """
+        encoder_resumes = cast(Any, self.encoder).resume
+        return lambda hidden, mask, layer: self._decided(encoder_resumes(hidden, mask, layer), mask)
+
+    def _decided(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
     def token_logits(self, hidden: Tensor) -> Tensor:
         """What each token alone would decide, ``(B, T, C)``.

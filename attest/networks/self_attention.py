@@ -68,7 +68,13 @@ class TransformerClassifier(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
-        hidden = self.encode(tokens, mask)
+        return self._decided(self.encode(tokens, mask), mask)
+
+    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
+        """What enters a layer, counted from 0, ``(B, T, H)`` -> logits ``(B, C)``."""
+        return self._decided(self.encoder.resume(hidden, mask, layer), mask)
+
+    def _decided(self, hidden: Tensor, mask: Tensor) -> Tensor:
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
     def token_logits(self, hidden: Tensor) -> Tensor:
@@ -123,6 +129,10 @@ class TransformerTagger(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits of tags ``(B, T, K)``, arbitrary at padding."""
         return self.decode(self.encode(tokens, mask))
+
+    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
+        """What enters a layer, counted from 0, ``(B, T, H)`` -> logits of tags ``(B, T, K)``."""
+        return self.decode(self.encoder.resume(hidden, mask, layer))
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
         """The parameters that make attention: queries, keys and projection of every head."""

@@ -58,9 +58,13 @@ class TransformerEncoder(nn.Module):
         """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, H)``, arbitrary at padding."""
         embedded_BTH = self.into_size(self.embedding(tokens))
         hidden_BTH = self.dropout(embedded_BTH + sinusoids(tokens.shape[1], self.output_size).to(embedded_BTH))
-        for layer in self.layers:
-            hidden_BTH = layer(hidden_BTH, mask)
-        return hidden_BTH
+        return self.resume(hidden_BTH, mask, 0)
+
+    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
+        """Go on from what enters a layer, counted from 0: ``(B, T, H)`` -> last hidden states ``(B, T, H)``."""
+        for each in self.layers[layer:]:
+            hidden = each(hidden, mask)
+        return hidden
 
 
 class TransformerLayer(nn.Module):

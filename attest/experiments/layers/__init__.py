@@ -2,7 +2,7 @@
 
 In: an observed forward pass with the attention of every layer. Out: columns with one row per instance, of all layers
 together and, with ``_layer<l>``, of each alone. ``attest.attention.interventions`` does the tampering, and the pass is run
-again from the tokens on, so that later layers feel it. Start at ``observation.py``.
+again from the first tampered layer on, so that later layers feel it. Start at ``observation.py``.
 """
 
 from attest.experiments.layers.activation_swap import layer_activation_swap

@@ -4,16 +4,16 @@ The published search, its objective summed over the rows of all heads: each row 
 answer here, for what a layer puts out passes through all that follows. Legend: R instances times restarts, N heads, T tokens.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from attest.attention import Softmax
 from attest.attention.interventions import Intervention
-from attest.compute.memory import by_rows
+from attest.compute.memory import NEAR, by_rows
 from attest.compute.randomness import random_bits, random_normals
-from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY
+from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY, pairs
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import keys_of_rows
 
@@ -50,7 +50,7 @@ def layer_adversarial_attention(
         def search(rows: Tensor, layers: list[str] = layers) -> Tensor:
             return _search(observation.rows(rows), layers, (epsilon, filter_epsilon), restarts, steps, seed)
 
-        found = by_rows(search, per_map * len(observation.attention), everyone)
+        found = by_rows(search, per_map * len(layers), everyone, budget=NEAR)
         columns[f"jsd_search{suffix}"], columns[f"jsd_search_filter{suffix}"] = found.unbind(dim=-1)
         columns[f"max_attention{suffix}"] = observation.largest(layers)
     return columns
@@ -64,13 +64,11 @@ def _search(
     logits = _starting_points(clean, layers, restarts, seed)
     optimizer = torch.optim.Adam(logits, lr=LEARNING_RATE, amsgrad=True, fused=True)
     for _ in range(steps):
-        with torch.enable_grad():
-            objective = _objective(clean, layers, logits, restarts, epsilons[0])
-        for each, gradient in zip(logits, torch.autograd.grad(objective, logits), strict=True):
+        for each, gradient in zip(logits, _gradients(clean, layers, logits, restarts, epsilons[0]), strict=True):
             each.grad = gradient
         optimizer.step()
     with torch.no_grad():
-        found = _tampered(clean, layers, logits)
+        found = _tampered(clean, layers, _weights(clean, logits))
         moved, jsd = found.moved_from(clean), found.diverged_from(clean, layers)
         within = torch.stack([torch.where(moved <= epsilon, jsd, 0) for epsilon in epsilons], dim=-1)
     return within.unflatten(0, (-1, restarts)).amax(dim=1)
@@ -84,41 +82,61 @@ def _starting_points(clean: LayerObservation, layers: Sequence[str], restarts: i
         place, weights = list(clean.attention).index(layer), clean.attention[layer]
         keys = keys_of_rows(seed, random_bits(seed, clean.ids, restart_R, torch.full_like(restart_R, place)), weights)
         noise = random_normals(seed, keys, 1, weights.shape[-1], weights.dtype)
-        starts.append((NOISE * noise).view_as(weights).requires_grad_())
+        starts.append((NOISE * noise).view_as(weights))
     return starts
 
 
-def _tampered(clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor]) -> LayerObservation:
+def _weights(clean: LayerObservation, logits: Sequence[Tensor]) -> list[Tensor]:
     softmax, mask = Softmax(), clean.mask[:, None, None]
-    return clean.under(
-        *(Intervention("weights", softmax(each, mask), [layer]) for layer, each in zip(layers, logits, strict=True))
-    )
+    return [softmax(each, mask) for each in logits]
 
 
-def _objective(
+def _tampered(clean: LayerObservation, layers: Sequence[str], weights: Sequence[Tensor]) -> LayerObservation:
+    return clean.under(*(Intervention("weights", each, [layer]) for layer, each in zip(layers, weights, strict=True)))
+
+
+@torch.no_grad()
+def _gradients(
     clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor], restarts: int, epsilon: float
-) -> Tensor:
-    """- JSD to the attention on trial - JSD among restarts + penalty, summed over instances."""
-    tampered = _tampered(clean, layers, logits)
-    penalty = PENALTY * (tampered.moved_from(clean) - epsilon).relu().sum()
-    apart = [_apart(tampered.attention[layer], clean.attention[layer], restarts, clean.mask) for layer in layers]
-    return penalty - torch.stack(apart).sum()
+) -> Iterator[Tensor]:
+    """Of - JSD to the attention on trial - JSD among restarts + penalty, summed over instances; for each layer's logits.
+
+    Only the penalty goes through the network; what the JSDs add to the gradient is written out.
+    """
+    weights = _weights(clean, logits)
+    slopes = _penalty_slopes(clean, layers, weights, epsilon)
+    for layer, logit, weight, slope in zip(layers, logits, weights, slopes, strict=True):
+        apart = _jsd_slope(weight, logit, clean.attention[layer], restarts).mul_(clean.mask[:, None, :, None])
+        yield _through_softmax(weight, apart.neg_() if slope is None else slope - apart)
 
 
-def _apart(weights_RNTT: Tensor, original_RNTT: Tensor, restarts: int, mask: Tensor) -> Tensor:
-    """JSD to the original plus 1 / (k (k - 1)) of that of every pair of restarts, summed over real rows."""
-    real_RNTT = mask[:, None, None] & mask[:, None, :, None]
-    to_original = _divergence(weights_RNTT, original_RNTT, real_RNTT)
-    if restarts == 1:
-        return to_original
-    first, second = torch.triu_indices(restarts, restarts, offset=1, device=mask.device)
-    weights_BkNTT = weights_RNTT.unflatten(0, (-1, restarts))
-    among = _divergence(weights_BkNTT[:, first], weights_BkNTT[:, second], real_RNTT[::restarts].unsqueeze(1))
-    return to_original + among / (restarts * (restarts - 1))
+def _through_softmax(weights: Tensor, slope: Tensor) -> Tensor:
+    """From the gradient of weights to that of their logits; it is 0 where weights are, so at padding."""
+    return slope.sub_((weights * slope).sum(dim=-1, keepdim=True)).mul_(weights)
 
 
-def _divergence(p: Tensor, q: Tensor, real: Tensor) -> Tensor:
-    """JSD summed over all rows, with a gradient in p and q that is finite where sparse attention is 0, and 0 at padding."""
-    p, q = (torch.where(real, each, 1) for each in (p.clamp(min=torch.finfo(p.dtype).tiny), q))
-    mean = 0.5 * (p + q)
-    return 0.5 * (torch.xlogy(p, p) + torch.xlogy(q, q) - 2 * torch.xlogy(mean, mean)).sum()
+def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
+    r"""Of the JSDs to the original and, each 1 / (k (k - 1)), among the restarts: as in ``Objective`` of the pooled search.
+
+    Each pair adds :math:`\tfrac12 \log(p / (p + q))`, and constants, which drop out as weights keep their sum: so logits
+    stand for the logarithms of the weights.
+    """
+    members, shares = pairs(restarts, weights_RNTT)
+    first, second = members.topk(2, dim=-1).indices.unbind(dim=-1)
+    everyone = torch.cat([weights_RNTT.unflatten(0, (-1, restarts)), original_RNTT[::restarts].unsqueeze(1)], dim=1)
+    log_sums = everyone[:, first].add_(everyone[:, second]).clamp_(min=torch.finfo(weights_RNTT.dtype).tiny).log_()
+    among = (shares @ log_sums.flatten(2)).view_as(weights_RNTT)
+    alone = shares.sum(dim=-1).repeat(len(original_RNTT) // restarts)[:, None, None, None]
+    return torch.sub(alone * logits_RNTT, among).mul_(0.5)
+
+
+@torch.enable_grad()
+def _penalty_slopes(
+    clean: LayerObservation, layers: Sequence[str], weights: Sequence[Tensor], epsilon: float
+) -> Sequence[Tensor | None]:
+    """Of 500 times the TVD beyond epsilon with respect to the weights; None of all where no prediction is beyond."""
+    leaves = [each.detach().requires_grad_() for each in weights]
+    beyond = (_tampered(clean, layers, leaves).moved_from(clean) - epsilon).relu()
+    if not beyond.any():
+        return [None] * len(leaves)
+    return torch.autograd.grad(PENALTY * beyond.sum(), leaves)

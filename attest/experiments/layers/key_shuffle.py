@@ -3,14 +3,15 @@
 Legend: R instances times draws, Y layers, T tokens, H size of the keys of all heads.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
-from attest.attention.interventions import Intervention
 from attest.compute.randomness import random_bits, random_permutations
 from attest.experiments.layers.keys import clean_keys, replacing_keys
 from attest.experiments.layers.observation import LayerObservation
-from attest.experiments.layers.random_tampering import Tamper, tampered_at_random
+from attest.experiments.layers.random_tampering import Tamper, Tampering, tampered_at_random
 from attest.experiments.spec import NATS, SHARE, Column, Measure, Spec
 
 
@@ -30,11 +31,10 @@ def key_shuffle(observation: LayerObservation, draws: int, seed: int, labels: Te
     everywhere = observation.scopes[""]
     keys = clean_keys(observation.network, everywhere, observation.tokens, observation.mask)
     columns = {"correct": observation.correct(labels)}
-    for suffix, layers in observation.scopes.items():
-        shuffling = _shuffling(keys, everywhere, layers, seed)
-        outcomes = tampered_at_random(observation, labels, layers, draws, seed, shuffling)
+    outcomes = tampered_at_random(observation, labels, draws, seed, _shuffling(keys, everywhere, seed), compared=True)
+    for suffix, outcome in outcomes.items():
         for name in ("correct", "tvd", "jsd"):
-            columns[f"{name}_shuffled{suffix}"] = getattr(outcomes, name).mean(dim=-1)
+            columns[f"{name}_shuffled{suffix}"] = getattr(outcome, name).mean(dim=-1)
     return columns
 
 
@@ -43,18 +43,18 @@ def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObserva
     layers = observation.scopes[""]
     keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
     rows = torch.arange(len(observation.ids), device=observation.ids.device)
-    shuffle = _shuffling(keys, layers, layers, seed)
-    return observation.under(*shuffle(observation, rows, random_bits(seed, observation.ids, torch.zeros_like(rows))))
+    shuffle = _shuffling(keys, layers, seed)
+    draw = random_bits(seed, observation.ids, torch.zeros_like(rows))
+    return observation.under(*shuffle(observation, rows, draw)(layers))
 
 
-def _shuffling(keys_BYTH: Tensor, everywhere: list[str], layers: list[str], seed: int) -> Tamper:
-    chosen = [everywhere.index(layer) for layer in layers]
-
-    def shuffle(clean: LayerObservation, rows: Tensor, draws: Tensor) -> list[Intervention]:
-        order_RYT = random_permutations(seed, draws, len(everywhere), clean.mask)[:, chosen]
-        keys_RYTH = keys_BYTH[rows][:, chosen]
+def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int) -> Tamper:
+    def shuffle(clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
+        order_RYT = random_permutations(seed, draws, len(everywhere), clean.mask)
+        keys_RYTH = keys_BYTH[rows]
         shuffled_RYTH = keys_RYTH.gather(-2, order_RYT.unsqueeze(-1).expand_as(keys_RYTH))
-        return replacing_keys(clean.network, layers, shuffled_RYTH)
+        changes = dict(zip(everywhere, replacing_keys(clean.network, everywhere, shuffled_RYTH), strict=True))
+        return lambda layers: [changes[layer] for layer in layers]
 
     return shuffle
 

@@ -3,20 +3,32 @@
 Legend: B batch, N heads, T tokens (the last of two T is attended to), C logits, K classes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
-from attest.attention.interventions import Intervention, attending, intervene, recorded
+from attest.attention.interventions import Intervention, attending, intervene, recorded, unwrapped
 from attest.errors import AttestError
 from attest.experiments.observation import numbered, outside_inference
 from attest.measures import jensen_shannon, probabilities, total_variation
 
 Scopes = dict[str, list[str]]
 """Layers that are tampered with together, by the suffix that their columns have."""
+
+
+class Resuming(Protocol):
+    """A network that can go on from the middle: those of ``attest.networks`` offer it, and it is asked of none.
+
+    Who overrides ``forward`` of one that offers it overrides ``resume`` too.
+    """
+
+    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
+        """Logits from what entered the attention of a layer, ``(B, T, H)``, counted from 0 among those with heads."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,9 @@ class LayerObservation:
     """int64 ``(B,)``: gold classes, of a tagger ``(B, T)``, where they are known."""
     ids_given: bool = True
     """As in ``Observation``."""
+    inputs: Mapping[str, Tensor] = field(default_factory=dict)
+    """float ``(B, T, H)`` that enter each layer, of a clean pass of a network that can go on from there: one that is
+    ``Resuming``. Else empty, and the pass is run again from the tokens on."""
 
     @cached_property
     def probabilities(self) -> Tensor:
@@ -57,17 +72,33 @@ class LayerObservation:
         return {"": layers} | alone
 
     def under(self, *interventions: Intervention) -> "LayerObservation":
-        """The same batch, observed again while interventions are in force."""
+        """The same batch, observed again while interventions are in force; what lies below them stays as it was."""
         with intervene(self.network, *interventions):
-            again = observe_layers(self.network, self.ids, self.tokens, self.mask, self.labels)
-        return replace(again, ids_given=self.ids_given)
+            logits, weights, _ = _passed(self.network, self._forward(), self.mask.device)
+        attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
+        return replace(self, attention=attention, logits=logits, inputs={})
+
+    def _forward(self) -> Callable[[], Tensor]:
+        """The pass that is still to be made: from the first tampered layer on, where that can be."""
+        place = self._first_tampered()
+        if place is None:
+            return partial(self.network, self.tokens, self.mask)
+        resume = cast(Resuming, unwrapped(self.network)).resume
+        return partial(resume, list(self.inputs.values())[place], self.mask, place)
+
+    def _first_tampered(self) -> int | None:
+        """Place of the first layer with an intervention in force; None where the pass must begin at the tokens."""
+        tampered = [name for name, layer in attending(self.network).items() if layer.replacements]
+        known = tampered and all(name in self.inputs for name in tampered)
+        return min(list(self.inputs).index(name) for name in tampered) if known else None
 
     def rows(self, index: Tensor) -> "LayerObservation":
         """Some of the instances, int64 ``(R,)``, possibly several times."""
         attention = {layer: weights[index] for layer, weights in self.attention.items()}
+        inputs = {layer: hidden[index] for layer, hidden in self.inputs.items()}
         ids, tokens, mask, logits = (column[index] for column in (self.ids, self.tokens, self.mask, self.logits))
         labels = None if self.labels is None else self.labels[index]
-        return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given)
+        return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given, inputs)
 
     def per_instance(self, values: Tensor) -> Tensor:
         """One number an instance ``(B,)``: values ``(B,)`` as they are, ``(B, T)`` averaged over real tokens."""
@@ -138,7 +169,37 @@ def observe_layers(
     """
     layers = self_attending(network)
     tokens, mask = outside_inference(tokens), outside_inference(mask)
-    with torch.autocast(tokens.device.type, enabled=False), recorded(network, "weights") as weights:
-        logits = network(tokens, mask)
+    logits, weights, inputs = _passed(network, partial(network, tokens, mask), tokens.device)
     attention = {layer: weights[layer] for layer in layers}
-    return LayerObservation(network, numbered(ids, mask), tokens, mask, attention, logits, labels, ids is not None)
+    kept = {layer: inputs[layer] for layer in layers} if _can_resume(network) and inputs.keys() >= set(layers) else {}
+    return LayerObservation(network, numbered(ids, mask), tokens, mask, attention, logits, labels, ids is not None, kept)
+
+
+def _can_resume(network: nn.Module) -> bool:
+    """Whether the network can go on from the inputs of a layer, and those of this pass are nobody's tampering."""
+    clean = not any(layer.replacements for layer in attending(network).values())
+    return clean and hasattr(unwrapped(network), "resume")
+
+
+def _passed(
+    network: nn.Module, forward: Callable[[], Tensor], device: torch.device
+) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
+    """Logits, and of every layer that the pass went through its weights and its inputs."""
+    with torch.autocast(device.type, enabled=False), recorded(network, "weights") as weights, _entering(network) as inputs:
+        return forward(), weights, inputs
+
+
+@contextmanager
+def _entering(network: nn.Module) -> Iterator[dict[str, Tensor]]:
+    """Collect the hidden states that enter the modules that attend."""
+    inputs: dict[str, Tensor] = {}
+
+    def keep(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:
+        return lambda _module, arguments: inputs.update({name: arguments[0]} if arguments else {})
+
+    hooks = [layer.register_forward_pre_hook(keep(name)) for name, layer in attending(network).items()]
+    try:
+        yield inputs
+    finally:
+        for hook in hooks:
+            hook.remove()

@@ -3,13 +3,15 @@
 Legend: R instances times draws, N heads, T tokens.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from attest.attention.interventions import Intervention
 from attest.compute.randomness import random_bits, random_permutations
 from attest.experiments.layers.observation import LayerObservation
-from attest.experiments.layers.random_tampering import Tamper, keys_of_rows, tampered_at_random
+from attest.experiments.layers.random_tampering import Tamper, Tampering, keys_of_rows, tampered_at_random
 from attest.experiments.permutation import median
 
 
@@ -26,30 +28,40 @@ def layer_permutation(observation: LayerObservation, permutations: int, seed: in
         the share that changes the decision; ``correct_permuted``, the share of right ones; ``max_attention``, the largest
         weight of a row, mean over rows. The same with ``_layer<l>``, the l-th layer alone.
     """
+    outcomes = tampered_at_random(observation, labels, permutations, seed, _permuting(seed))
     columns = {}
     for suffix, layers in observation.scopes.items():
-        permuting = _permuting(observation.scopes[""], layers, seed)
-        outcomes = tampered_at_random(observation, labels, layers, permutations, seed, permuting)
-        columns[f"tvd_median{suffix}"] = median(outcomes.tvd)
-        columns[f"tvd_max{suffix}"] = outcomes.tvd.amax(dim=-1)
-        columns[f"flipped{suffix}"] = outcomes.flipped.mean(dim=-1)
-        columns[f"correct_permuted{suffix}"] = outcomes.correct.mean(dim=-1)
+        columns[f"tvd_median{suffix}"] = median(outcomes[suffix].tvd)
+        columns[f"tvd_max{suffix}"] = outcomes[suffix].tvd.amax(dim=-1)
+        columns[f"flipped{suffix}"] = outcomes[suffix].flipped.mean(dim=-1)
+        columns[f"correct_permuted{suffix}"] = outcomes[suffix].correct.mean(dim=-1)
         columns[f"max_attention{suffix}"] = observation.largest(layers)
     return columns
 
 
-def _permuting(everywhere: list[str], layers: list[str], seed: int) -> Tamper:
-    def permute(clean: LayerObservation, rows: Tensor, draws: Tensor) -> list[Intervention]:
-        places = {layer: torch.tensor(everywhere.index(layer), device=draws.device) for layer in layers}
-        return [_permuted(layer, random_bits(seed, draws, place), seed) for layer, place in places.items()]
+def _permuting(seed: int) -> Tamper:
+    def permute(clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
+        keys = (random_bits(seed, draws, torch.tensor(place, device=draws.device)) for place in range(len(clean.attention)))
+        orders = {layer: _order(clean, key, seed) for layer, key in zip(clean.attention, keys, strict=True)}
+        return lambda layers: _permuted(clean, {layer: orders[layer] for layer in layers})
 
     return permute
 
 
-def _permuted(layer: str, keys_R: Tensor, seed: int) -> Intervention:
-    def replace(weights_RNTT: Tensor, mask: Tensor) -> Tensor:
-        mask_RNTT = mask[:, None, None].expand(weights_RNTT.shape)
-        order = random_permutations(seed, keys_of_rows(seed, keys_R, weights_RNTT), 1, mask_RNTT.flatten(0, 2))
-        return weights_RNTT.gather(-1, order.view_as(weights_RNTT))
+def _order(clean: LayerObservation, keys_R: Tensor, seed: int) -> Tensor:
+    """How every row of every head of a layer is permuted: int64 ``(R, N, T, T)``, indices to gather with."""
+    like_RNTT = next(iter(clean.attention.values()))
+    mask_RNTT = clean.mask[:, None, None].expand(like_RNTT.shape)
+    order = random_permutations(seed, keys_of_rows(seed, keys_R, like_RNTT), 1, mask_RNTT.flatten(0, 2))
+    return order.view_as(like_RNTT)
 
-    return Intervention("weights", replace, [layer])
+
+def _permuted(clean: LayerObservation, orders: dict[str, Tensor]) -> list[Intervention]:
+    """The first layer's weights are known, for nothing below it changes; those above it are permuted as they come."""
+    (first, order), *above = orders.items()
+    known = Intervention("weights", clean.attention[first].gather(-1, order), [first])
+    return [known, *(Intervention("weights", _gathering(order), [layer]) for layer, order in above)]
+
+
+def _gathering(order: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    return lambda weights, mask: weights.gather(-1, order)

@@ -1,4 +1,4 @@
-"""The same random tampering, many times: draws of all instances side by side, as many as the memory budget allows.
+"""The same random tampering, many times: draws of all instances side by side, a cache's worth at a time.
 
 Legend: B batch, D draws, R (instance, draw) pairs.
 """
@@ -10,11 +10,13 @@ import torch
 from torch import Tensor
 
 from attest.attention.interventions import Intervention
-from attest.compute.memory import by_rows
+from attest.compute.memory import NEAR, by_rows
 from attest.compute.randomness import random_bits
 from attest.experiments.layers.observation import LayerObservation
 
-Tamper = Callable[[LayerObservation, Tensor, Tensor], list[Intervention]]
+Tampering = Callable[[Sequence[str]], list[Intervention]]
+"""Takes layers to what is put there."""
+Tamper = Callable[[LayerObservation, Tensor, Tensor], Tampering]
 """Takes R observed instances, which rows of the batch they are, and R random keys of their draws, int64 both."""
 MAPS = 6
 """Attention maps alive for each that is recorded: the clean one, its tampered twin, scores, and the integers that shuffle."""
@@ -30,37 +32,47 @@ class Outcomes(NamedTuple):
     tvd: Tensor
     """Of predictions, in [0, 1]."""
     jsd: Tensor
-    """Of the attention of the layers, in nats, mean over rows."""
+    """Of the attention of the layers, in nats, mean over rows; NaN unless it was asked for."""
 
 
 @torch.no_grad()
 def tampered_at_random(
-    observation: LayerObservation, labels: Tensor, layers: Sequence[str], draws: int, seed: int, tamper: Tamper
-) -> Outcomes:
-    """Tamper with every instance D times.
+    observation: LayerObservation, labels: Tensor, draws: int, seed: int, tamper: Tamper, compared: bool = False
+) -> dict[str, Outcomes]:
+    """Tamper with every instance D times, in each scope of layers: what is drawn for a layer is the same in all of them.
 
     Args:
         observation: the batch.
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
-        layers: whose attention is compared.
         draws: D.
         seed: with an instance's id it fixes the keys of that instance's draws.
         tamper: says what to put where.
+        compared: whether attention is compared too, which costs as much as a pass.
+    Returns:
+        By the suffix of the scope.
     """
+    scopes = observation.scopes
 
     def measure(rows: Tensor, draw: Tensor) -> Tensor:
         clean = observation.rows(rows)
-        tampered = clean.under(*tamper(clean, rows, random_bits(seed, clean.ids, draw)))
-        flipped = tampered.per_instance((tampered.predicted != clean.predicted).double())
-        moved, diverged = tampered.moved_from(clean), tampered.diverged_from(clean, layers)
-        columns = tampered.correct(labels[rows]), flipped, moved, diverged
-        return torch.stack([column.double() for column in columns], dim=-1)
+        tampering = tamper(clean, rows, random_bits(seed, clean.ids, draw))
+        return torch.stack([_measured(clean, tampering, labels[rows], layers, compared) for layers in scopes.values()], dim=-1)
 
     device = observation.ids.device
     rows = torch.arange(len(observation.ids), device=device).repeat_interleave(draws)
     draw = torch.arange(draws, device=device).repeat(len(observation.ids))
     per_row = MAPS * sum(weights[0].nbytes for weights in observation.attention.values())
-    return Outcomes(*by_rows(measure, per_row, rows, draw).unflatten(0, (-1, draws)).unbind(dim=-1))
+    measured = by_rows(measure, per_row, rows, draw, budget=NEAR).unflatten(0, (-1, draws))
+    return {suffix: Outcomes(*each.unbind(dim=-1)) for suffix, each in zip(scopes, measured.unbind(dim=-1), strict=True)}
+
+
+def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, layers: Sequence[str], compared: bool) -> Tensor:
+    """What tampering with some layers did, ``(R, 4)``, as in ``Outcomes``."""
+    tampered = clean.under(*tampering(layers))
+    flipped = tampered.per_instance((tampered.predicted != clean.predicted).double())
+    moved = tampered.moved_from(clean)
+    diverged = tampered.diverged_from(clean, layers) if compared else torch.full_like(moved, torch.nan)
+    return torch.stack([column.double() for column in (tampered.correct(labels), flipped, moved, diverged)], dim=-1)
 
 
 def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:

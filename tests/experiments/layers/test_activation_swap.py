@@ -52,7 +52,7 @@ def test_the_trained_projection_moves_nothing():
 def test_nothing_is_run_again_under_the_trained_projection():
     observation = observed(classifier())
     passes = []
-    observation.network.register_forward_hook(lambda *_: passes.append(1))
+    observation.network.decoder.register_forward_hook(lambda *_: passes.append(1))
     layer_activation_swap(observation, {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax": Entmax(1.0)}, LABELS)
     assert len(passes) == 2 * 3, "two projections that are not known to be the trained one, all layers and each of two alone"
 

@@ -9,7 +9,7 @@ from attest.attention import Softmax, Sparsemax, Uniform
 from attest.attention.interventions import Intervention
 from attest.compute import memory
 from attest.experiments.layers import layer_adversarial_attention
-from attest.experiments.layers.adversarial_search import _starting_points, _tampered
+from attest.experiments.layers.adversarial_search import _gradients, _starting_points, _tampered, _weights
 from attest.measures import jensen_shannon
 from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed, tagger
 
@@ -78,7 +78,7 @@ def test_a_layer_whose_attention_does_not_matter_can_have_any():
     free = observed(observation.network)
     columns = layer_adversarial_attention(free, restarts=1, steps=60, seed=0)
     starts = _starting_points(free, [layer], 1, 0)
-    start = _tampered(free, [layer], starts).diverged_from(free, [layer])
+    start = _tampered(free, [layer], _weights(free, starts)).diverged_from(free, [layer])
     assert (columns["jsd_search"][[0, 2, 3]] > start[[0, 2, 3]]).all()
 
 
@@ -100,3 +100,28 @@ def test_the_largest_weight_is_a_mean_over_rows():
     torch.testing.assert_close(uniform["max_attention"], 1 / torch.tensor(LENGTHS).double())
     softmax = layer_adversarial_attention(observed(classifier(projection=Softmax())), restarts=1, steps=1)
     assert (softmax["max_attention"][[0, 2, 3]] > uniform["max_attention"][[0, 2, 3]]).all()
+
+
+@pytest.mark.parametrize("make", [classifier, tagger])
+@pytest.mark.parametrize("restarts", [1, 3])
+def test_the_gradient_is_that_of_the_objective(make, restarts):
+    """Written out in ``_gradients``, by autograd here, under a penalty that some texts pay and others do not."""
+    observation = observed(make(3))
+    clean = observation.rows(torch.arange(len(LENGTHS)).repeat_interleave(restarts))
+    layers, epsilon = list(clean.attention), 0.1
+    logits = [start.requires_grad_() for start in _starting_points(clean, layers, restarts, 0)]
+    found = _tampered(clean, layers, _weights(clean, logits))
+    beyond = (found.moved_from(clean) - epsilon).relu()
+    assert 0 < (beyond > 0).sum() < len(beyond)
+    objective = 500 * beyond.sum()
+    real = clean.mask[:, None]
+    for layer in layers:
+        weights, old = found.attention[layer].clamp(min=1e-300), clean.attention[layer].clamp(min=1e-300)
+        objective = objective - (jensen_shannon(weights, old) * real).sum()
+        for first in range(restarts):
+            for second in range(first):
+                pair = jensen_shannon(weights[first::restarts], weights[second::restarts]) * real[::restarts]
+                objective = objective - pair.sum() / (restarts * (restarts - 1))
+    expected = torch.autograd.grad(objective, logits)
+    for ours, theirs in zip(_gradients(clean, layers, logits, restarts, epsilon), expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-9)

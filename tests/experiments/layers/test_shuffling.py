@@ -9,7 +9,7 @@ from attest.attention.interventions import Intervention, attending, recorded
 from attest.compute import memory
 from attest.compute.randomness import random_bits, random_permutations
 from attest.experiments.layers import clean_keys, key_shuffle, layer_permutation, replacing_keys
-from attest.experiments.layers.permutation import _permuted
+from attest.experiments.layers.permutation import _permuting
 from attest.measures import probabilities
 from attest.networks.transformer import sinusoids
 from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed, tagger
@@ -100,7 +100,8 @@ def test_rows_are_permuted_within_real_tokens_each_by_itself():
 
     layer = next(iter(observation.attention))
     with torch.no_grad():
-        observation.under(_permuted(layer, torch.tensor([4, 5]), 0), Intervention("weights", look, [layer]))
+        permuted = _permuting(0)(observation, torch.arange(2), torch.tensor([4, 5]))
+        observation.under(*permuted([layer]), Intervention("weights", look, [layer]))
     clean = observation.attention[layer]
     assert torch.equal(seen["permuted"].sort(dim=-1).values, clean.sort(dim=-1).values)
     assert (seen["permuted"][1, ..., 5:] == 0).all()
