@@ -114,3 +114,12 @@ def test_a_network_that_cannot_resume_is_run_from_its_tokens():
     with torch.no_grad():
         logits = observation.under(change).logits
     assert torch.equal(logits, from_tokens(observation.network, observation, change)[0])
+
+
+def test_scores_are_computed_where_they_are_looked_at_beneath_weights_put_in():
+    observation = observed(classifier())
+    (layer, weights), *_ = observation.attention.items()
+    put_in = Intervention("weights", weights, [layer])
+    with torch.no_grad(), intervene(observation.network, put_in), recorded(observation.network, "scores") as scores:
+        observation.network(observation.tokens, observation.mask)
+    assert layer in scores
