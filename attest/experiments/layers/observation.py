@@ -178,7 +178,13 @@ def observe_layers(
 def _can_resume(network: nn.Module) -> bool:
     """Whether the network can go on from the inputs of a layer, and those of this pass are nobody's tampering."""
     clean = not any(layer.replacements for layer in attending(network).values())
-    return clean and hasattr(unwrapped(network), "resume")
+    kind = type(unwrapped(network))
+    return clean and hasattr(unwrapped(network), "resume") and _made_by(kind, "resume") <= _made_by(kind, "forward")
+
+
+def _made_by(kind: type, method: str) -> int:
+    """How far up its classes a method was defined: 0 for the class itself."""
+    return next((place for place, each in enumerate(kind.__mro__) if method in vars(each)), len(kind.__mro__))
 
 
 def _passed(

@@ -116,6 +116,23 @@ def test_a_network_that_cannot_resume_is_run_from_its_tokens():
     assert torch.equal(logits, from_tokens(observation.network, observation, change)[0])
 
 
+class Louder(TransformerClassifier):
+    """Decides otherwise, and inherits how to go on from a layer."""
+
+    def forward(self, tokens, mask):
+        return 3 * super().forward(tokens, mask)
+
+
+def test_a_network_that_overrides_forward_alone_is_run_from_its_tokens():
+    torch.manual_seed(0)
+    observation = observed(spread(Louder(VOCABULARY, 1, size=8, layers=2, heads=2, feedforward_size=16)))
+    assert not observation.inputs
+    change = Intervention("projection", Entmax15(), list(observation.attention)[1:])
+    with torch.no_grad():
+        logits = observation.under(change).logits
+    assert torch.equal(logits, from_tokens(observation.network, observation, change)[0])
+
+
 def test_scores_are_computed_where_they_are_looked_at_beneath_weights_put_in():
     observation = observed(classifier())
     (layer, weights), *_ = observation.attention.items()
