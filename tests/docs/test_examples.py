@@ -5,6 +5,7 @@ import runpy
 from pathlib import Path
 
 import nbformat
+import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -42,3 +43,22 @@ def test_the_script_trains_a_model_and_leaves_its_report(tmp_path, monkeypatch, 
     assert "Trial of Pooled on 60 texts" in said
     assert "Another attention, same prediction" in said
     assert "label praise" in (tmp_path / "trial.html").read_text(encoding="utf-8")
+
+
+def test_a_transformer_is_fine_tuned_and_can_be_put_on_trial(tmp_path):
+    pytest.importorskip("transformers", reason="needs the extra transformers")
+    from transformers import BertTokenizerFast
+
+    from attest.pretrained.loading import load
+    from tests.pretrained.tiny import tiny
+
+    base, words = tmp_path / "base", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fine", "dull", "film"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words))
+    BertTokenizerFast(str(tmp_path / "vocab.txt")).save_pretrained(base)
+    tiny("bert", vocab_size=len(words)).bert.save_pretrained(base)
+    (tmp_path / "train.csv").write_text("text,label\n" + "fine film,good\ndull film,bad\n" * 64)
+    names = runpy.run_path(str(EXAMPLES / "fine_tune_a_transformer.py"))
+    names["fine_tune"](str(base), tmp_path / "train.csv", tmp_path / "tuned")
+    model, tokenizer = load(str(tmp_path / "tuned"))
+    assert model.config.id2label == {0: "bad", 1: "good"}
+    assert tokenizer("fine film")["input_ids"] == [2, 5, 7, 3]
