@@ -66,7 +66,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
     parser.add_argument("--labels", help="which label is class 0, 1, … of the model, where names differ: negative,positive")
-    parser.add_argument("--texts", type=int, default=500, help="at most so many texts, evenly spread over the file; 500")
+    parser.add_argument("--texts", type=int, default=200, help="at most so many texts, evenly spread over the file; 200")
     parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; 32")
     parser.add_argument("--seed", type=int, default=0, help="of random draws; 0")
     parser.add_argument("--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; runs/trial")

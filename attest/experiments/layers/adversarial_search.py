@@ -28,6 +28,7 @@ def layer_adversarial_attention(
     restarts: int = 2,
     steps: int = 200,
     seed: int = 0,
+    each_layer: bool = True,
 ) -> dict[str, Tensor]:
     """Search for the attention farthest from the one on trial whose prediction moves by at most epsilon.
 
@@ -37,6 +38,7 @@ def layer_adversarial_attention(
         filter_epsilon: how far it may have moved in the end; the released code keeps results up to 0.05.
         restarts, steps: of the search; the paper has 5 and 500 for one attention a text.
         seed: with an instance's id it fixes that instance's starting points.
+        each_layer: whether each layer is searched alone as well, which costs as much again for every one.
     Returns:
         Per instance ``(B,)``, JSD in nats in [0, ln 2], mean over rows of all layers: ``jsd_search``, the largest within
         epsilon that the search found, 0 where it found none, and ``jsd_search_filter``, within filter_epsilon;
@@ -46,6 +48,8 @@ def layer_adversarial_attention(
     per_map = COPIES * restarts * next(iter(observation.attention.values()))[0].nbytes
     columns = {}
     for suffix, layers in observation.scopes.items():
+        if suffix and not each_layer:
+            continue
 
         def search(rows: Tensor, layers: list[str] = layers) -> Tensor:
             return _search(observation.rows(rows), layers, (epsilon, filter_epsilon), restarts, steps, seed)
