@@ -55,6 +55,14 @@ def test_dependent_runs_are_like_those_of_their_kind(tmp_path):
     assert past(tmp_path, alike).seconds == {"train": 6.0}
 
 
+def test_a_dependent_run_on_a_part_of_a_corpus_is_like_those_of_its_base_alone(tmp_path):
+    run(tmp_path / OTHER / "seed0/adversarial/frozen-kl-1", seconds={"train": 50.0})
+    part = like_dependent("sst", "jw-bilstm-dot-softmax", "bilstm", "adversarial", "frozen-kl-0.1", whole=False)
+    assert past(tmp_path, part) is None
+    run(tmp_path / SAME / "seed1/adversarial/frozen-kl-1", epochs=0, seconds={"train": 6.0})
+    assert past(tmp_path, part).seconds == {"train": 6.0}
+
+
 def test_medians_are_of_the_runs_that_have_a_part():
     assert medians([{"train": 1, "evidence/E1": 7}, {"train": 3}, {"train": 11}]) == {"train": 3, "evidence/E1": 7}
 
