@@ -2,6 +2,7 @@
 
 attest doctor                     # the machine, the packages, the corpora, W&B, the disk
 attest doctor imdb --root runs    # … and whether a run on IMDb could begin
+attest doctor --model my-model    # whether a Transformer of yours can be put on trial, and what can be asked of it
 """
 
 import netrc
@@ -27,6 +28,7 @@ from attest.datamodules.hub import endpoint, reachable
 from attest.datamodules.sources import DATA_VARIABLE
 from attest.errors import unknown_choice
 from attest.extras import DISTRIBUTION
+from attest.pretrained.needed import needing_transformers
 from attest.runs.versions import environment
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
@@ -54,7 +56,11 @@ def main(arguments: Sequence[str]) -> int:
     parser = CommandParser("attest doctor", __doc__)
     parser.add_argument("corpora", nargs="*", help=f"corpora that must be within reach: any of {', '.join(CATALOGUE)}")
     parser.add_argument("--root", type=Path, default=Path("runs"), help="where runs are to go")
+    parser.add_argument("--model", help="look at a fine-tuned Transformer alone, a folder or an id on the Hub")
     typed = parser.parse_args(list(arguments))
+    if typed.model:
+        show([Finding(what, found) for what, found in model(typed.model)], "a trial")
+        return 0
     for name in typed.corpora:
         if name not in CATALOGUE:
             raise unknown_choice("The corpus", name, CATALOGUE, "attest doctor {}")
@@ -63,15 +69,26 @@ def main(arguments: Sequence[str]) -> int:
     return int(any(finding.verdict == "stops" for finding in findings))
 
 
-def show(findings: Sequence[Finding]) -> None:
-    """The table, and in a sentence what it comes to."""
+def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
+    """The table, and in a sentence what would be stopped and by what."""
     table = Table("", "found", "", title="attest doctor", title_justify="left")
     for finding in findings:
         table.add_row(finding.what, escape(finding.found), f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]")
     console = Console()
     console.print(table)
     stopping = [finding.what for finding in findings if finding.verdict == "stops"]
-    console.print(f"What would stop a run: {', '.join(stopping) or 'nothing that can be seen from here'}.", highlight=False)
+    told = ", ".join(stopping) or "nothing that can be seen from here"
+    console.print(f"What would stop {stopped}: {told}.", highlight=False)
+
+
+def model(name: str) -> Iterator[tuple[str, str]]:
+    """What a Transformer is to a trial, after a first pass; AttestError says why it cannot be tried."""
+    with needing_transformers():
+        from attest.pretrained.described import described
+        from attest.pretrained.loading import load
+        from attest.pretrained.network import PretrainedNetwork
+    loaded, tokenizer = load(name)
+    return described(PretrainedNetwork(loaded, loaded.config.pad_token_id or 0), tokenizer)
 
 
 def packages() -> Iterator[Finding]:

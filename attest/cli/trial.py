@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attest.cli.command_parser import CommandParser
 from attest.errors import AttestError
-from attest.extras import install_command
+from attest.pretrained.needed import needing_transformers
 
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
@@ -35,14 +35,9 @@ def main(arguments: list[str]) -> int:
     if typed.out.exists() and any(typed.out.iterdir() if typed.out.is_dir() else [typed.out]):
         raise AttestError(f"{typed.out} is there already; expected a new folder. Give another: --out=<folder>")
     texts, labels = _read(typed.data, typed.texts, typed.text_column, typed.label_column)
-    try:
+    with needing_transformers():
         from attest.pretrained.labels import as_classes, class_names
         from attest.pretrained.loading import load
-    except ImportError as error:
-        raise AttestError(
-            f"the library transformers is missing ({error}); expected it for models of its kind. "
-            f"Type: {install_command('transformers')}"
-        ) from error
     import attest
 
     model, tokenizer = load(typed.model)

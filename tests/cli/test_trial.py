@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 
 import pytest
 
@@ -146,3 +147,35 @@ def test_what_is_typed_wrongly(folder, reviews, capsys):
 )
 def test_labels_become_classes_by_name_number_or_stated_order(labels, order, classes):
     assert as_classes(labels, ["bad", "good"], order) == classes
+
+
+def test_the_doctor_says_what_can_be_asked_of_a_model(folder, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["doctor", "--model", str(folder)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for part in ("BertForSequenceClassification", "bad, good", "computed 2 times in a pass, 4 heads", "at its first token"):
+        assert part in said
+    assert "E1, E2, E3, E8, E9, E13, E14, E15" in said
+    assert "What would stop a trial: nothing" in said
+
+
+def test_the_doctor_says_what_makes_no_sense_for_a_decoder(tokenizer, tmp_path, capsys, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("COLUMNS", "200")
+    tiny("llama", vocab_size=len(WORDS), num_labels=2).save_pretrained(tmp_path / "decoder")
+    tokenizer.save_pretrained(tmp_path / "decoder")
+    assert main(["doctor", "--model", str(tmp_path / "decoder")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "at its last token" in said
+    assert "E2, E3: tokens see only what stands before them" in said
+
+
+def test_the_doctor_refuses_as_the_trial_does(tmp_path, capsys):
+    assert main(["doctor", "--model", str(tmp_path / "nowhere")]) == 2
+    assert "is no folder here" in capsys.readouterr().err
+
+
+def test_without_the_library_it_says_what_to_type(folder, reviews, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "attest.pretrained.loading", None)
+    said = refused(capsys, "--model", folder, "--data", reviews)
+    assert "the library transformers is missing" in said
+    assert said.endswith("-m pip install 'attest-attention[transformers]'")

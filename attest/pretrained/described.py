@@ -1,0 +1,36 @@
+"""What a model of transformers is to a trial, in words: what can be asked of it, and why not the rest."""
+
+from collections.abc import Iterator
+
+from transformers import PreTrainedTokenizerBase
+
+from attest.experiments.layers.inside import TAMPERING
+from attest.experiments.registry import runnable_inside
+from attest.pretrained.labels import class_names
+from attest.pretrained.network import PretrainedNetwork
+from attest.pretrained.texts import longest_read
+
+DECIDES = {"first": "at its first token", "last": "at its last token", "all": "at all of its tokens"}
+
+
+def described(network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[str, str]]:
+    """Pairs of what is told and what was found.
+
+    Args:
+        network: whose calls have been counted by a pass.
+        tokenizer: of the model.
+    """
+    model = network.model
+    yield "model", f"{type(model).__name__}, {sum(each.numel() for each in model.parameters()):,} parameters"
+    yield "classes", ", ".join(class_names(model.config))
+    heads = ", ".join(dict.fromkeys(str(call.heads) for call in network.calls))
+    yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
+    yield "decides", DECIDES[network.decides_by]
+    yield "reads", f"{longest_read(model, tokenizer)} tokens of a text at most"
+    left_out = [] if network.attends_everywhere else list(TAMPERING)
+    yield "experiments", ", ".join(name for name in runnable_inside() if name not in left_out)
+    if left_out:
+        yield (
+            "left out",
+            f"{', '.join(left_out)}: tokens see only what stands before them; these would let them look ahead",
+        )
