@@ -132,11 +132,16 @@ class Measuring:
 
     def _settings(self, texts: int, limits: dict[str, Any]) -> dict[str, Any]:
         """What the report says of how it came about; ``trial`` tells it from a run that was trained."""
-        model = type(self.network)
+        model = shown_class(self.network)
         names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
         about = {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}
         return {"run": names, "seed_everything": self.seed, TRIAL: about | limits | {"attest": __version__}}
+
+
+def shown_class(network: nn.Module) -> type:
+    """The class by which a network is called: its own, or that of the model that it holds for a trial."""
+    return type(network.model) if getattr(network, "holds_a_model", False) else type(network)
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:

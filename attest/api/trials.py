@@ -14,7 +14,7 @@ from torch import nn
 
 from attest.api.batches import Batch, Encode, Words, batches_of
 from attest.api.foreign import is_of_transformers, read_by, tell_of_cuts
-from attest.api.measuring import Measuring
+from attest.api.measuring import Measuring, shown_class
 from attest.api.outcome import Outcome
 from attest.api.run import Run, open_run
 from attest.compute.memory import budget_kept, set_memory_budget
@@ -133,7 +133,7 @@ def trial(
     with budget_kept(), _in_evaluation_mode(network):
         set_memory_budget(memory_gib, max_tokens)
         measuring.all_of(batches, progress)
-    result = Trial(type(network).__name__)
+    result = Trial(shown_class(network).__name__)
     measuring.write(result.folder, {"memory_gib": memory_gib, "max_tokens": max_tokens})
     return result
 

@@ -1,6 +1,6 @@
 """``attest trial``: a Hugging Face Transformer of yours on trial, without training anything.
 
-    attest trial --model my-model --data reviews.csv
+    attest trial --model my-model --data reviews.csv LOGGER=wandb
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
 
 The model classifies texts and was fine-tuned already: a folder that save_pretrained wrote, or an id on the Hub. The data are a
@@ -13,9 +13,11 @@ import re
 from pathlib import Path
 
 from attest.cli.command_parser import CommandParser
-from attest.errors import AttestError
+from attest.errors import AttestError, unknown_choice
 from attest.pretrained.needed import needing_transformers
+from attest.runs.words import take_words
 
+LOGGERS = ("none", "wandb")
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
@@ -28,7 +30,12 @@ def main(arguments: list[str]) -> int:
         AttestError: the model or the data cannot be read, or do not fit one another.
     """
     parser = _parser()
-    typed = parser.parse_args(arguments)
+    words, rest = take_words(arguments)
+    if unknown := [f"{name}={value}" for name, value in words.typed.items() if name != "LOGGER"]:
+        raise AttestError(f"{unknown[0]} was typed; expected LOGGER=wandb or nothing of the kind.")
+    if words.text("LOGGER", "none") not in LOGGERS:
+        raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
+    typed = parser.parse_args(rest)
     wanted = [name.upper() for name in typed.experiments]
     if other := [name for name in typed.experiments if not EXPERIMENT.fullmatch(name)]:
         raise AttestError(f"{other[0]} is no experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
@@ -50,6 +57,10 @@ def main(arguments: list[str]) -> int:
         print(line)
     kept = tried.save(typed.out)
     print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
+    if words.text("LOGGER") == "wandb":
+        from attest.tracking.trials import log_trial  # W&B takes seconds
+
+        print(f"W&B:        {log_trial(kept.folder, typed.model)}", flush=True)
     return 0
 
 

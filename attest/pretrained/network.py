@@ -37,6 +37,8 @@ class PretrainedNetwork(nn.Module):
 
     pools_by_attention = False
     attends_within = True
+    holds_a_model = True
+    """It is called by the class of ``model``."""
 
     def __init__(self, model: PreTrainedModel, padding: int) -> None:
         super().__init__()

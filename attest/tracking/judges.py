@@ -1,13 +1,11 @@
 """The judges in W&B: the matrix as a table and an image."""
 
-import os
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
 import wandb
 
-PROJECT = "attest"
+from attest.tracking.offline import started
 
 
 def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
@@ -19,8 +17,6 @@ def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
     Returns:
         The folder of the W&B run.
     """
-    mode: Literal["offline", "online"] = "offline" if wandb.api.api_key is None else "online"
-    settings = None if "WANDB_MODE" in os.environ else wandb.Settings(mode=mode)
-    with wandb.init(project=PROJECT, job_type="judges", name="judges", dir=str(folder), settings=settings) as run:
+    with started("judges", "judges", folder) as run:
         run.log({"judges/matrix": wandb.Table(dataframe=judged), "judges/heat_map": wandb.Image(str(folder / "judges.png"))})
         return Path(run.dir).parent

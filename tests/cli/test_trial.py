@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -179,3 +180,17 @@ def test_without_the_library_it_says_what_to_type(folder, reviews, capsys, monke
     said = refused(capsys, "--model", folder, "--data", reviews)
     assert "the library transformers is missing" in said
     assert said.endswith("-m pip install 'attest-attention[transformers]'")
+
+
+def test_a_trial_is_logged_to_wandb(folder, reviews, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert tried("--model", folder, "--data", reviews, "--out", out, "E9", "LOGGER=wandb") == 0
+    place = Path(capsys.readouterr().out.splitlines()[-1].split()[-1])
+    assert place.is_relative_to(out)
+    assert any("report" in path.name for path in (place / "files" / "media").rglob("*.html"))
+    assert "LOGGER=csv is not known" in refused(capsys, "--model", folder, "--data", reviews, "LOGGER=csv")
+
+
+def test_the_report_calls_it_by_its_own_class(folder, reviews, tmp_path):
+    assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "E9") == 0
+    assert "BertForSequenceClassification" in (tmp_path / "out" / "report.html").read_text()
