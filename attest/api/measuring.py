@@ -11,7 +11,7 @@ import torch
 import yaml
 from rich.console import Console
 from rich.progress import Progress
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 
 from attest import __version__
 from attest.api.batches import Batch, attended
@@ -23,6 +23,7 @@ from attest.experiments.registry import Asked, Run
 from attest.experiments.rows import rows_of, text_columns
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_table, write_text
+from attest.runs.processes import can_fork, together
 from attest.runs.versions import environment, peak_memory
 
 
@@ -41,16 +42,33 @@ class Measuring:
         self.seconds: dict[str, float] = defaultdict(float)
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
 
-    def all_of(self, batches: Sequence[Batch], progress: bool) -> None:
+    def all_of(self, batches: Sequence[Batch], progress: bool, processes: int = 1) -> None:
         """Measure all batches.
 
         Args:
             batches: with ids, all different.
             progress: whether a bar shows how far it is, where there is a terminal or a notebook.
+            processes: that share the batches; what comes out is the same for all numbers.
         Raises:
             AttestError: a batch or what the network makes of it is not as it should be.
         """
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
+        if processes == 1 or not can_fork():
+            self._some_of(batches, everyone, progress)
+        else:
+            together(processes, lambda rank: self._share(batches[rank::processes], everyone, progress and rank == 0))
+
+    def _share(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> None:
+        """Measure the batches of this process, and have those of all the others."""
+        self._some_of(batches, everyone, progress)
+        shares: list[Any] = [None] * distributed.get_world_size()
+        distributed.all_gather_object(shares, (dict(self._parts), dict(self.seconds)))
+        for parts, seconds in shares[1:]:
+            for name in parts:
+                self._parts[name] += parts[name]
+                self.seconds[name] += seconds[name]
+
+    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> None:
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
         with Progress(console=console, transient=True, disable=not shown) as bar:

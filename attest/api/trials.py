@@ -93,6 +93,7 @@ def trial(
     memory_gib: float = 1.0,
     max_tokens: int = 3000,
     progress: bool = True,
+    processes: int = 1,
 ) -> Trial:
     """Put the attention of a model on trial, on texts of your own.
 
@@ -115,6 +116,8 @@ def trial(
         memory_gib: working memory that a step of evidence may take above the model and the batch, in GiB.
         max_tokens: longer texts are left out, as NaN, of what compares every token with every other.
         progress: whether a bar shows how far it is, where there is a terminal or a notebook.
+        processes: copies of this process that share the batches, on Linux and the CPU, where ``torch.set_num_threads(1)`` was
+            called before; the numbers do not depend on it.
     Raises:
         AttestError: the model, the data or an experiment is not as it should be.
     """
@@ -132,7 +135,7 @@ def trial(
     measuring = Measuring(network, measures, names, seed)
     with budget_kept(), _in_evaluation_mode(network):
         set_memory_budget(memory_gib, max_tokens)
-        measuring.all_of(batches, progress)
+        measuring.all_of(batches, progress, processes)
     result = Trial(shown_class(network).__name__)
     measuring.write(result.folder, {"memory_gib": memory_gib, "max_tokens": max_tokens})
     return result

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 from attest.cli.command_parser import CommandParser
+from attest.compute.cores import cores
 from attest.errors import AttestError, unknown_choice
 from attest.pretrained.needed import needing_transformers
 from attest.runs.words import take_words
@@ -45,13 +46,18 @@ def main(arguments: list[str]) -> int:
     with needing_transformers():
         from attest.pretrained.labels import as_classes, class_names
         from attest.pretrained.loading import load
-    import attest
+    import torch
 
+    import attest
+    from attest.compute.memory import processes_that_fit
+
+    torch.set_num_threads(1)  # one process a core instead
     model, tokenizer = load(typed.model)
     order = typed.labels.split(",") if typed.labels else []
     names = order or class_names(model.config)
     classes = as_classes(labels, class_names(model.config), order)
-    options = {"seed": typed.seed, "batch_size": typed.batch_size, "label_names": names}
+    processes = typed.processes or min(cores(), processes_that_fit())
+    options = {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "label_names": names}
     tried = attest.trial(model, texts, wanted or None, tokenizer=tokenizer, labels=classes, **options)
     for line in repr(tried).splitlines()[1:]:
         print(line)
@@ -75,6 +81,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--texts", type=int, default=200, help="at most so many texts, evenly spread over the file; 200")
     parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; 32")
     parser.add_argument("--seed", type=int, default=0, help="of random draws; 0")
+    parser.add_argument("--processes", type=int, help="how many share the work; one a core")
     parser.add_argument("--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; runs/trial")
     return parser
 

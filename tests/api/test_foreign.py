@@ -1,5 +1,6 @@
 """A model of transformers on trial, from texts to the report."""
 
+import pandas as pd
 import pytest
 import torch
 
@@ -57,6 +58,14 @@ def test_every_experiment_has_its_table_of_all_layers_and_of_each(tried):
     searched = tried.table("E3")["jsd_search"]
     assert (len(searched), searched.notna().sum()) == (5, 2), "a sample"
     assert 0 <= tried.summary["test/accuracy"] <= 1
+
+
+def test_processes_share_the_texts_and_change_nothing(model, tokenizer):
+    settings = {"labels": [1, 0, 0, 0, 1], "tokenizer": tokenizer, "batch_size": 2}
+    alone, shared = (attest.trial(model, TEXTS, QUICK, processes=processes, **settings) for processes in (1, 2))
+    for experiment in alone.experiments:
+        pd.testing.assert_frame_equal(alone.table(experiment), shared.table(experiment), check_exact=True)
+    assert alone.summary == shared.summary
 
 
 def test_attention_begins_where_the_model_decides(tried, model, tokenizer):
