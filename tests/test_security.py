@@ -51,7 +51,9 @@ def test_nothing_unpickles_evaluates_or_runs_a_shell(path):
         name, given = ast.unparse(call.func), options(call)
         assert name not in FORBIDDEN_CALLS, name
         assert given.get("shell", "False") == "False"
-        assert "trust_remote_code" not in given
+        assert given.get("trust_remote_code", "False") == "False"
+        if name == "AutoModelForSequenceClassification.from_pretrained":
+            assert given.get("use_safetensors") == "True"
         if name == "torch.load" or (reads_checkpoints(name) and "ckpt_path" in given):
             assert given.get("weights_only") == "True", f"line {call.lineno}"
         if name == "yaml.load":
