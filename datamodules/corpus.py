@@ -108,7 +108,7 @@ class Corpus:
     def thinned(self, texts: int) -> "Corpus":
         """At most so many texts of every split, evenly spread over it; the vocabulary stays that of all."""
         splits = {split: getattr(self, split) for split in SPLITS}
-        return replace(self, **{name: split.take(_evenly(len(split), texts)) for name, split in splits.items()})
+        return replace(self, **{name: split.take(evenly(len(split), texts)) for name, split in splits.items()})
 
     def require_texts(self, name: str) -> "Corpus":
         """Refuse texts without tokens, where there is nothing to attend to, and one class alone, where nothing to learn."""
@@ -129,7 +129,7 @@ class Corpus:
         return self
 
 
-def _evenly(size: int, wanted: int) -> np.ndarray:
+def evenly(size: int, wanted: int) -> np.ndarray:
     """At most ``wanted`` of the rows 0 … size - 1, first and last among them."""
     return np.linspace(0, size - 1, min(size, wanted)).round().astype(int)
 
