@@ -99,7 +99,7 @@ class StoredDataModule(TextDataModule):
         settings = self.settings() | {"class": type(self).__name__, "content": content}
         return prepared(self.folder, settings, lambda: self.prepare(tables))
 
-    def documents_of(self, texts: Sequence[str]) -> Documents:
+    def words_of(self, texts: Sequence[str]) -> Documents:
         return self.documents(range(len(texts)), pa.array(texts, pa.string()), self.tokenise, None)
 
     def documents(self, ids: Any, texts: pa.Array, tokeniser: Tokeniser, labels: Any) -> Documents:

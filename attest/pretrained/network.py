@@ -124,7 +124,7 @@ class PretrainedNetwork(nn.Module):
         tokens = self._some_tokens()
         self._exploring = True
         try:
-            self(tokens, torch.ones_like(tokens, dtype=torch.bool))
+            self._logits(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
         finally:
             self._exploring = False
             model.train(training)
@@ -143,7 +143,7 @@ class PretrainedNetwork(nn.Module):
         tokens = self._some_tokens()
         last = list(attending(self))[-1]
         with _in_graph(self.model.get_input_embeddings().weight), recorded(self, "weights") as weights:
-            logits = self(tokens, torch.ones_like(tokens, dtype=torch.bool))
+            logits = self._logits(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
             (gradient,) = torch.autograd.grad(logits.square().sum(), weights[last])
         rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")

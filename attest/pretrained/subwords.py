@@ -1,0 +1,66 @@
+"""Words as the subwords that a pretrained model knows, with the ids that our data have: 0 is padding, 1 a masked token."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
+
+from attest.errors import AttestError
+from attest.pretrained.loading import config_of, quieten, tokenizer_of
+from attest.pretrained.texts import longest_read
+
+OURS = 2
+"""Ids that our data have before those of words: padding, and the token that stands where one is masked or unknown."""
+
+
+class Cut(NamedTuple):
+    """Texts in subwords."""
+
+    tokens: list[list[str]]
+    """The subwords of each text, special ones among them."""
+    words: list[list[int | None]]
+    """The place of the word that each is of; None for special ones."""
+    shortened: int
+    """How many texts were longer than is read."""
+
+
+class Subwords:
+    """Cuts the words of texts as a pretrained model was taught to read them.
+
+    Args:
+        pretrained: folder or Hub id of the model; nothing but its configuration and its tokenizer is read.
+        longest: most subwords of a text, special ones included; None for as many as the model reads.
+    Raises:
+        AttestError: as in ``attest.pretrained.loading``; or fewer are asked for than the special ones, or more than are read.
+    """
+
+    def __init__(self, pretrained: str, longest: int | None = None) -> None:
+        quieten()
+        self.tokenizer = tokenizer_of(pretrained, add_prefix_space=True)  # which cuts at bytes: a word begins after a blank
+        with torch.device("meta"):
+            read = longest_read(AutoModelForSequenceClassification.from_config(config_of(pretrained)), self.tokenizer)
+        least = self.tokenizer.num_special_tokens_to_add() + 1
+        if longest is not None and not least <= longest <= read:
+            raise AttestError(
+                f"max_subwords is {longest}; expected a whole number from {least} to {read}, the most that {pretrained} "
+                f"reads. Type --data.init_args.max_subwords={min(read, 128)}"
+            )
+        self.longest = longest or read
+        self.vocabulary = vocabulary_of(self.tokenizer)
+
+    def __call__(self, texts: Sequence[Sequence[str]]) -> Cut:
+        """Cut texts that are given as words; what does not fit is left out at the end."""
+        read = self.tokenizer(
+            [list(words) for words in texts],
+            is_split_into_words=True, truncation=True, max_length=self.longest, verbose=False,
+        )  # fmt: skip
+        cuts = [read[row] for row in range(len(texts))]
+        shortened = sum(bool(cut.overflowing) for cut in cuts)
+        return Cut([[self.vocabulary[id] for id in cut.ids] for cut in cuts], [cut.word_ids for cut in cuts], shortened)
+
+
+def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
+    """The subword of each id of a tokenizer; ids that it leaves out have a name that no subword has."""
+    known = {id: token for token, id in tokenizer.get_vocab().items()}
+    return tuple(known.get(id, f"<no token {id}>") for id in range(max(known) + 1))
