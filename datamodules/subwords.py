@@ -29,7 +29,9 @@ def in_subwords(documents: Documents, subwords: "Subwords") -> Documents:
     The tag of a word is that of its first subword, and no other has one; all subwords of a word that decides decide. Ends of
     texts that are longer than the model reads are cut, and counted.
     """
-    cut = subwords(documents.tokens)
+    from attest.pretrained.subwords import first_alone  # whoever gives subwords has waited for it
+
+    tokens, cut = subwords(documents.tokens)
     if cut.shortened:
         say(f"{cut.shortened} of {len(documents)} texts are longer than {subwords.longest} subwords; their ends are cut.")
     columns = {name: documents.table[name] for name in ("label",) if documents.has(name)}
@@ -40,9 +42,4 @@ def in_subwords(documents: Documents, subwords: "Subwords") -> Documents:
                 [text[word] if word is not None else nothing for word in (first_alone(words) if name == "tags" else words)]
                 for text, words in zip(values, cut.words, strict=True)
             ])  # fmt: skip
-    return Documents.of(documents.ids, pa.array(cut.tokens, pa.list_(pa.string())), **columns)
-
-
-def first_alone(words: list[int | None]) -> list[int | None]:
-    """The word of each subword, None but at the first of each."""
-    return [word if word != before else None for before, word in zip([None, *words], words, strict=False)]
+    return Documents.of(documents.ids, pa.array(tokens, pa.list_(pa.string())), **columns)

@@ -26,16 +26,17 @@ def read_by(
         tokenizer: of the model; None where batches of token ids are given.
         encode, words, label_names: as in ``trial``.
     Raises:
-        AttestError: the model does not classify texts, its attention cannot be reached, or the tokenizer is not a fast one.
+        AttestError: the model classifies neither texts nor tokens, its attention cannot be reached, or the tokenizer is not
+            a fast one.
     """
     from attest.pretrained.labels import class_names
     from attest.pretrained.network import PretrainedNetwork
     from attest.pretrained.texts import Encoder
 
-    if not type(model).__name__.endswith("ForSequenceClassification"):
+    if not type(model).__name__.endswith(("ForSequenceClassification", "ForTokenClassification")):
         raise AttestError(
-            f"{type(model).__name__} does not classify texts; expected a model such as BertForSequenceClassification. "
-            "AutoModelForSequenceClassification.from_pretrained gives one."
+            f"{type(model).__name__} classifies neither texts nor tokens; expected a model such as "
+            "BertForSequenceClassification. AutoModelForSequenceClassification.from_pretrained gives one."
         )
     if model.config.is_encoder_decoder:
         raise AttestError(

@@ -3,11 +3,13 @@
     attest trial --model my-model --data reviews.csv LOGGER=wandb
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
 
-The model classifies texts and was fine-tuned already: a folder that save_pretrained wrote, or an id on the Hub. The data are a
-CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, of which --split names the part:
-sst, imdb, 20news. Evidence is gathered in every layer and in all
-together: who shuffles attention (E2), searches for another (E3), swaps the projection (E8), shuffles the keys (E9); what
-attention rollout says of the tokens (E1, E14, E15). Without any experiment named, all that make sense for the model are meant.
+The model was fine-tuned already to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. The
+data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb or 20news, of
+which --split names the part. For a model that classifies tokens they are words with a tag each, a file of them or conll2000.
+
+Evidence is gathered in every layer and in all together: who shuffles attention (E2), searches for another (E3), swaps the
+projection (E8), shuffles the keys (E9); and, of whole texts, what attention rollout says of the tokens (E1, E14, E15). Without
+any experiment named, all that make sense for the model are meant.
 """
 
 import re
@@ -45,12 +47,13 @@ def main(arguments: list[str]) -> int:
         raise AttestError(f"{typed.out} is there already; expected a new folder. Give another: --out=<folder>")
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
+    with needing_transformers():
+        from attest.pretrained.labels import as_classes, class_names, tags_as_classes
+        from attest.pretrained.loading import config_of, decides_tokens, load
     from attest.datamodules.labelled import labelled
 
-    data = labelled(typed.data, typed.split, typed.texts, typed.text_column, typed.label_column)
-    with needing_transformers():
-        from attest.pretrained.labels import as_classes, class_names
-        from attest.pretrained.loading import load
+    tagging = decides_tokens(config_of(typed.model))
+    data = labelled(typed.data, typed.split, typed.texts, typed.text_column, typed.label_column, tagging)
     import torch
 
     import attest
@@ -60,7 +63,7 @@ def main(arguments: list[str]) -> int:
     model, tokenizer = load(typed.model)
     order = typed.labels.split(",") if typed.labels else []
     names = order or class_names(model.config)
-    classes = as_classes(data.labels, class_names(model.config), order)
+    classes = (tags_as_classes if tagging else as_classes)(data.labels, class_names(model.config), order)
     processes = typed.processes or min(cores(), processes_that_fit())
     options = {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "label_names": names}
     tried = attest.trial(model, data.texts, wanted or None, tokenizer=tokenizer, labels=classes, **options)
@@ -80,7 +83,7 @@ def _parser() -> CommandParser:
     parser = CommandParser("attest trial", __doc__)
     parser.add_argument("experiments", nargs="*", help="E1, E2, …; all that make sense if none is named")
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
-    parser.add_argument("--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news")
+    parser.add_argument("--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, conll2000")
     parser.add_argument("--split", default="test", help="of a corpus or a dataset on the Hub: train, validation or test; test")
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")

@@ -1,4 +1,4 @@
-"""A fine-tuned classifier and its tokenizer from a folder or the Hub: safetensors alone, and never code of others."""
+"""A fine-tuned classifier of texts or tokens, and its tokenizer, from a folder or the Hub: safetensors, no code of others."""
 
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,11 @@ VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
 
+def decides_tokens(config: Any) -> bool:
+    """Whether a model was saved as a classifier of tokens."""
+    return any(name.endswith("ForTokenClassification") for name in config.architectures or ())
+
+
 def load(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model in evaluation mode, and its tokenizer.
 
@@ -32,13 +37,15 @@ def load(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """
     quieten()
     config = config_of(name)
-    model, missing = _model(name, config)
+    tagging = decides_tokens(config)
+    model, missing = _model(name, config, tagging)
     if missing:
         raise AttestError(
-            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify texts, not "
-            "a pretrained one alone. Fine-tune it first and save it with save_pretrained."
+            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify, not a "
+            "pretrained one alone. Fine-tune it first and save it with save_pretrained."
         )
-    return model.eval(), tokenizer_of(name)
+    words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
+    return model.eval(), tokenizer_of(name, **words_apart)
 
 
 def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:

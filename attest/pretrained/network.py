@@ -43,6 +43,8 @@ class PretrainedNetwork(nn.Module):
     def __init__(self, model: PreTrainedModel, padding: int) -> None:
         super().__init__()
         self.model, self.padding = model, padding
+        self.tags = type(model).__name__.endswith("ForTokenClassification")
+        """Whether every token gets a class."""
         self.calls = nn.ModuleList()
         self.real = torch.ones(1, 1, dtype=torch.bool)
         self._made = 0

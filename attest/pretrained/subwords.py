@@ -17,8 +17,8 @@ OURS = 2
 class Cut(NamedTuple):
     """Texts in subwords."""
 
-    tokens: list[list[str]]
-    """The subwords of each text, special ones among them."""
+    ids: list[list[int]]
+    """The model's own token ids of each text, special ones among them."""
     words: list[list[int | None]]
     """The place of the word that each is of; None for special ones."""
     shortened: int
@@ -49,18 +49,36 @@ class Subwords:
         self.longest = longest or read
         self.vocabulary = vocabulary_of(self.tokenizer)
 
-    def __call__(self, texts: Sequence[Sequence[str]]) -> Cut:
-        """Cut texts that are given as words; what does not fit is left out at the end."""
-        read = self.tokenizer(
-            [list(words) for words in texts],
-            is_split_into_words=True, truncation=True, max_length=self.longest, verbose=False,
-        )  # fmt: skip
-        cuts = [read[row] for row in range(len(texts))]
-        shortened = sum(bool(cut.overflowing) for cut in cuts)
-        return Cut([[self.vocabulary[id] for id in cut.ids] for cut in cuts], [cut.word_ids for cut in cuts], shortened)
+    def __call__(self, texts: Sequence[Sequence[str]]) -> tuple[list[list[str]], Cut]:
+        """Cut texts that are given as words: the subwords of each by name, and as ``cut`` has them."""
+        found = cut(self.tokenizer, texts, self.longest)
+        return [[self.vocabulary[id] for id in ids] for ids in found.ids], found
+
+
+def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], longest: int) -> Cut:
+    """Texts, given as words, in subwords; what is beyond the longest that is read is left out at the end.
+
+    Raises:
+        AttestError: the tokenizer cuts at bytes, and was not told that words begin after blanks.
+    """
+    words = [list(text) for text in texts]
+    try:
+        read = tokenizer(words, is_split_into_words=True, truncation=True, max_length=longest, verbose=False)
+    except AssertionError as error:
+        raise AttestError(
+            f"the {type(tokenizer).__name__} does not take words one by one; expected one that does. "
+            "AutoTokenizer.from_pretrained(name, add_prefix_space=True) gives it."
+        ) from error
+    rows = [read[row] for row in range(len(words))]
+    return Cut([row.ids for row in rows], [row.word_ids for row in rows], sum(bool(row.overflowing) for row in rows))
 
 
 def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
     """The subword of each id of a tokenizer; ids that it leaves out have a name that no subword has."""
     known = {id: token for token, id in tokenizer.get_vocab().items()}
     return tuple(known.get(id, f"<no token {id}>") for id in range(max(known) + 1))
+
+
+def first_alone(words: Sequence[int | None]) -> list[int | None]:
+    """The word of each subword, None but at the first of each."""
+    return [word if word != before else None for before, word in zip([None, *words], words, strict=False)]

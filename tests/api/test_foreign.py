@@ -118,7 +118,6 @@ def test_our_own_transformer_goes_through_the_same_door():
     ("name", "settings", "said"),
     [
         ("bart", {}, "reads a text with an encoder and again with a decoder"),
-        ("bert", {"tokens": True}, "does not classify texts; expected a model such as BertForSequenceClassification"),
         ("deberta-v2", {}, "is not supported: its attention does not go through"),
     ],
 )
@@ -126,6 +125,12 @@ def test_a_model_that_cannot_be_tried_is_refused_in_a_sentence(name, settings, s
     tokens, mask = batch()
     with pytest.raises(AttestError, match=said):
         attest.trial(tiny(name, **settings), [{"token_ids": tokens, "mask": mask}])
+
+
+def test_a_model_that_classifies_nothing_is_refused(model, tokenizer):
+    said = "BertModel classifies neither texts nor tokens; expected a model such as BertForSequenceClassification"
+    with pytest.raises(AttestError, match=said):
+        attest.trial(model.bert, TEXTS, tokenizer=tokenizer)
 
 
 def test_a_tokenizer_that_does_not_know_words_is_refused(model):

@@ -74,9 +74,9 @@ def test_what_is_masked_in_our_data_is_masked_for_the_model(folder, subwords):
 
 
 def test_words_become_subwords_between_special_tokens(subwords):
-    cut = subwords(TEXTS)
-    assert cut.tokens[0] == ["[CLS]", "a", "fine", "film", "[SEP]"]
-    assert cut.tokens[1][1:5] == ["dull", "a", "##n", "##d"]
+    tokens, cut = subwords(TEXTS)
+    assert tokens[0] == ["[CLS]", "a", "fine", "film", "[SEP]"]
+    assert tokens[1][1:5] == ["dull", "a", "##n", "##d"]
     assert cut.words[1] == [None, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4, 4, None]
     assert cut.shortened == 0
 
