@@ -32,7 +32,8 @@ class TextDataModule(LightningDataModule):
     Batch:   ``id`` int64 (B,), row of the text in its source; ``token_ids`` int64 (B, T) in [0, vocab_size), 0 is padding;
              ``mask`` bool (B, T), True at real tokens; ``label`` int64 (B,) in [0, num_classes), in classification; in
              tagging instead ``tags`` int64 (B, T) in [0, num_classes), -100 at padding; where the corpus knows them,
-             ``rationale`` bool (B, T), True at the tokens that decide the label.
+             ``rationale`` bool (B, T), True at the tokens that decide the label; with ``subwords``, ``word`` int64 (B, T), the
+             place of the word that each is of, -1 for special tokens and padding.
              With ``sentences``, (B, S, T) stands wherever (B, T) does above, and ``sentence_mask`` bool (B, S) is True at
              real sentences, each of which has at least one real token.
     Units:   T is the longest text of the batch in tokens; with ``sentences``, S is the most sentences that a text of the

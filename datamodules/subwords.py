@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
-from attest.datamodules.encoded import NO_TAG
+from attest.datamodules.encoded import NO_TAG, NO_WORD
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import Vocabulary
 
@@ -42,4 +42,5 @@ def in_subwords(documents: Documents, subwords: "Subwords") -> Documents:
                 [text[word] if word is not None else nothing for word in (first_alone(words) if name == "tags" else words)]
                 for text, words in zip(values, cut.words, strict=True)
             ])  # fmt: skip
+    columns["word"] = pa.array([[NO_WORD if word is None else word for word in words] for words in cut.words])
     return Documents.of(documents.ids, pa.array(tokens, pa.list_(pa.string())), **columns)

@@ -97,7 +97,8 @@ class Classifier(LightningModule):
 
     def observe_steps(self, batch: Batch) -> Observation:
         """The same of any network, for experiments that put another explanation on trial than the weights that pool."""
-        return observe(cast(Network, self.network), batch["id"], batch["token_ids"], attended(batch), batch.get("label"))
+        network, known = cast(Network, self.network), (batch.get("label"), batch.get("word"))
+        return observe(network, batch["id"], batch["token_ids"], attended(batch), *known)
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
         """What the network's layers attend to, where it has self-attention."""

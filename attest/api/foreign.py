@@ -4,9 +4,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
-from attest.api.batches import Encode, Words
+from attest.api.batches import Batch, Encode, Words
 from attest.errors import AttestError
 
 
@@ -49,6 +51,20 @@ def read_by(
     reads = None if tokenizer is None else Encoder(model, tokenizer)
     shown = reads.words if words is None and reads is not None else words
     return PretrainedNetwork(model, padding), encode or reads, shown, label_names or class_names(model.config)
+
+
+def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
+    """Batches of texts with the word of each token, ``word`` int64 ``(B, T)``, where we have encoded them."""
+    from attest.pretrained.texts import Encoder
+
+    texts = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return batches
+    return [batch | {"word": _padded([encode.word_of(texts[row]) for row in batch["id"].tolist()])} for batch in batches]
+
+
+def _padded(rows: list[list[int]]) -> torch.Tensor:
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=-1)
 
 
 def tell_of_cuts(encode: Any, texts: int) -> None:

@@ -111,7 +111,8 @@ class Measuring:
     def _observed(self, batch: Batch) -> Observation:
         device = next((parameter.device for parameter in self.network.parameters()), torch.device("cpu"))
         ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
-        observation = observe(cast(Network, self.network), ids, tokens, mask)
+        words = batch["word"].to(device) if "word" in batch else None
+        observation = observe(cast(Network, self.network), ids, tokens, mask, words=words)
         self._require_decisions(observation.logits, ids, observation.probabilities.shape[-1])
         return observation
 

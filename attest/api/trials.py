@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from attest.api.batches import Batch, Encode, Words, batches_of
-from attest.api.foreign import is_of_transformers, read_by, tell_of_cuts
+from attest.api.foreign import is_of_transformers, read_by, tell_of_cuts, with_words
 from attest.api.measuring import Measuring, shown_class
 from attest.api.outcome import Outcome
 from attest.api.run import Run, open_run
@@ -134,6 +134,7 @@ def trial(
         data, labels = tagged_batches(list(data), labels, encode, batch_size), None
     batches = batches_of(data, encode, labels, words, batch_size)
     if foreign:
+        batches = with_words(batches, encode, data)
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
     names = tuple(label_names or getattr(data, "label_names", None) or ())
     inside = not getattr(network, "pools_by_attention", True)

@@ -4,8 +4,8 @@
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
 
 The model was fine-tuned already to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. The
-data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb or 20news, of
-which --split names the part. For a model that classifies tokens they are words with a tag each, a file of them or conll2000.
+data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb or 20news,
+of which --split names the part. A model that classifies tokens takes words with a tag each, a file of them or conll2000.
 
 Evidence is gathered in every layer and in all together: who shuffles attention (E2), searches for another (E3), swaps the
 projection (E8), shuffles the keys (E9); and, of whole texts, what attention rollout says of the tokens (E1, E14, E15). Without

@@ -44,6 +44,15 @@ def test_texts_are_read_as_the_model_reads_them(tried):
     assert "[UNK]" in list(table["tokens"][4])
 
 
+def test_words_count_beside_subwords_and_special_tokens_with_and_without(tried):
+    table = tried.table("E1")
+    assert {"tau_leave_one_out_inputs", "tau_words_leave_one_out_inputs", "tau_without_special_leave_one_out_inputs"} <= set(
+        table
+    )
+    left_out = table["leave_one_out_words"][3]  # [CLS] very dull ##y film [SEP]
+    assert [place for place, moved in enumerate(left_out) if moved > 0] == [1, 2, 4]
+
+
 @torch.no_grad()
 def test_predictions_are_the_models_own(tried, model, tokenizer):
     for row, text in enumerate(TEXTS):
