@@ -4,19 +4,24 @@ python -m benchmarks.processes runs/imdb/… --processes 2 --rounds 3
 
 It measures the clock, so the cores should be idle. The parts that every process does for itself (copying, the checkpoint, its
 Trainer) and that the first does alone (joining tables, writing) are what more cores do not shorten; they are measured on one
-process, and the curve on paper is Amdahl's: serial + parallel / processes.
+process, and the curve on paper is Amdahl's: serial + parallel / processes. Beside the ratio stands the most that this machine
+allows: what so many processes reach that share nothing, each with a loop of its own. Virtual cores may be halves of real ones.
 """
 
 import argparse
 import statistics
 import time
+from multiprocessing import get_context
 from pathlib import Path
+
+import torch
 
 from attest.runs.evaluating import Apart, RunOnTrial, configuration_of
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.training import test
 
 ON_PAPER = (1, 2, 4, 8)
+LOOPS = 10_000
 
 
 def main() -> None:
@@ -28,19 +33,47 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("/tmp/attest-processes"))
     asked = parser.parse_args()
     timed: dict[int, list[float]] = {1: [], asked.processes: []}
-    alone = 0.0
+    serial, ceilings = [], []
     for number in range(asked.rounds):
+        ceilings.append(_ceiling(asked.processes))
         for processes in timed:
             seconds, measured = _once(asked.run, processes, asked.out)
             timed[processes].append(seconds)
-            alone = measured if processes == 1 else alone
-        print(f"round {number + 1}: " + ", ".join(f"{each} process(es) {took[-1]:.1f} s" for each, took in timed.items()))
+            if processes == 1:
+                serial.append(seconds - measured)
+        took = ", ".join(f"{each} process(es) {took[-1]:.1f} s" for each, took in timed.items())
+        print(f"round {number + 1}: {took}; the machine allows {ceilings[-1]:.2f}", flush=True)
     one, several = (statistics.median(took) for took in timed.values())
-    print(f"{asked.processes} processes: {one / several:.2f} times as fast as one (medians of {asked.rounds} rounds)")
-    serial = one - alone
-    print(f"serial part: {serial:.2f} s of {one:.1f} s")
+    ratio, ceiling = one / several, statistics.median(ceilings)
+    print(f"{asked.processes} processes: {ratio:.2f} times as fast as one (medians of {asked.rounds} rounds)")
+    print(f"the machine allows {ceiling:.2f}: {ratio / ceiling:.0%} of it are reached")
+    alone = statistics.median(serial)
+    print(f"serial part: {alone:.2f} s of {one:.1f} s")
     for processes in ON_PAPER:
-        print(f"on paper, {processes} processes: {one / (serial + alone / processes):.2f} times as fast as one")
+        print(f"on paper, {processes} processes: {one / (alone + (one - alone) / processes):.2f} times as fast as one")
+
+
+def _ceiling(processes: int) -> float:
+    """How many times the work of one process several do that share nothing but the machine."""
+    return processes * _together(1) / _together(processes)
+
+
+def _together(processes: int) -> float:
+    """Seconds until so many copies of this process have each done the same loop."""
+    copies = [get_context("fork").Process(target=_loop) for _ in range(processes)]
+    started = time.perf_counter()
+    for copy in copies:
+        copy.start()
+    for copy in copies:
+        copy.join()
+    return time.perf_counter() - started
+
+
+def _loop() -> None:
+    """Some seconds of what evidence does most: a small matrix product and an activation."""
+    state_BH, weights_HH = torch.ones(512, 128), torch.full((128, 128), 1 / 128)
+    for _ in range(LOOPS):
+        state_BH = torch.tanh(state_BH @ weights_HH)
 
 
 def _once(run: Path, processes: int, out: Path) -> tuple[float, float]:
@@ -49,6 +82,7 @@ def _once(run: Path, processes: int, out: Path) -> tuple[float, float]:
     with configuration_of(folder) as arguments:
         options = [*arguments, f"--run.processes={processes}", "--run.force=true"]
         trial = RunOnTrial(options, folder, folder.best, [], Apart(folder.best, out))
+    torch.set_num_threads(1)
     with trial.prepared():
         for experiment in trial.experiments.values():
             experiment.folder = trial.folder

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+import torch
 from pytorch_lightning import Trainer
 
 from attest.callbacks.evidence import datamodule_of, seed_of
@@ -48,9 +49,13 @@ class Erasure(Explaining):
         }
 
     def _drawn_from(self, trainer: Trainer, observation: Observation) -> Background | None:
-        flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
-        if observation.tokens.ndim > 2 or flat is None:
+        if observation.tokens.ndim > 2:
             return None
-        if self._background is None:
-            self._background = Background(*flat).to(observation.tokens.device)
+        self._background = self._background or drawn_from(trainer, observation.tokens.device)
         return self._background
+
+
+def drawn_from(trainer: Trainer, device: torch.device) -> Background | None:
+    """The training texts, where the DataModule has them as token ids."""
+    flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
+    return None if flat is None else Background(*flat).to(device)

@@ -13,12 +13,11 @@ from typing import Any
 import pyarrow as pa
 from filelock import FileLock
 
+from attest.compute.storage import CACHE_VARIABLE, cache_folder
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import Vocabulary
 
-CACHE_VARIABLE = "ATTEST_CACHE"
-DEFAULT_CACHE = Path("~/.cache/attest")
 UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)
 
 
@@ -32,7 +31,7 @@ def prepared(name: str, settings: dict[str, Any], prepare: Callable[[], Corpus])
         settings: all that the result depends on, the content of the sources included; the code of this package is added.
         prepare: makes the corpus.
     """
-    folder = Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser() / "corpora"
+    folder = cache_folder() / "corpora"
     path = folder / f"{re.sub(r'[^a-z0-9]+', '-', name.lower())}-{_key(settings)}.arrow"
     with _one_at_a_time(path):
         return _read(path) or _kept(path, prepare())

@@ -18,7 +18,8 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 
 from attest.report.related_runs import distances_of
 from attest.report.sweep import write_sweep
-from attest.runs.adversaries import adversary, choose, lambdas_of, require_adversary
+from attest.runs.adversaries import adversary, lambdas_of, require_adversary
+from attest.runs.adversary_names import choose
 from attest.runs.dependent import split_arguments, train_base, train_dependent
 from attest.runs.folder import RunFolder
 

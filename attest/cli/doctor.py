@@ -22,7 +22,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from attest.cli.command_parser import CommandParser
-from attest.datamodules.cache import CACHE_VARIABLE, DEFAULT_CACHE
+from attest.compute.storage import CACHE_VARIABLE, cache_folder
 from attest.datamodules.catalogue import CATALOGUE, Source
 from attest.datamodules.hub import endpoint, reachable
 from attest.datamodules.sources import DATA_VARIABLE
@@ -188,9 +188,8 @@ def _in_netrc() -> bool:
 
 def folders(root: Path) -> Iterator[Finding]:
     """Where runs and prepared corpora go: may it be written, and is there room?"""
-    cache_folder = Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser()
     yield _folder("runs", root, "--run.root=<folder>", "stops")
-    yield _folder("prepared corpora", cache_folder, f"{CACHE_VARIABLE}=<folder>", "note")
+    yield _folder("prepared corpora", cache_folder(), f"{CACHE_VARIABLE}=<folder>", "note")
 
 
 def _folder(what: str, folder: Path, option: str, verdict: str) -> Finding:

@@ -2,11 +2,15 @@
 
     attest judges
     attest judges SMOKE=1 LOGGER=wandb
+    attest judges TRAINED=1
     attest judges --defendant mine.py:Name --results /tmp/mine
 
 Networks whose attention is right or wrong by construction stand before every experiment that gives a number a text. What is
 tried, in which direction, is stated in configs/judges/constructed.yaml. A defendant of your own takes a rule and offers
 encode, score, project, decode, forward, and carrying_states(tokens, mask); it names its rules in ``rules``.
+
+TRAINED=1 trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, puts them before the same tests, and
+says whether tests rank alike before both kinds. It reads what was found before constructed ones, which comes first.
 """
 
 import hashlib
@@ -15,22 +19,38 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
+from rich.console import Console
 
 from attest.cli.command_parser import CommandParser
+from attest.compute.cores import cores
 from attest.errors import AttestError, unknown_choice
 from attest.judges.findings import SHIPPED, findings
 from attest.judges.judging import hear, judge, with_added
 from attest.report.judges import write_judges
 from attest.runs.folder import write_json
+from attest.runs.forecast import duration
 from attest.runs.words import take_words
 
 STATED = Path(__file__).parent.parent / "configs" / "judges" / "constructed.yaml"
+TRAINED = STATED.with_name("trained.yaml")
 CHECKOUT = Path("configs/judges/constructed.yaml")
 """Where the file is too if this is run in a checkout, whose results and shipped findings are then renewed."""
-WORDS = ("SMOKE", "LOGGER")
+SECONDS = 7
+"""That training and trying one network takes on one core, about."""
+WORDS = ("SMOKE", "LOGGER", "TRAINED")
 LOGGERS = ("none", "wandb")
 OFFERED = ("encode", "score", "project", "decode", "forward", "carrying_states")
+SMALLER_TRAINED = {
+    "rules": ["token"],
+    "networks": ["average", "transformer"],
+    "guided": ["average"],
+    "projections": ["softmax"],
+    "seeds": [0],
+    "texts": 12,
+    "layered_texts": 4,
+}
 SMALLER = {"rules": ["token", "conjunction"], "seeds": [0], "texts": 20, "layered_texts": 4}
 
 
@@ -50,6 +70,7 @@ def main(arguments: list[str]) -> int:
     words, rest = take_words(arguments)
     if unknown := [f"{name}={value}" for name, value in words.typed.items() if name not in WORDS]:
         raise AttestError(f"{unknown[0]} was typed; expected {' or '.join(WORDS)}. Type for example: attest judges SMOKE=1")
+    torch.set_num_threads(1)  # networks are small: threads would wait for one another
     given, smoke = parser.parse_args(rest), words.flag("SMOKE")
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest judges LOGGER={}")
@@ -57,8 +78,10 @@ def main(arguments: list[str]) -> int:
     own = _own(given.defendant, stated["rules"]) if given.defendant else {}
     shipped = not smoke and not own and given.results is None and CHECKOUT.resolve() == STATED.resolve()
     folder = given.results or Path("docs/results" if shipped else "runs/judges")
+    if words.flag("TRAINED"):
+        return _try_trained(folder, stated, smoke, words.text("LOGGER", "none"))
     judged = judge(hear(stated, own), stated)
-    print(write_judges(folder, judged, stated, _stamp(smoke, list(own))))
+    print(write_judges(folder, judged, stated, _stamp(STATED, smoke, list(own))))
     experiments = {name: test["experiment"] for tests in stated["tests"].values() for name, test in tests.items()}
     found = findings(judged, experiments, stated["sees"])
     write_json(SHIPPED if shipped else folder / "findings.json", found)
@@ -67,6 +90,39 @@ def main(arguments: list[str]) -> int:
         from attest.tracking.judges import log_judges  # W&B takes seconds
 
         print(f"W&B:        {log_judges(folder, judged)}", flush=True)
+    return 0
+
+
+def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger: str) -> int:
+    """Train, judge and compare; what was found before constructed defendants lies in the folder."""
+    import pandas as pd
+    from rich.progress import track
+
+    from attest.report.judges_trained import NAME, write_trained  # training takes seconds to import
+    from attest.runs.judged import all_heard, asked_for
+
+    if not (folder / "judges.parquet").is_file():
+        raise AttestError(
+            f"{folder / 'judges.parquet'} does not exist; expected what the tests say of constructed defendants, with which "
+            f"trained ones are compared. Type first: attest judges{' SMOKE=1' if smoke else ''}"
+        )
+    stated = yaml.safe_load(TRAINED.read_text(encoding="utf-8")) | {"bootstrap": constructed["bootstrap"]}
+    stated |= SMALLER_TRAINED if smoke else {}
+    count, processes = len(asked_for(stated)), cores()
+    print(
+        f"Training and trying {count} networks, {processes} at once; {duration(SECONDS * count / processes)} or so.",
+        flush=True,
+    )
+    heard = all_heard(stated, constructed["tests"], constructed["settings"], processes)
+    console = Console(stderr=True)
+    trained = list(track(heard, "Networks:", count, console=console, disable=not console.is_terminal, transient=True))
+    judged = pd.read_parquet(folder / "judges.parquet")
+    print(write_trained(folder, trained, judged, stated, constructed["tests"], _stamp(TRAINED, smoke, [])))
+    print(f"Judges:     {folder / NAME}.html", flush=True)
+    if logger == "wandb":
+        from attest.tracking.judges import log_trained
+
+        print(f"W&B:        {log_trained(folder)}", flush=True)
     return 0
 
 
@@ -109,18 +165,18 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
     return {name: made}
 
 
-def _stamp(smoke: bool, own: list[str]) -> str:
+def _stamp(file: Path, smoke: bool, own: list[str]) -> str:
     """Which stated list this is: the file's hash, and the commit that last changed it, where there is git."""
-    sha256 = hashlib.sha256(STATED.read_bytes()).hexdigest()
-    told = f"Defendants, tests and directions are stated in configs/judges/constructed.yaml, sha256 {sha256[:16]}"
-    told += f", {_commit() or 'of no commit that could be found'}."
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    told = f"Defendants, tests and directions are stated in configs/judges/{file.name}, sha256 {sha256[:16]}"
+    told += f", {_commit(file) or 'of no commit that could be found'}."
     told += " This is a smaller try, not what was stated." if smoke else ""
     return told + (f" Added by hand: {', '.join(own)}." if own else "")
 
 
-def _commit() -> str | None:
+def _commit(file: Path) -> str | None:
     """The last commit that changed the file; None where it has changed since, or there is no git."""
-    where = STATED.resolve()
+    where = file.resolve()
     git = ["git", "-C", str(where.parent)]
     try:
         changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", where.name], capture_output=True).returncode

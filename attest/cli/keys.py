@@ -15,6 +15,7 @@ from attest.errors import AttestError, unknown_choice
 from attest.lightning_modules.key_adversary import Attack
 from attest.runs.capabilities import attends_within, predicts
 from attest.runs.dependent import Dependent, merged, overlay, split_arguments, train_base, train_dependent
+from attest.runs.identity import KEYS
 from attest.runs.words import take_words
 
 SHUFFLE = "shuffle"
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
 def key_adversary(attack: str) -> Dependent:
     """The dependent run of a trained attack."""
     settings = merged(overlay("keys"), {"model": {"init_args": {"attack": attack}}})
-    return Dependent("keys", attack, settings, own_network=False)
+    return Dependent(KEYS, attack, settings, own_network=False)
 
 
 def _require_self_attention(settings: dict[str, Any]) -> None:

@@ -89,6 +89,8 @@ class Observation:
     """int64 ``(B, T)``: the word of each token, below 0 for special tokens and padding; where texts are in subwords."""
     ids_given: bool = True
     """Whether the instances were named; else ``ids`` count the rows of this batch."""
+    spared: Tensor | None = None
+    """bool ``(B, T)``: the one token of each text that is never erased, since its tag is asked for; None for no token."""
 
     @cached_property
     def attention(self) -> Tensor:
@@ -115,6 +117,11 @@ class Observation:
         return self.mask.sum(dim=-1)
 
     @cached_property
+    def erasable(self) -> Tensor:
+        """Tokens of each text that may be erased, int64 ``(B,)``: all, or all but the one that is spared."""
+        return self.lengths if self.spared is None else self.lengths - 1
+
+    @cached_property
     def predicted(self) -> Tensor:
         """Predicted classes, int64 ``(B,)``; a tie goes to the lower class."""
         return self.probabilities.argmax(dim=-1)
@@ -135,6 +142,7 @@ class Observation:
             labels=None if self.labels is None else self.labels[rows],
             words=None if self.words is None else cut(self.words),
             ids_given=self.ids_given,
+            spared=None if self.spared is None else cut(self.spared),
         )
 
     @torch.no_grad()

@@ -60,8 +60,15 @@ def _heard(family: str, rule: str, name: str, network: Any, count: int, stated: 
     for seed in stated["seeds"]:
         texts = draw_texts(rule, count, seed)
         require_truth(name, network, texts)
-        each.append(measure(network, texts, seed, stated["tests"][family], stated["settings"][family]))
+        carrying = network.carrying_states(texts.tokens, texts.mask)
+        asked = stated["tests"][family], stated["settings"][family]
+        each.append(measure(network, _coin_of(network), texts, carrying, seed, *asked))
     return Defended(family, rule, name, reduce(_joined, each))
+
+
+def _coin_of(network: Any) -> str:
+    inner = getattr(network, "defendant", network)
+    return f"{type(network).__name__}/{type(inner).__name__}/{inner.rule}"
 
 
 def _joined(first: Measured, second: Measured) -> Measured:

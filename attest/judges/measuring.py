@@ -40,12 +40,22 @@ _LAYERED: dict[str, Callable[[LayerObservation, Tensor, int, Mapping[str, int]],
 }
 
 
-def measure(network: Any, texts: Texts, seed: int, tests: Mapping[str, Any], settings: Mapping[str, Any]) -> "Measured":
+def measure(
+    network: Any,
+    name: str,
+    texts: Texts,
+    carrying: Tensor,
+    seed: int,
+    tests: Mapping[str, Any],
+    settings: Mapping[str, Any],
+) -> "Measured":
     """Put a pooled defendant, or a Transformer, before tests.
 
     Args:
-        network: in evaluation mode, with ``carrying_states``.
+        network: in evaluation mode.
+        name: its own, so that its coin is no other's.
         texts: B of them.
+        carrying: bool ``(B, T)``, the states that carry the decision.
         seed: of everything that experiments draw.
         tests: of the family of the network, as in the configuration.
         settings: of its experiments.
@@ -53,8 +63,8 @@ def measure(network: Any, texts: Texts, seed: int, tests: Mapping[str, Any], set
     wanted = {test["experiment"] for test in tests.values()}
     of_family = _layered if getattr(network, "attends_within", False) else _pooled
     columns, attention, milliseconds = of_family(network, texts, seed, wanted - {"oracle"}, settings)
-    on_tokens, on_states = masses(texts, attention, network.carrying_states(texts.tokens, texts.mask))
-    coin = random_uniforms(seed, texts.ids, torch.tensor(COIN), torch.tensor(_key(network)))
+    on_tokens, on_states = masses(texts, attention, carrying)
+    coin = random_uniforms(seed, texts.ids, torch.tensor(COIN), torch.tensor(crc32(name.encode())))
     columns["oracle"], milliseconds["oracle"] = {"mass_tokens": on_tokens, "mass_states": on_states, "coin": coin}, 0.0
     numbers = {name: _number(columns[test["experiment"]], test) for name, test in tests.items()}
     return Measured(numbers, {name: milliseconds[test["experiment"]] for name, test in tests.items()}, on_tokens, on_states)
@@ -69,12 +79,6 @@ class Measured:
         self.milliseconds = milliseconds
         """By test, CPU time a text of its experiment as a whole."""
         self.mass = {"tokens": on_tokens.double(), "states": on_states.double()}
-
-
-def _key(network: Any) -> int:
-    """A number that differs between defendants, so that their coins do."""
-    inner = getattr(network, "defendant", network)
-    return crc32(f"{type(network).__name__}/{type(inner).__name__}/{inner.rule}".encode())
 
 
 def _number(columns: Columns, test: Mapping[str, Any]) -> Tensor:

@@ -101,25 +101,24 @@ def in_words(judged: pd.DataFrame, sees: float) -> str:
         accused = set(right[right.most >= sees].test)
         trusted = [test for test in sound if test not in accused]
         sets, unseen = smallest_sets(judged, sees, "pooled", of)
-        sentences.append(f"About {of}: {_listed(sound) or 'no test'} alone sees every wrong attention on every rule.")
+        sentences.append(f"About {of}: {listed(sound) or 'no test'} alone sees every wrong attention on every rule.")
         if sound:
-            spared = f"Without accusing a right one: {_listed(trusted)}." if trusted else "Each also accuses a right one."
+            spared = f"Without accusing a right one: {listed(trusted)}." if trusted else "Each also accuses a right one."
             sentences.append(spared)
         if sets:
-            sentences.append(
-                f"The smallest set that sees all that any test sees has {len(sets[0])}: {_listed(list(sets[0]))}."
-            )
+            sentences.append(f"The smallest set that sees all that any test sees has {len(sets[0])}: {listed(list(sets[0]))}.")
         if unseen:
-            sentences.append(f"No test sees {_listed(unseen)}.")
+            sentences.append(f"No test sees {listed(unseen)}.")
         misled = wrong[wrong.least < 0.5]
         if len(misled):
             pairs = [f"{row.test} by {row.defendant}" for row in misled.sort_values("least").head(3).itertuples()]
-            sentences.append(f"Most misled: {_listed(pairs)}.")
+            sentences.append(f"Most misled: {listed(pairs)}.")
     advice = "Before attention is shown to users, run a set that sees all, and read a single test only for what it can see."
     return " ".join([*sentences, advice])
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Names as a sentence lists them."""
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1] if names else ""
 
 
@@ -164,12 +163,14 @@ def _cost(judged: pd.DataFrame) -> pd.DataFrame:
 def _markdown(tables: Mapping[str, pd.DataFrame], words: str, stamp: str) -> str:
     parts = [f"# {TITLE}", words, stamp, "![Which test sees which attention](judges.png)", CAPTION]
     for name, rows in tables.items():
-        parts += [f"## {name}", _table(rows)]
+        parts += [f"## {name}", markdown_table(rows)]
     parts += ["## Limits", "\n".join(f"* {limit}" for limit in LIMITS)]
     return "\n\n".join(parts) + "\n"
 
 
-def _table(rows: pd.DataFrame) -> str:
+def markdown_table(rows: pd.DataFrame) -> str:
+    """A table in Markdown; numbers with three digits."""
+
     def line(cells: Any) -> str:
         return "| " + " | ".join(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells) + " |"
 

@@ -233,10 +233,7 @@ class ConfiguredRun(LightningCLI):
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
         """The configuration as plain values, without what the subcommand alone takes."""
-        dumped = self.parser.dump(config, skip_unset=False, skip_validation=True)
-        settings = yaml.load(dumped, YAML)[self.subcommand]
-        count_whole_batches(settings)  # which writing them may have turned back
-        return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
+        return _plain(self.parser, config, self.subcommand)
 
     def _reference(self) -> dict[str, Any] | None:
         """What the configs of this run's readable name resolve to by themselves."""
@@ -378,8 +375,15 @@ def resolve(arguments: list[str]) -> dict[str, Any]:
     Raises:
         AttestError: an option is not known, or its value is none that may be.
     """
-    run = only_parsing()
-    return run.resolved(run.parser.parse_args(["fit", *map(current, arguments)]))
+    parser = only_parsing()._parser("fit")  # that of the subcommand: half the work
+    return _plain(parser, parser.parse_args([*map(current, arguments)]))
+
+
+def _plain(parser: LightningArgumentParser, config: Namespace, subcommand: str | None = None) -> dict[str, Any]:
+    dumped = yaml.load(parser.dump(config, skip_unset=False, skip_validation=True), YAML)
+    settings = dumped[subcommand] if subcommand else dumped
+    count_whole_batches(settings)  # which writing them may have turned back
+    return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
 
 def resolve_choices(choices: dict[str, str]) -> dict[str, Any] | None:

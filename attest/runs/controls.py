@@ -10,13 +10,15 @@ from typing import Any
 import yaml
 
 from attest.errors import AttestError
-from attest.runs.adversaries import Choices, adversary, named
+from attest.runs.adversaries import adversary
+from attest.runs.adversary_names import Choices, named
 from attest.runs.capabilities import pools_by_attention, predicts, trains_with_any_projection
 from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
 from attest.runs.folder import RunFolder
 from attest.runs.forecast import at_most
+from attest.runs.identity import GUIDES
 from attest.runs.past import like, past, reads_all
 from attest.runs.words import take_words
 
@@ -24,7 +26,6 @@ ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|EXPERIMENTS)=|--
 OVERLAYS = {"label": "guide", "tags": "probe"}
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 """By what the base predicts; of the latter λ of the adversaries that guide, where none is typed."""
-GUIDES = "guides"
 SEEDS = 3
 
 

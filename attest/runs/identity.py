@@ -6,7 +6,7 @@ from typing import Any
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.naming import portable, readable_name
 
-DEPENDENT = ("adversarial", "guides", "keys")
+ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
 """Kinds of runs that depend on another, and the folders inside that one which hold them."""
 
 

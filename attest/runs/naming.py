@@ -182,14 +182,24 @@ def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path
 
     Args:
         settings: the resolved configuration.
+        reference: what the configs of the readable name resolve to by themselves, or None if some are not ours.
+    """
+    run = settings["run"]
+    return folder_of(Path(run["root"]), run["data"], run_name(settings, reference), settings["seed_everything"])
+
+
+def run_name(settings: dict[str, Any], reference: dict[str, Any] | None) -> str:
+    """``<recipe>-<model>-<scoring>-<projection>[-<hash>]``: the name of the setting, which its seeds share.
+
+    Args:
+        settings: the resolved configuration.
         reference: what the configs of the readable name resolve to by themselves, or None if some are not ours. Where
             anything else differs, 8 hex digits of the resolved configuration tell the run apart.
     """
-    run = settings["run"]
-    name = readable_name(run)
+    name = readable_name(settings["run"])
     if reference is None or without_machine_keys(settings) != without_machine_keys(reference):
         name = f"{name}-{variant(settings)}"
-    return folder_of(Path(run["root"]), run["data"], name, settings["seed_everything"])
+    return name
 
 
 def folder_of(root: Path, data: str, name: str, seed: int | str) -> Path:

@@ -15,6 +15,7 @@ def quieten() -> None:
         logging.getLogger(library).setLevel(logging.WARNING)
     for message in (
         ".*does not have many workers.*",
+        ".*have no `val_dataloader`.*",
         ".*sync_dist=True.*",
         ".*Checkpoint directory .* exists and is not empty.*",
         ".*The number of training batches .* is smaller than the logging interval.*",

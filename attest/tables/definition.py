@@ -17,6 +17,8 @@ import yaml
 from attest.errors import AttestError, unknown_choice
 from attest.runs.choices import configs_folder
 
+Place = tuple[str, str, float | None]
+"""Where a table has numbers: row, corpus and, in a sweep, value."""
 EXPECTATIONS = ("less", "greater", "equal")
 AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """Reads every scalar as the text that it is."""

@@ -6,8 +6,8 @@ They are carried out by ``attest adversarial``, ``attest controls`` and ``attest
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from attest.runs.adversaries import KIND, Choices, named
-from attest.runs.controls import GUIDES
+from attest.runs.adversary_names import Choices, named
+from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS
 
 Dependent = tuple[Path, tuple[str, ...]]
 
@@ -34,7 +34,7 @@ def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _adversarial(then: Mapping[str, str]) -> Path:
-    return Path(KIND, Choices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"])))
+    return Path(ADVERSARIAL, Choices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"])))
 
 
 def _controls(then: Mapping[str, str]) -> Path:
@@ -42,7 +42,7 @@ def _controls(then: Mapping[str, str]) -> Path:
 
 
 def _keys(then: Mapping[str, str]) -> Path:
-    return Path("keys", then["ATTACK"])
+    return Path(KEYS, then["ATTACK"])
 
 
 PLACES: dict[str, Callable[[Mapping[str, str]], Path]] = {

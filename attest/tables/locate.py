@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from attest.runs.choices import complete, expand
-from attest.runs.naming import NAME_PARTS, folder_of, readable_name, run_path
+from attest.runs.naming import NAME_PARTS, folder_of, readable_name, run_name
 from attest.runs.words import take_words
+from attest.tables.remembered import Name, RememberedNames
 
 ROOT = "--run.root="
 HOW = (ROOT, "--run.processes=")
@@ -21,14 +22,19 @@ class RunLocator:
     """From what follows ``attest fit`` to the run's folder, as ``attest fit`` itself would name it.
 
     A run of nothing but the choices in its name lies where these say. All others are resolved as ``attest fit`` resolves them,
-    by one parser, which takes a second to make.
+    by one parser, which takes a second to make, and remembered.
     """
 
     def __init__(self) -> None:
+        self._names = RememberedNames()
         self._references: dict[tuple[tuple[str, str], ...], dict[str, Any] | None] = {}
 
     def __call__(self, arguments: Sequence[str]) -> Path:
         return self._by_choices(arguments) or self._resolved(arguments)
+
+    def keep(self) -> None:
+        """Remember for other plans what was resolved for this one."""
+        self._names.keep()
 
     def _by_choices(self, arguments: Sequence[str]) -> Path | None:
         words, rest = take_words(arguments)
@@ -37,15 +43,22 @@ class RunLocator:
             return None
         choices = {name: value for name, value in words.typed.items() if name in NAMED}
         chosen = {name.lower(): value for name, value in complete(choices).items()}
-        root = next((option.removeprefix(ROOT) for option in reversed(rest) if option.startswith(ROOT)), "runs")
-        return folder_of(Path(root), chosen["data"], readable_name(chosen), seed)
+        return folder_of(_root(rest), chosen["data"], readable_name(chosen), seed)
 
     def _resolved(self, arguments: Sequence[str]) -> Path:
+        naming = [argument for argument in arguments if not argument.startswith(HOW)]
+        if (name := self._names[naming]) is None:
+            name = self._names[naming] = self._name(naming)
+        return folder_of(_root(arguments), *name)
+
+    def _name(self, arguments: Sequence[str]) -> Name:
+        """Corpus, setting and seed, as ``attest fit`` resolves what was typed."""
         from attest.runs.configured import resolve  # seconds that a plan of plain runs does not wait for
 
         settings = resolve(expand(list(arguments)))
         choices = {part: settings["run"][part] for part in ("data", *NAME_PARTS)}
-        return run_path(settings, self._reference(tuple(choices.items())))
+        name = run_name(settings, self._reference(tuple(choices.items())))
+        return settings["run"]["data"], name, str(settings["seed_everything"])
 
     def _reference(self, choices: tuple[tuple[str, str], ...]) -> dict[str, Any] | None:
         """What a readable name stands for, resolved once, however many runs it is compared with."""
@@ -54,3 +67,8 @@ class RunLocator:
         if choices not in self._references:
             self._references[choices] = resolve_choices(dict(choices))
         return self._references[choices]
+
+
+def _root(arguments: Sequence[str]) -> Path:
+    typed = (option.removeprefix(ROOT) for option in reversed(arguments) if option.startswith(ROOT))
+    return Path(next(typed, "runs"))

@@ -11,9 +11,8 @@ from attest.errors import AttestError
 from attest.runs.folder import RunFolder
 from attest.runs.naming import where_it_lies
 from attest.runs.past import Like, like, like_dependent
-from attest.tables.definition import PublishedTable, Row
+from attest.tables.definition import Place, PublishedTable, Row
 from attest.tables.dependents import dependent_run, what_comes_before
-from attest.tables.table import Place
 
 Locate = Callable[[Sequence[str]], Path]
 """From what follows ``attest fit`` to the run's folder."""

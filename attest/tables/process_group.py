@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from pytorch_lightning.utilities.exceptions import SIGTERMException
-
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -19,7 +17,7 @@ def run_as_group(command: Sequence[str]) -> int:
     unseen, and runs end where they can be taken up.
 
     Raises:
-        KeyboardInterrupt, SIGTERMException: this process was told to stop, and all of the group has ended.
+        KeyboardInterrupt, Lightning's SIGTERMException: this process was told to stop, and all of the group has ended.
     """
     started: list[int] = []
     received: list[int] = []
@@ -42,5 +40,14 @@ def run_as_group(command: Sequence[str]) -> int:
         for number, handler in before.items():
             signal.signal(number, handler)
     if received:
-        raise SIGTERMException if received[0] == signal.SIGTERM else KeyboardInterrupt
+        raise _as_raised(received[0])
     return code
+
+
+def _as_raised(number: int) -> BaseException:
+    """What stops a command of ours at this signal; Lightning takes seconds to import, for which only a stop waits."""
+    if number != signal.SIGTERM:
+        return KeyboardInterrupt()
+    from pytorch_lightning.utilities.exceptions import SIGTERMException
+
+    return SIGTERMException()

@@ -10,14 +10,12 @@ import pandas as pd
 from scipy import stats
 
 from attest.tables.comparison import Ours, judge_claim, judge_number, margin
-from attest.tables.definition import Claim, Column, PublishedTable
+from attest.tables.definition import Claim, Column, Place, PublishedTable
 from attest.tables.kept import Entry, Kept, Key, entry_of, ours_of
 from attest.tables.measured import instance_values, measured
 from attest.tables.pairs import PairedTest, in_pairs, paired_test
 from attest.tables.rules import NOT_RUN, RULES, UNDEFINED
 
-Place = tuple[str, str, float | None]
-"""Row, corpus and, in a sweep, value."""
 Folders = Mapping[Place, Mapping[int, Path]]
 """By place and seed, the folders of those runs that are finished."""
 NOTHING_KEPT = Kept()

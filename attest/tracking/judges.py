@@ -20,3 +20,12 @@ def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
     with started("judges", "judges", folder) as run:
         run.log({"judges/matrix": wandb.Table(dataframe=judged), "judges/heat_map": wandb.Image(str(folder / "judges.png"))})
         return Path(run.dir).parent
+
+
+def log_trained(folder: Path) -> Path:
+    """The same of what ``attest judges TRAINED=1`` has written."""
+    with started("judges", "judges-trained", folder) as run:
+        tables = {kind: pd.read_parquet(folder / f"judges-trained-{kind}.parquet") for kind in ("models", "pairs")}
+        run.log({f"judges/trained_{kind}": wandb.Table(dataframe=rows) for kind, rows in tables.items()})
+        run.log({"judges/trained_heat_map": wandb.Image(str(folder / "judges-trained.png"))})
+        return Path(run.dir).parent

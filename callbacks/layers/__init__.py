@@ -7,6 +7,7 @@ from attest.callbacks.layers.activation_swap import LayerActivationSwap
 from attest.callbacks.layers.adversarial_attention import LayerAdversarialAttention
 from attest.callbacks.layers.attention_maps import AttentionMaps, KeyAttackMaps
 from attest.callbacks.layers.base import LayerEvidence
+from attest.callbacks.layers.erasure import TagErasure
 from attest.callbacks.layers.identifiability import LayerIdentifiability
 from attest.callbacks.layers.key_attack import AttackedInstances, KeyAttack
 from attest.callbacks.layers.key_shuffle import KeyShuffle
@@ -23,4 +24,5 @@ __all__ = [
     "LayerEvidence",
     "LayerIdentifiability",
     "LayerPermutation",
+    "TagErasure",
 ]

@@ -13,7 +13,8 @@ from attest.cli.adversarial import say_who_stayed
 from attest.cli.main import STOPPED_BY_SIGINT, main
 from attest.errors import AttestError
 from attest.lightning_modules import TrainedAdversary
-from attest.runs.adversaries import Choices, choose, named, require_adversary
+from attest.runs.adversaries import require_adversary
+from attest.runs.adversary_names import Choices, choose, named
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.conftest import SMALL_RUN, only_folder
 

@@ -56,6 +56,12 @@ def test_pages_and_tables_of_runs_load_nothing_of_training_and_tracking(tmp_path
 
 
 @pytest.mark.slow
+def test_a_plan_of_plain_runs_loads_no_network_library(tmp_path):
+    plan = ["reproduce", "TABLE=jw-2,wp-2", "DRY=1", f"--run.root={tmp_path}"]
+    assert loaded_by([plan], [*HEAVY, "torch", "scipy", "matplotlib"]) == []
+
+
+@pytest.mark.slow
 def test_mistakes_and_help_of_commands_that_train_or_ask_load_nothing_of_training_and_tracking():
     mistakes = [
         ["fit", "DATA=sstt"],

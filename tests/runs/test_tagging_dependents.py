@@ -43,6 +43,16 @@ def the_base(typed: list[str]) -> RunFolder:
 
 
 @pytest.mark.slow
+def test_the_base_says_of_one_tag_a_sentence_what_it_hangs_on(typed):
+    assert main(["fit", *typed]) == 0
+    rows = pd.read_parquet(the_base(typed).evidence("E14"))
+    assert (rows["token"] < rows["length"]).all()
+    assert rows["token"].nunique() > 1
+    for operator in ("attention", "delete", "mask", "resample"):
+        assert rows[f"win_comprehensiveness_{operator}"].between(0, 1).all()
+
+
+@pytest.mark.slow
 def test_a_sweep_over_lambda_is_compared_with_its_base(typed):
     assert main(["adversarial", *typed, "LAMBDA=0.2,3", *SHORT]) == 0
     base = the_base(typed)

@@ -5,7 +5,7 @@ import yaml
 from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_command_args
 
 from attest.cli.main import main
-from attest.runs.adversaries import choose
+from attest.runs.adversary_names import choose
 from attest.runs.choices import configs_folder
 from attest.runs.folder import read_json
 from attest.tables.locate import RunLocator

@@ -3,6 +3,7 @@
 Legend: B batch, K sizes, T tokens.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 
 import torch
@@ -17,7 +18,7 @@ from attest.experiments.erasure.outcomes import outcomes_of
 from attest.experiments.erasure.randomised import tau_randomised
 from attest.experiments.erasure.sample import Columns, on_part
 from attest.experiments.erasure.scores import Scores, area, between_limits, scored
-from attest.experiments.erasure.sets import random_ranks, ranks_of, sizes
+from attest.experiments.erasure.sets import random_ranks, ranks_of, sizes, spared_last
 from attest.experiments.erasure.soft import of_predicted_class, soft_scores
 from attest.experiments.importance_entropy import sample_of_ids
 from attest.experiments.means import Means
@@ -83,8 +84,8 @@ def erasure(
 
 def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int) -> Columns:
     """The scores of the explanation under one operator; random sets are dealt to its draws, and meet the explanation there."""
-    explained = ranks_of(observation.explanation.unsqueeze(1), observation.ids, observation.mask, seed)
-    random = random_ranks(observation.ids, observation.mask, sets, seed)
+    explained = _ranked(observation, observation.explanation.unsqueeze(1), seed)
+    random = spared_last(random_ranks(observation.ids, observation.mask, sets, seed), observation.spared)
     rounds = [
         _in_one_draw(observation, torch.cat([explained, random[:, place :: len(draws)]], dim=1), operator)
         for place, operator in enumerate(draws[:sets])
@@ -98,7 +99,7 @@ def _under(observation: Observation, name: str, draws: tuple[Operator, ...], see
 
 def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) -> tuple[Tensor, Scores]:
     """Whether the prediction rises without the first token, ``(B,)``, and the scores of the first ranking over the others."""
-    counts = sizes(observation.lengths)
+    counts = sizes(observation.erasable)
     outcomes = outcomes_of(observation, ranks, torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1), operator)
     before = of_predicted_class(observation, observation.probabilities)
     scores = scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:])
@@ -107,7 +108,7 @@ def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) ->
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
     """Where the AOPC under ``attention`` lies between the least and the most that any sets reach."""
-    counts = sizes(observation.lengths)
+    counts = sizes(observation.erasable)
     chosen = torch.arange(len(counts), device=counts.device) < beam_texts
     if has_exact_limits(observation):
         found = naopc(observation, observation.explanation.unsqueeze(1), seed)
@@ -117,16 +118,16 @@ def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
 
 def naopc(observation: Observation, explanations: Tensor, seed: int) -> dict[str, Tensor]:
     """Exact limits and each explanation's place between them: ``(B, R, T)`` -> ``(B, R)`` for each column of that name."""
-    counts = sizes(observation.lengths)
-    ranks = ranks_of(explanations, observation.ids, observation.mask, seed)
+    counts = sizes(observation.erasable)
+    ranks = _ranked(observation, explanations, seed)
     aopc = area(_before(observation), outcomes_of(observation, ranks, counts, attention).double())
     lower, upper = (each.mean(dim=-1, keepdim=True) for each in exact_limits(observation, counts))
     return _placed(aopc, lower, upper)
 
 
 def _searched(observation: Observation, seed: int) -> Columns:
-    counts = sizes(observation.lengths)
-    ranks = ranks_of(observation.explanation.unsqueeze(1), observation.ids, observation.mask, seed)
+    counts = sizes(observation.erasable)
+    ranks = _ranked(observation, observation.explanation.unsqueeze(1), seed)
     aopc = area(_before(observation), outcomes_of(observation, ranks, counts, attention).double())
     lower, upper = (each.double().unsqueeze(-1) for each in beam_limits(observation, counts, attention))
     return {name: rows[:, 0] for name, rows in _placed(aopc, lower, upper).items()}
@@ -155,10 +156,14 @@ def _ferret(observation: Observation, seed: int) -> Tensor:
     """AOPC over every k from 1 to the whole text, tokens deleted, as ferret counts: ``(B, 2)``."""
     lengths = observation.lengths
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
-    ranks = ranks_of(observation.explanation.unsqueeze(1), observation.ids, observation.mask, seed)
+    ranks = _ranked(observation, observation.explanation.unsqueeze(1), seed)
     outcomes = outcomes_of(observation, ranks, counts, delete)[:, :, 0].double()
     falls = _before(observation)[:, None, None] - outcomes
     return falls.masked_fill((counts > lengths.unsqueeze(-1)).unsqueeze(1), 0).sum(dim=-1) / lengths.unsqueeze(-1)
+
+
+def _ranked(observation: Observation, explanations: Tensor, seed: int) -> Tensor:
+    return spared_last(ranks_of(explanations, observation.ids, observation.mask, seed), observation.spared)
 
 
 def _before(observation: Observation) -> Tensor:
@@ -237,6 +242,8 @@ def _columns() -> Iterable[Column]:
         "",
         "τ-b of the attention with itself, this part and all above it made anew",
     )
+
+    yield Column("token", "int", (0, math.inf), "", "of taggers alone: the place of the token whose tag is asked for, from 0")
 
 
 def _win(operator: str, without: str, about: About = "tokens") -> Measure:

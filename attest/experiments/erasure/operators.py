@@ -77,16 +77,13 @@ def delete(observation: Observation, kept: Tensor) -> Tensor:
 
 def mask_tokens(observation: Observation, kept: Tensor, unknown: int = UNKNOWN) -> Tensor:
     """The unknown token stands in an erased one's place; of a sentence, in that of each of its words."""
-    tokens = observation.tokens.unsqueeze(1)
-    erased = ~_beside(kept, tokens)
-    return _read(observation, tokens.masked_fill(erased & (tokens != 0), unknown), _everything(observation, kept))
+    return _read_with(observation, kept, torch.tensor(unknown, device=kept.device))
 
 
 def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
     """Tokens of the corpus stand in the places of erased ones; in the same place the same, whatever else is erased."""
     drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
-    tokens = torch.where(kept, observation.tokens.unsqueeze(1), drawn) * observation.mask.unsqueeze(1)
-    return _read(observation, tokens, _everything(observation, tokens))
+    return _read_with(observation, kept, _beside(drawn, observation.tokens.unsqueeze(1)))
 
 
 def of_predicted(observation: Observation, outcomes: Tensor) -> Tensor:
@@ -102,8 +99,12 @@ def bias_alone(observation: Observation) -> Tensor:
     return decided.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
 
 
-def _everything(observation: Observation, like: Tensor) -> Tensor:
-    return observation.mask.unsqueeze(1).expand(-1, like.shape[1], -1)
+def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor:
+    """Read texts of the same length in which other token ids stand in the places of erased ones."""
+    tokens, mask = observation.tokens.unsqueeze(1), observation.mask.unsqueeze(1)
+    real = mask if tokens.ndim == 3 else tokens != 0  # a sentence has fewer words than others, and no mask of its own
+    written = torch.where(~_beside(kept, tokens) & real, others, tokens)
+    return _read(observation, written, mask.expand(-1, kept.shape[1], -1))
 
 
 def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:

@@ -28,6 +28,8 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
         return curves_of(observation, ranks).gather(-1, place)
     different, which = counts.unique(dim=1, return_inverse=True)  # 1 % and 5 % of a short text are one token both
     kept = kept_sets(ranks, different, observation.mask)
+    if observation.spared is not None:
+        kept = kept | observation.spared[:, None, None, None]
     return operator(observation, kept.flatten(1, 3)).unflatten(1, (2, ranks.shape[1], -1))[..., which]
 
 

@@ -47,6 +47,13 @@ def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
     return random_permutations(seed + SETS, ids, draws, mask).argsort(dim=-1)
 
 
+def spared_last(ranks: Tensor, spared: Tensor | None) -> Tensor:
+    """The same rankings with spared tokens, bool ``(B, T)``, after all others: int64 ``(B, R, T)``."""
+    if spared is None:
+        return ranks
+    return (ranks + ranks.shape[-1] * spared.unsqueeze(1)).argsort(dim=-1).argsort(dim=-1)
+
+
 def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
     """What is left without the first k of each ranking, and the first k alone.
 

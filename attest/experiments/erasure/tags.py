@@ -1,0 +1,78 @@
+"""E14 for taggers: which other tokens does the tag of one token hang on?
+
+A tagger decides at every token. So one token of a sentence is drawn, its tag is the decision, and the sentence is read as the
+text of a classifier whose decision that is. The token itself stays, whatever is erased: else there would be no tag to ask for.
+
+Legend: B batch, T tokens, K tags.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from attest.compute.randomness import random_uniforms
+from attest.experiments.layers import LayerObservation, attention_rollout
+from attest.experiments.observation import Observation
+
+DRAWN = 4
+"""Added to the seed, so that no other draw is repeated."""
+PLACES = 1 << 20
+"""More than a sentence has: ids of its tokens are made with it."""
+
+
+def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observation, Tensor]:
+    """A batch of a tagger's sentences as that of a classifier, which says what tag one token of each has.
+
+    Args:
+        observation: of a tagger's batch.
+        seed: with an instance's id it says which token is drawn.
+    Returns:
+        The observation, its explanation being attention rollout from that token down to all (the order of the others is that
+        of the mean over heads where there is one layer), and the drawn places, int64 ``(B,)``, from 0.
+    """
+    lengths = observation.mask.sum(dim=-1)
+    place = (random_uniforms(seed + DRAWN, observation.ids) * lengths).long().clamp(max=lengths - 1)
+    asked = nn.functional.one_hot(place, observation.mask.shape[-1])
+    tokens = torch.stack([observation.tokens, asked], dim=-1)
+    states = torch.cat([observation.logits, asked.unsqueeze(-1).to(observation.logits)], dim=-1)
+    explanation = attention_rollout(observation.attention, asked.to(observation.logits))
+    network = _TagOfOne(observation.network)
+    view = Observation(
+        network,
+        observation.ids * PLACES + place,
+        tokens,
+        observation.mask,
+        embedded=states,
+        hidden=states,
+        scores=torch.zeros_like(explanation),
+        weights=explanation,
+        logits=network.decode(states, explanation),
+        spared=asked.bool(),
+    )
+    return view, place
+
+
+@dataclass(frozen=True)
+class _TagOfOne:
+    """A tagger asked for the tag of one token; a second number beside each token id, 1 or 0, says of which."""
+
+    tagger: nn.Module
+    attends_within = True
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """int64 ``(B, T, 2)``, bool ``(B, T)`` -> logits of all tags, and the second number, ``(B, T, K + 1)``."""
+        logits = self.tagger(tokens[..., 0], mask)
+        return torch.cat([logits, tokens[..., 1:].to(logits)], dim=-1)
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Nothing is pooled: zeros ``(B, T)``."""
+        return hidden.new_zeros(mask.shape)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Nothing is pooled: the scores."""
+        return scores
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """``(B, T, K + 1)`` -> logits of the one token's tags ``(B, K)``, whatever the weights."""
+        return (hidden[..., :-1] * hidden[..., -1:]).sum(dim=1)

@@ -1,0 +1,75 @@
+"""What is typed to choose adversaries of a base, and what their folders are called (E7); nothing heavy is imported for it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attest.errors import AttestError, unknown_choice
+from attest.runs.words import take_words
+
+VARIANTS = ("unfrozen", "frozen")
+DIVERGENCES = ("kl", "jsd", "smoothed-kl")
+"""As ``attest.experiments.adversarial_loss`` has them, which takes seconds to import."""
+COMMAND = "make adversarial LAMBDA=1e-3 {}"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is typed beside the choices of the base.
+
+    Args:
+        lambdas: values of λ in the order typed; None for the base's default.
+        variant, divergence: as in ``attest.lightning_modules.TrainedAdversary``.
+    """
+
+    lambdas: tuple[float, ...] | None = None
+    variant: str = "unfrozen"
+    divergence: str = "kl"
+
+    @property
+    def sweep(self) -> str:
+        """What all adversaries that differ in λ alone have in common."""
+        return f"{self.variant}-{self.divergence}"
+
+    def name(self, lam: float) -> str:
+        """Readable name of an adversary: ``unfrozen-kl-0.001``."""
+        return f"{self.sweep}-{lam:g}"
+
+
+def choose(arguments: Sequence[str]) -> tuple[Choices, list[str]]:
+    """Part LAMBDA, VARIANT and DIVERGENCE from all other arguments.
+
+    Raises:
+        AttestError: a value that is none of those there are.
+    """
+    words, rest = take_words(arguments, NAMES)
+    for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES)):
+        if (typed := words.text(name, known[0])) not in known:
+            raise unknown_choice(name, typed, known, COMMAND.format(f"{name}={{}}"))
+    lambdas = tuple(map(_lambda, words.listed("LAMBDA"))) or None
+    chosen = {name.lower(): words.typed[name] for name in ("VARIANT", "DIVERGENCE") if name in words.typed}
+    return Choices(lambdas, **chosen), rest
+
+
+NAMES = ("LAMBDA", "VARIANT", "DIVERGENCE")
+
+
+def _lambda(text: str) -> float:
+    if not re.fullmatch(r"\d*\.?\d+([eE][-+]?\d+)?", text.strip()):
+        raise AttestError(
+            f"LAMBDA={text} is no λ; expected numbers from 0, with commas between them. Type for example: make adversarial "
+            "LAMBDA=1e-4,1e-3"
+        )
+    return float(text)
+
+
+def named(name: str) -> tuple[Choices, float]:
+    """The choices and λ of an adversary's readable name.
+
+    Raises:
+        AttestError: it is none.
+    """
+    match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
+    if match is None:
+        raise AttestError(f"{name} names no adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001")
+    return Choices(None, match[1], match[2]), _lambda(match[3])
