@@ -50,7 +50,9 @@ def read_by(
         padding = getattr(tokenizer, "pad_token_id", None) or 0
     reads = None if tokenizer is None else Encoder(model, tokenizer)
     shown = reads.words if words is None and reads is not None else words
-    return PretrainedNetwork(model, padding), encode or reads, shown, label_names or class_names(model.config)
+    masks = (getattr(tokenizer, name, None) for name in ("mask_token_id", "unk_token_id"))
+    masked = next((each for each in masks if each is not None), padding)
+    return PretrainedNetwork(model, padding, masked), encode or reads, shown, label_names or class_names(model.config)
 
 
 def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:

@@ -31,6 +31,7 @@ class PretrainedNetwork(nn.Module):
     Args:
         model: classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; put into evaluation mode by whoever tries it.
         padding: the token id at padding.
+        masked: the token id that stands where a token is erased by a mask; None for what our own data have there.
     Raises:
         AttestError: its attention cannot be reached, or is none from token to token of the text.
     """
@@ -40,8 +41,9 @@ class PretrainedNetwork(nn.Module):
     holds_a_model = True
     """It is called by the class of ``model``."""
 
-    def __init__(self, model: PreTrainedModel, padding: int) -> None:
+    def __init__(self, model: PreTrainedModel, padding: int, masked: int | None = None) -> None:
         super().__init__()
+        self.masked = masked
         self.model, self.padding = model, padding
         self.tags = type(model).__name__.endswith("ForTokenClassification")
         """Whether every token gets a class."""
@@ -119,6 +121,11 @@ class PretrainedNetwork(nn.Module):
     def _explore(self) -> None:
         """Count the calls, and see that each is from token to token of the text."""
         model, name = self.model, type(self.model).__name__
+        if (getattr(model, "_tp_size", None) or 1) > 1:
+            raise AttestError(
+                f"{name} is spread over {model._tp_size} devices by its heads (tensor parallelism), so that no process sees "
+                "them all; expected the whole model on one. Load it without tp_plan."
+            )
         if not model._can_set_attn_implementation():
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
         training = model.training

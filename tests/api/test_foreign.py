@@ -91,6 +91,35 @@ def test_attention_begins_where_the_model_decides(tried, model, tokenizer):
     assert tried.table()["attention"][0] == pytest.approx(expected.numpy(), abs=1e-6)
 
 
+def test_dropout_of_a_model_in_training_mode_is_left_out(tried, model, tokenizer):
+    """In training its weights carry dropout, and rows sum to anything."""
+    model.train()
+    try:
+        again = attest.trial(model, TEXTS, {"E9": QUICK["E9"]}, tokenizer=tokenizer, labels=[1, 0, 0, 0, 1])
+        assert all(part.training for part in model.modules())
+    finally:
+        model.eval()
+    pd.testing.assert_frame_equal(again.table("E9"), tried.table("E9"), check_exact=True)
+
+
+@torch.no_grad()
+def test_an_erased_token_is_masked_as_the_model_was_taught(model, tokenizer):
+    """Our own unknown token, 1, is some other token of theirs."""
+    from attest.api.foreign import read_by
+    from attest.experiments.erasure.operators import mask_tokens
+    from attest.experiments.observation import observe
+
+    network, encode, *_ = read_by(model, tokenizer, None, None, None)
+    tokens = torch.tensor([encode(TEXTS[0])])
+    seen = observe(network, None, tokens, torch.ones_like(tokens, dtype=torch.bool))
+    kept = torch.ones(1, 1, tokens.shape[1], dtype=torch.bool)
+    kept[..., 2] = False
+    masked = tokens.clone()
+    masked[0, 2] = tokenizer.mask_token_id
+    expected = model(masked).logits.softmax(dim=-1)[0, seen.predicted[0]]
+    assert mask_tokens(seen, kept)[0, 0] == pytest.approx(float(expected), abs=1e-6)
+
+
 def test_the_report_is_written(tried, tmp_path):
     page = tried.report(tmp_path / "page.html").read_text()
     assert "Shuffled over the tokens" in page

@@ -192,6 +192,8 @@ def test_a_tagger_decides_at_the_first_subword_of_each_word(tagger):
     assert 0 < summary["test/accuracy"] < 1, "or the next line could not fail"
     correct = pd.read_parquet(tagger.evidence("E8"))["correct"]
     assert correct.to_numpy() == pytest.approx(rightly(tagger).to_numpy())
+    asked = pd.read_parquet(tagger.evidence("E14"))["token"]
+    assert all(row[place] >= 0 for row, place in zip(table["tags"], asked, strict=True)), "of a word's first subword"
     held = baseline(tagger)
     assert held is not None
     assert held.majority.share == pytest.approx(np.bincount(tags[tags >= 0]).max() / (tags >= 0).sum())
