@@ -4,9 +4,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 
-from attest.api.batches import Encode, Words
+from attest.api.batches import Batch, Encode, Words
 from attest.errors import AttestError
 
 
@@ -26,16 +28,17 @@ def read_by(
         tokenizer: of the model; None where batches of token ids are given.
         encode, words, label_names: as in ``trial``.
     Raises:
-        AttestError: the model does not classify texts, its attention cannot be reached, or the tokenizer is not a fast one.
+        AttestError: the model classifies neither texts nor tokens, its attention cannot be reached, or the tokenizer is not
+            a fast one.
     """
     from attest.pretrained.labels import class_names
     from attest.pretrained.network import PretrainedNetwork
     from attest.pretrained.texts import Encoder
 
-    if not type(model).__name__.endswith("ForSequenceClassification"):
+    if not type(model).__name__.endswith(("ForSequenceClassification", "ForTokenClassification")):
         raise AttestError(
-            f"{type(model).__name__} does not classify texts; expected a model such as BertForSequenceClassification. "
-            "AutoModelForSequenceClassification.from_pretrained gives one."
+            f"{type(model).__name__} classifies neither texts nor tokens; expected a model such as "
+            "BertForSequenceClassification. AutoModelForSequenceClassification.from_pretrained gives one."
         )
     if model.config.is_encoder_decoder:
         raise AttestError(
@@ -47,7 +50,23 @@ def read_by(
         padding = getattr(tokenizer, "pad_token_id", None) or 0
     reads = None if tokenizer is None else Encoder(model, tokenizer)
     shown = reads.words if words is None and reads is not None else words
-    return PretrainedNetwork(model, padding), encode or reads, shown, label_names or class_names(model.config)
+    masks = (getattr(tokenizer, name, None) for name in ("mask_token_id", "unk_token_id"))
+    masked = next((each for each in masks if each is not None), padding)
+    return PretrainedNetwork(model, padding, masked), encode or reads, shown, label_names or class_names(model.config)
+
+
+def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
+    """Batches of texts with the word of each token, ``word`` int64 ``(B, T)``, where we have encoded them."""
+    from attest.pretrained.texts import Encoder
+
+    texts = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return batches
+    return [batch | {"word": _padded([encode.word_of(texts[row]) for row in batch["id"].tolist()])} for batch in batches]
+
+
+def _padded(rows: list[list[int]]) -> torch.Tensor:
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=-1)
 
 
 def tell_of_cuts(encode: Any, texts: int) -> None:

@@ -3,10 +3,13 @@
     attest trial --model my-model --data reviews.csv LOGGER=wandb
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
 
-The model classifies texts and was fine-tuned already: a folder that save_pretrained wrote, or an id on the Hub. The data are a
-CSV, TSV, JSONL or parquet file with a column of texts and one of labels. Evidence is gathered in every layer and in all
-together: who shuffles attention (E2), searches for another (E3), swaps the projection (E8), shuffles the keys (E9); what
-attention rollout says of the tokens (E1, E14, E15). Without any experiment named, all that make sense for the model are meant.
+The model was fine-tuned already to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. The
+data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb or 20news,
+of which --split names the part. A model that classifies tokens takes words with a tag each, a file of them or conll2000.
+
+Evidence is gathered in every layer and in all together: who shuffles attention (E2), searches for another (E3), swaps the
+projection (E8), shuffles the keys (E9); and, of whole texts, what attention rollout says of the tokens (E1, E14, E15). Without
+any experiment named, all that make sense for the model are meant.
 """
 
 import re
@@ -42,10 +45,15 @@ def main(arguments: list[str]) -> int:
         raise AttestError(f"{other[0]} is no experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
     if typed.out.exists() and any(typed.out.iterdir() if typed.out.is_dir() else [typed.out]):
         raise AttestError(f"{typed.out} is there already; expected a new folder. Give another: --out=<folder>")
-    texts, labels = _read(typed.data, typed.texts, typed.text_column, typed.label_column)
+    if typed.texts < 1:
+        raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
     with needing_transformers():
-        from attest.pretrained.labels import as_classes, class_names
-        from attest.pretrained.loading import load
+        from attest.pretrained.labels import as_classes, class_names, tags_as_classes
+        from attest.pretrained.loading import config_of, decides_tokens, load
+    from attest.datamodules.labelled import labelled
+
+    tagging = decides_tokens(config_of(typed.model))
+    data = labelled(typed.data, typed.split, typed.texts, typed.text_column, typed.label_column, tagging)
     import torch
 
     import attest
@@ -55,13 +63,14 @@ def main(arguments: list[str]) -> int:
     model, tokenizer = load(typed.model)
     order = typed.labels.split(",") if typed.labels else []
     names = order or class_names(model.config)
-    classes = as_classes(labels, class_names(model.config), order)
+    classes = (tags_as_classes if tagging else as_classes)(data.labels, class_names(model.config), order)
     processes = typed.processes or min(cores(), processes_that_fit())
     options = {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "label_names": names}
-    tried = attest.trial(model, texts, wanted or None, tokenizer=tokenizer, labels=classes, **options)
+    tried = attest.trial(model, data.texts, wanted or None, tokenizer=tokenizer, labels=classes, **options)
     for line in repr(tried).splitlines()[1:]:
         print(line)
     kept = tried.save(typed.out)
+    print(f"Texts:      {len(data.texts)} of the {data.of} in {data.whence}, evenly spread")
     print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
     if words.text("LOGGER") == "wandb":
         from attest.tracking.trials import log_trial  # W&B takes seconds
@@ -74,7 +83,8 @@ def _parser() -> CommandParser:
     parser = CommandParser("attest trial", __doc__)
     parser.add_argument("experiments", nargs="*", help="E1, E2, …; all that make sense if none is named")
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
-    parser.add_argument("--data", required=True, help="a CSV, TSV, JSONL or parquet file with texts and labels")
+    parser.add_argument("--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, conll2000")
+    parser.add_argument("--split", default="test", help="of a corpus or a dataset on the Hub: train, validation or test; test")
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
     parser.add_argument("--labels", help="which label is class 0, 1, … of the model, where names differ: negative,positive")
@@ -84,26 +94,3 @@ def _parser() -> CommandParser:
     parser.add_argument("--processes", type=int, help="how many share the work; one a core")
     parser.add_argument("--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; runs/trial")
     return parser
-
-
-def _read(source: str, most: int, text_column: str | None, label_column: str | None) -> tuple[list[str], list[str]]:
-    """Texts and labels of a file, at most so many, evenly spread over it; bad rows are refused."""
-    import numpy as np
-
-    from attest.datamodules.bad_rows import complaint
-    from attest.datamodules.columns import choose_columns
-    from attest.datamodules.instances import instance
-    from attest.datamodules.rows import read_rows
-
-    if most < 1:
-        raise AttestError(f"--texts {most} was typed; expected a whole number from 1.")
-    rows = read_rows(source, "test")
-    if not rows:
-        raise AttestError(f"{source} has no rows, only a header or nothing; expected texts with labels.")
-    columns = choose_columns(source, rows, text_column, label_column, False)
-    spread = np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(int)
-    chosen = [instance(rows[place], columns) for place in spread]
-    if any(row.problem for row in chosen):
-        raise AttestError(f"{complaint(source, chosen)} Expected a text and a label in every row. Mend these rows.")
-    texts = [row.text if isinstance(row.text, str) else " ".join(row.text or []) for row in chosen]
-    return texts, [str(row.label) for row in chosen]
