@@ -43,8 +43,10 @@ roar: $(READY)  ## erase what a reading ranks first and train anew, step by step
 judges: $(READY)  ## try the experiments on attention that is right or wrong by construction: SMOKE=1 TRAINED=1
 	@$(BIN)/attest judges $(chosen) $(ARGS)
 
-docs: $(READY)  ## write the parts of README and docs that come from the registry of experiments
+docs: $(READY)  ## write the generated parts of the documentation, and build its site into site/
 	@$(BIN)/python -m docs.generate
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "Site: site/index.html"
 
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)

@@ -1,22 +1,33 @@
-"""Write the parts of pages that come from the registry of experiments: ``make docs``.
+"""Write the parts of pages that come from the registry of experiments, the commands and the configs: ``make docs``.
 
-They stand between ``<!-- experiments: … -->`` and ``<!-- end -->``; a test holds them equal to the registry.
+They stand between ``<!-- experiments: … -->`` and ``<!-- end -->``; a test holds them equal to where they come from.
 """
 
+import argparse
+import inspect
+import io
+import itertools
 import math
 import re
 from collections.abc import Callable
+from contextlib import redirect_stdout, suppress
+from importlib import import_module
 from pathlib import Path
+from unittest.mock import patch
 
+from attest.cli.command_parser import CommandParser
+from attest.cli.main import COMMANDS, TRAINING, Command
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import LN2, Column, Measure, Spec
+from attest.judges import findings
+from attest.runs.choices import configs_folder, file_choices
 
 ROOT = Path(__file__).parents[1]
 AGAINST = {"low": "low values", "high": "high values", None: "neither"}
 
 
 def evidence_table() -> str:
-    """What every experiment asks, and how: the README's table."""
+    """What every experiment asks, and how."""
     rows = [f"| {spec.id} | {spec.question} {spec.does} | {spec.source} |" for spec in EXPERIMENTS.values()]
     return "\n".join(["| id | question | source |", "| --- | --- | --- |", *rows])
 
@@ -71,14 +82,78 @@ def _measure(spec: Spec, measure: Measure) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-PARTS: dict[str, Callable[[], str]] = {"table": evidence_table, "columns": columns_reference}
-PAGES = ("README.md", "docs/evidence-columns.md")
-GENERATED = re.compile(r"(<!-- experiments: (\w+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+def judged_table() -> str:
+    """What each experiment was shown to miss, and whom it accuses falsely."""
+    rows = [f"| {spec.id} | {said} |" for spec in EXPERIMENTS.values() if (said := findings.of(spec.id))]
+    return "\n".join(["| id | before the judges |", "| --- | --- |", *rows])
+
+
+def commands_reference() -> str:
+    """Every command: its line in the help, what its module says of it, and its options."""
+    return "\n\n".join(_command(name, command) for name, command in COMMANDS.items())
+
+
+def _command(name: str, command: Command) -> str:
+    parts = [f"## attest {name}", f"{command.does[0].upper()}{command.does[1:]}."]
+    if command.module != TRAINING or name == "fit":
+        parts += [f"```text\n{inspect.getdoc(import_module(command.module))}\n```", _options(command.module)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def parsers_of(module: str) -> list[argparse.ArgumentParser]:
+    """The parser that a command has of its own, if it has one: what its help would print."""
+    seen: list[argparse.ArgumentParser] = []
+    keep = patch.object(CommandParser, "print_help", lambda parser, file=None: seen.append(parser))
+    with keep, suppress(SystemExit), redirect_stdout(io.StringIO()):
+        if module != TRAINING:
+            import_module(module).main(["--help"])
+    return seen
+
+
+def _options(module: str) -> str:
+    rows = [_option(action) for parser in parsers_of(module) for action in parser._actions if action.dest != "help"]
+    return "\n".join(["| option | meaning |", "| --- | --- |", *rows]) if rows else ""
+
+
+def _option(action: argparse.Action) -> str:
+    typed = ", ".join(action.option_strings) or action.dest
+    return f"| `{typed}` | {(action.help or '').replace('|', chr(92) + '|')} |"
+
+
+def choices_reference() -> str:
+    """Every choice, its values, and what the first line of each file says."""
+    folders = sorted(folder for folder in configs_folder().iterdir() if folder.name in SHOWN)
+    return "\n\n".join(_choice(folder) for folder in folders)
+
+
+SHOWN = {choice.lower() for choice in file_choices()}
+
+
+def _choice(folder: Path) -> str:
+    rows = [f"| `{file.stem}` | {_said_at_the_top(file)} |" for file in sorted(folder.glob("*.yaml"))]
+    return "\n".join([f"## {folder.name.upper()}", "", "| value | what it is |", "| --- | --- |", *rows])
+
+
+def _said_at_the_top(file: Path) -> str:
+    """The comment with which a file begins, as one line."""
+    lines = itertools.takewhile(lambda line: line.startswith("#"), file.read_text(encoding="utf-8").splitlines())
+    return " ".join(line.lstrip("# ") for line in lines).replace("|", chr(92) + "|")
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "table": evidence_table,
+    "columns": columns_reference,
+    "judges": judged_table,
+    "commands": commands_reference,
+    "choices": choices_reference,
+}
+PAGES = ("docs/evidence.md", "docs/evidence-columns.md", "docs/commands.md", "docs/configs.md")
+GENERATED = re.compile(r"(<!-- experiments: (\w+) -->\n).*?\n?(<!-- end -->)", re.DOTALL)
 
 
 def generated(page: str) -> str:
     """A page with its generated parts as the registry has them."""
-    return GENERATED.sub(lambda match: f"{match[1]}{PARTS[match[2]]()}{match[3]}", page)
+    return GENERATED.sub(lambda match: f"{match[1]}{PARTS[match[2]]()}\n{match[3]}", page)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,97 @@
+"""The documentation: it builds without a warning, every command in it can be typed, and README stays short."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from attest.cli.main import COMMANDS
+from attest.runs.choices import config_file, file_choices
+from attest.runs.words import take_words
+from docs.generate import parsers_of
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+FILES_OF_THE_USER = ("train_file", "mine.yaml")
+OTHER_WORDS = {
+    *("SEED", "FORCE", "ARGS", "TABLE", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE", "LAMBDA", "VARIANT"),
+    *("DIVERGENCE", "GUIDE", "ATTACK", "READING", "STEPS", "TRAINED", "LOGGER", "PROTOCOL", "ONLY", "SWEEP"),
+}
+"""Words that are typed and name no file of configs."""
+
+
+def commands_of(page: Path) -> list[str]:
+    """The lines that begin with make or attest, in blocks of bash or without a language, unless ``…`` or ``<`` stands in them."""
+    blocks = re.findall(r"^```(?:bash)?\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    lines = [line.strip() for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [line for line in lines if re.match(r"(make|attest) ", line) and "…" not in line and "<" not in line]
+
+
+TYPED = [(page.relative_to(ROOT), line) for page in PAGES for line in commands_of(page)]
+
+
+def test_there_are_commands_to_try():
+    assert len(TYPED) >= 40
+
+
+@pytest.mark.parametrize(("page", "line"), TYPED, ids=[f"{page}: {line[:60]}" for page, line in TYPED])
+def test_every_command_of_the_documentation_can_be_typed(page, line):
+    program, first, *rest = shlex.split(line, comments=True)
+    if program == "make":
+        assert first in TARGETS, f"{page} types make {first}"
+    elif first not in ("--version", "--help"):
+        assert first in COMMANDS, f"{page} types attest {first}"
+        _require_options(first, rest)
+    words, _ = take_words(rest)
+    for name, value in words.typed.items():
+        if name in file_choices():
+            for each in value.split(","):
+                config_file(name, each.partition(":")[0])
+        else:
+            assert name in OTHER_WORDS, f"{page} types {name}="
+
+
+def _require_options(command: str, rest: list[str]) -> None:
+    actions = [action for parser in parsers_of(COMMANDS[command].module) for action in parser._actions]
+    known = {option for action in actions for option in action.option_strings}
+    typed = {word.partition("=")[0] for word in rest if word.startswith("--")}
+    assert not known or {option for option in typed if "." not in option} <= known, f"{command} takes {sorted(known)}"
+
+
+def test_readme_is_short_and_links_to_what_is_there():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    links = [link.partition("#")[0] for link in re.findall(r"\]\((?!https?:)([^)]+)\)", text)]
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_page_stands_in_the_navigation():
+    def pages(entry) -> list[str]:
+        if isinstance(entry, str):
+            return [entry]
+        return [page for each in (entry.values() if isinstance(entry, dict) else entry) for page in pages(each)]
+
+    shown = set(pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
+    written = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").glob("*.md")}
+    assert written <= shown
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning_and_asks_nobody(tmp_path):
+    pytest.importorskip("mkdocs", reason="needs the extra docs")
+    pytest.importorskip("mkdocstrings", reason="needs the extra docs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    built = subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    assert "WARNING" not in built.stderr
+    page = (tmp_path / "index.html").read_text()
+    assert re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?://', page) == []
+    api = (tmp_path / "api" / "index.html").read_text()
+    assert all(f"attest.{name}" in api for name in ("observe", "trial", "train", "open_run"))
