@@ -57,7 +57,8 @@ def models(trained: Iterable[Trained], tests: Mapping[str, Any], learned: float)
         learned: the least accuracy.
     Returns:
         ``network``, ``projection``, ``rule``, ``seed``, ``test``, ``of``; ``mass``, its mean; ``tau``, τ-b between suspicion
-        and 1 − mass, NaN where either is constant; ``undefined``, the share of texts; ``texts``, how many count.
+        and 1 − mass, NaN where either is constant; ``undefined``, the share of texts; ``texts``, how many count;
+        ``milliseconds``, CPU time a text of the test's experiment as a whole.
     """
     free = [each for each in trained if each.guided_to == FREE and each.accuracy >= learned and each.counts.any()]
     return pd.DataFrame([_row(each, name, tests[name]["of"]) for each in free for name in each.heard.suspicion])
@@ -69,6 +70,7 @@ def _row(each: Trained, test: str, of: str) -> dict[str, Any]:
     tau = kendall_tau_b(suspicion[known].unsqueeze(0), 1 - mass[known].unsqueeze(0), known[known].unsqueeze(0)).tau
     found = {"test": test, "of": of, "mass": float(mass.mean()), "tau": float(tau)}
     told = {"undefined": float((~known).double().mean()), "texts": int(each.counts.sum())}
+    told |= {"milliseconds": each.heard.milliseconds[test]}
     return dict(zip(MODEL, each.model, strict=True)) | found | told
 
 
