@@ -19,7 +19,9 @@ SEEN = {"a": (1.0, 2.0, 3.0, 4.0), "b": (0.0, 0.0, 1.0, 1.0), "c": (-1.0, -1.0, 
 def trained(guided_to, suspicion, mass, seed, accuracy=1.0) -> Trained:
     masses = torch.tensor(mass, dtype=torch.double)
     numbers = {name: torch.tensor(values, dtype=torch.double) for name, values in suspicion.items()}
-    heard = Measured(numbers | {"oracle of tokens": -masses}, dict.fromkeys((*numbers, "oracle of tokens"), 2.5), masses, masses)
+    heard = Measured(
+        numbers | {"oracle of tokens": -masses}, dict.fromkeys((*numbers, "oracle of tokens"), 2.5), masses, masses
+    )
     return Trained("cnn", "softmax", "token", seed, guided_to, accuracy, torch.ones(4, dtype=torch.bool), heard)
 
 
@@ -27,7 +29,7 @@ def trained(guided_to, suspicion, mass, seed, accuracy=1.0) -> Trained:
 def everyone() -> list[Trained]:
     """Three seeds: ``a`` tells every pair apart, ``b`` half of the texts, and ``c`` is misled; one model has learned nothing."""
     free = [trained(FREE, {"a": SEEN["a"], "b": CALM, "c": (4, 3, 2, 1)}, FALLING, seed) for seed in range(3)]
-    truth = [trained(TRUTH, dict.fromkeys(SEEN, CALM), (1, 1, 1, 1), seed) for seed in range(3)]
+    truth = [trained(TRUTH, dict.fromkeys(SEEN, CALM), (1.0,) * 4, seed) for seed in range(3)]
     decoy = [trained(DECOY, SEEN, CALM, seed) for seed in range(3)]
     return [*free, *truth, *decoy, trained(FREE, SEEN, FALLING, 3, accuracy=0.6)]
 
