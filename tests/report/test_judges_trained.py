@@ -27,7 +27,7 @@ def trained(guided_to, suspicion, mass, seed, accuracy=1.0) -> Trained:
 
 @pytest.fixture
 def everyone() -> list[Trained]:
-    """Three seeds: ``a`` tells every pair apart, ``b`` half of the texts, and ``c`` is misled; one model has learned nothing."""
+    """Three seeds: ``a`` tells every pair apart, ``b`` half of the texts, ``c`` is misled; one more has learned nothing."""
     free = [trained(FREE, {"a": SEEN["a"], "b": CALM, "c": (4, 3, 2, 1)}, FALLING, seed) for seed in range(3)]
     truth = [trained(TRUTH, dict.fromkeys(SEEN, CALM), (1.0,) * 4, seed) for seed in range(3)]
     decoy = [trained(DECOY, SEEN, CALM, seed) for seed in range(3)]
