@@ -132,13 +132,13 @@ def agreement(constructed: pd.Series, rows: pd.DataFrame, column: str, draws: in
 
     Returns:
         ``tau``, ``low``, ``high`` over models or pairs drawn again, ``tests`` that both rank, ``models``; None of the first
-        three where fewer than three tests are ranked.
+        three where fewer than three tests are ranked, or by fewer than two models, of which no interval can be drawn.
     """
     known = rows.dropna(subset=column) if len(rows) else rows
     wide = known.pivot_table(index=list(MODEL), columns="test", values=column) if len(known) else pd.DataFrame()
     tests = [test for test in constructed.index if test in wide.columns]
     told: dict[str, Any] = {"tests": len(tests), "models": len(wide)}
-    if len(tests) < 3:
+    if len(tests) < 3 or len(wide) < 2:
         return told | {"tau": None, "low": None, "high": None}
     table, order = torch.tensor(wide[tests].to_numpy(), dtype=torch.double), torch.tensor(constructed[tests].to_numpy())
     drawn = torch.randint(len(table), (draws, len(table)), generator=torch.Generator().manual_seed(seed))

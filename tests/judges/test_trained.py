@@ -112,6 +112,7 @@ def test_rankings_agree_contradict_or_cannot_be_compared():
     assert turned["tau"] == -1
     assert agreement(constructed, ranked([{"a": 0.1, "b": 0.6}]), "auroc", **bootstrap)["tau"] is None
     assert agreement(constructed, pd.DataFrame(), "auroc", **bootstrap)["tau"] is None
+    assert agreement(constructed, ranked([{"a": 0.8, "b": 0.6, "c": 0.4}]), "auroc", **bootstrap)["tau"] is None
     mixed = agreement(
         constructed, ranked([{"a": 3.0, "b": 2.0, "c": 1.0}, {"a": 0.0, "b": 1.0, "c": 2.0}]), "auroc", **bootstrap
     )
