@@ -57,7 +57,8 @@ def models(trained: Iterable[Trained], tests: Mapping[str, Any], learned: float)
         learned: the least accuracy.
     Returns:
         ``network``, ``projection``, ``rule``, ``seed``, ``test``, ``of``; ``mass``, its mean; ``tau``, τ-b between suspicion
-        and 1 − mass, NaN where either is constant; ``undefined``, the share of texts; ``texts``, how many count.
+        and 1 − mass, NaN where either is constant; ``undefined``, the share of texts; ``texts``, how many count;
+        ``milliseconds``, CPU time a text of the test's experiment as a whole.
     """
     free = [each for each in trained if each.guided_to == FREE and each.accuracy >= learned and each.counts.any()]
     return pd.DataFrame([_row(each, name, tests[name]["of"]) for each in free for name in each.heard.suspicion])
@@ -69,6 +70,7 @@ def _row(each: Trained, test: str, of: str) -> dict[str, Any]:
     tau = kendall_tau_b(suspicion[known].unsqueeze(0), 1 - mass[known].unsqueeze(0), known[known].unsqueeze(0)).tau
     found = {"test": test, "of": of, "mass": float(mass.mean()), "tau": float(tau)}
     told = {"undefined": float((~known).double().mean()), "texts": int(each.counts.sum())}
+    told |= {"milliseconds": each.heard.milliseconds[test]}
     return dict(zip(MODEL, each.model, strict=True)) | found | told
 
 
@@ -130,13 +132,13 @@ def agreement(constructed: pd.Series, rows: pd.DataFrame, column: str, draws: in
 
     Returns:
         ``tau``, ``low``, ``high`` over models or pairs drawn again, ``tests`` that both rank, ``models``; None of the first
-        three where fewer than three tests are ranked.
+        three where fewer than three tests are ranked, or by fewer than two models, of which no interval can be drawn.
     """
     known = rows.dropna(subset=column) if len(rows) else rows
     wide = known.pivot_table(index=list(MODEL), columns="test", values=column) if len(known) else pd.DataFrame()
     tests = [test for test in constructed.index if test in wide.columns]
     told: dict[str, Any] = {"tests": len(tests), "models": len(wide)}
-    if len(tests) < 3:
+    if len(tests) < 3 or len(wide) < 2:
         return told | {"tau": None, "low": None, "high": None}
     table, order = torch.tensor(wide[tests].to_numpy(), dtype=torch.double), torch.tensor(constructed[tests].to_numpy())
     drawn = torch.randint(len(table), (draws, len(table)), generator=torch.Generator().manual_seed(seed))

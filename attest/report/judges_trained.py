@@ -66,6 +66,7 @@ def write_trained(
         "What was trained": _counted(trained, told_apart, stated),
         "Pairs: decoy against truth, AUROC": _by_network(told_apart, "auroc", stated),
         "Models that nobody guided: τ-b between suspicion and 1 − mass": _by_network(alone, "tau", stated),
+        "CPU milliseconds a text, median over models": _cost(alone),
     }
     notes = pd.DataFrame({"read this first": [words, stamp, *LIMITS]})
     figure = Illustration("judges/trained", "Which test sees which trained attention", CAPTION, lambda: drawing)
@@ -157,6 +158,13 @@ def _by_network(rows: pd.DataFrame, column: str, stated: Mapping[str, Any]) -> p
     cells = found.assign(cell=[f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in found.itertuples()])
     wide = cells.pivot_table(index=["test", "of"], columns="network", values="cell", aggfunc="first", sort=False).fillna("")
     return wide.join(rows.groupby(["test", "of"]).undefined.mean().map("{:.0%}".format)).reset_index()
+
+
+def _cost(alone: pd.DataFrame) -> pd.DataFrame:
+    if alone.empty:
+        return alone
+    wide = alone.pivot_table(index="test", columns="network", values="milliseconds", aggfunc="median", sort=False)
+    return wide.map(lambda value: "" if np.isnan(value) else f"{value:.3g}").reset_index()
 
 
 def _counted(trained: Sequence[Trained], told_apart: pd.DataFrame, stated: Mapping[str, Any]) -> pd.DataFrame:

@@ -47,6 +47,18 @@ def test_directions_are_those_of_the_specs():
     assert compared >= 8
 
 
+def test_the_same_measure_points_the_same_way_wherever_it_is_tried():
+    """Tests whose columns no spec describes, those inside layers among them, are held by those that it does."""
+    ways: dict[str, set[int]] = {}
+    for tests in with_added(yaml.safe_load(STATED.read_text()))["tests"].values():
+        for test in tests.values():
+            kind = test["column"] if test["column"].startswith("naopc") else test["column"].partition("_")[0]
+            ways.setdefault(kind, set()).add(test["sign"])
+    assert {kind: len(signs) for kind, signs in ways.items()} == dict.fromkeys(ways, 1)
+    assert ways["excess"] == ways["fraction"], "of E12, both a share of the weights"
+    assert {"tau", "tvd", "jsd", "entropy", "win", "mass"} <= set(ways)
+
+
 def test_a_defendant_of_ones_own_is_heard(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(

@@ -33,7 +33,7 @@ TESTS = {"test": {"of": "tokens"}, "of states": {"of": "states"}}
 
 def heard(suspicion, mass, test="test") -> Measured:
     values = torch.tensor(mass, dtype=torch.double)
-    return Measured({test: torch.tensor(suspicion, dtype=torch.double)}, {test: 0.0}, values, values)
+    return Measured({test: torch.tensor(suspicion, dtype=torch.double)}, {test: 1.5}, values, values)
 
 
 def defendant(guided_to=FREE, suspicion=(1, 2, 3, 4), mass=(0.9, 0.8, 0.7, 0.6), accuracy=1.0, **more) -> Trained:
@@ -60,6 +60,7 @@ def test_undefined_and_undecided_texts_are_left_out_and_counted():
     assert row["tau"] == 1
     assert row["undefined"] == pytest.approx(1 / 3)
     assert row["texts"] == 3
+    assert row["milliseconds"] == 1.5
 
 
 def test_a_model_that_has_not_learned_does_not_count():
@@ -111,6 +112,7 @@ def test_rankings_agree_contradict_or_cannot_be_compared():
     assert turned["tau"] == -1
     assert agreement(constructed, ranked([{"a": 0.1, "b": 0.6}]), "auroc", **bootstrap)["tau"] is None
     assert agreement(constructed, pd.DataFrame(), "auroc", **bootstrap)["tau"] is None
+    assert agreement(constructed, ranked([{"a": 0.8, "b": 0.6, "c": 0.4}]), "auroc", **bootstrap)["tau"] is None
     mixed = agreement(
         constructed, ranked([{"a": 3.0, "b": 2.0, "c": 1.0}, {"a": 0.0, "b": 1.0, "c": 2.0}]), "auroc", **bootstrap
     )
