@@ -1,0 +1,114 @@
+"""Race attributions of a Transformer against captum: ``python -m benchmarks.attributions --model <folder> --texts 64``.
+
+Integrated gradients from embeddings of 0, 20 points by Gauss-Legendre quadrature, and leave-one-out with the mask token
+in the place of each token: what both libraries do. Captum has the model with the kernels that transformers chooses, and all
+tokens of a text in one pass; Attest has it with its attention in the open. Both sides must give the same numbers.
+"""
+
+import argparse
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attest.api.batches import Batch, batches_of
+from attest.api.foreign import read_by
+from attest.datamodules.labelled import labelled
+from attest.experiments.erasure.operators import mask_tokens
+from attest.experiments.observation import Observation, observe
+from attest.experiments.readings.gradients import STEPS, integrated_gradients
+from benchmarks.evidence import Stage
+
+NAMES = ("integrated gradients", "leave-one-out")
+
+
+def race(model: Any, tokenizer: Any, texts: list[str], batch_size: int = 16) -> dict[str, Stage]:
+    """Both attributions of every text, by either library.
+
+    Args:
+        model, tokenizer: of transformers, a classifier of texts in evaluation mode.
+        texts: to be attributed.
+        batch_size: largest batch.
+    Returns:
+        What both sides cost in CPU seconds, and how far apart their numbers are, by name.
+    """
+    network, encode, *_ = read_by(model, tokenizer, None, None, None)
+    stages = {name: Stage() for name in NAMES}
+    for batch in batches_of(texts, encode, batch_size=batch_size):
+        seen: Observation = observe(network, batch["id"], batch["token_ids"], batch["mask"])  # type: ignore[arg-type]
+        captum, mask = Captum(model, int(network.masked or 0), seen.predicted), batch["mask"]
+        stages[NAMES[0]].race(partial(captum.integrated_gradients, batch), partial(integrated_gradients, seen), mask)
+        stages[NAMES[1]].race(partial(captum.leave_one_out, batch), partial(_leave_one_out, seen), mask)
+    return stages
+
+
+def _leave_one_out(observation: Observation) -> Tensor:
+    """How far the predicted class's probability falls when a token is masked, ``(B, T)``."""
+    kept = ~torch.eye(observation.mask.shape[1], dtype=torch.bool).expand(len(observation.mask), -1, -1)
+    predicted = observation.probabilities.gather(-1, observation.predicted.unsqueeze(-1))
+    return predicted - mask_tokens(observation, kept)
+
+
+class Captum:
+    """The same by captum.
+
+    Args:
+        model: of transformers.
+        masked: id of the mask token.
+        predicted: int64 ``(B,)``, the classes whose probability is attributed.
+    """
+
+    def __init__(self, model: Any, masked: int, predicted: Tensor) -> None:
+        self.model, self.masked, self.predicted = model, masked, predicted
+
+    def integrated_gradients(self, batch: Batch) -> Tensor:
+        """``(B, T)``."""
+        from captum.attr import IntegratedGradients
+
+        embedded = self.model.get_input_embeddings()(batch["token_ids"]).detach()
+        attributed = IntegratedGradients(lambda inputs, mask: self._probabilities(mask, inputs_embeds=inputs)).attribute(
+            embedded,
+            target=self.predicted,
+            additional_forward_args=batch["mask"].long(),
+            n_steps=STEPS,
+            method="gausslegendre",
+        )
+        return attributed.sum(dim=-1)
+
+    @torch.no_grad()
+    def leave_one_out(self, batch: Batch) -> Tensor:
+        """``(B, T)``."""
+        from captum.attr import FeatureAblation
+
+        return FeatureAblation(lambda tokens, mask: self._probabilities(mask, input_ids=tokens)).attribute(
+            batch["token_ids"],
+            baselines=self.masked,
+            target=self.predicted,
+            additional_forward_args=batch["mask"].long(),
+            perturbations_per_eval=batch["mask"].shape[1],
+        )
+
+    def _probabilities(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+        return self.model(attention_mask=mask, **inputs).logits.softmax(dim=-1)
+
+
+def main() -> None:
+    """Print a line for each attribution."""
+    from attest.pretrained.loading import load
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
+    parser.add_argument("--data", default="sst", help="a corpus by name, or a file")
+    parser.add_argument("--texts", type=int, default=64)
+    typed = parser.parse_args()
+    torch.set_num_threads(1)
+    stages = race(*load(typed.model), labelled(typed.data, "test", typed.texts).texts)
+    print(f"{'':<22}{'captum s':>10}{'ours s':>10}{'ratio':>8}{'apart':>10}")
+    for name, stage in stages.items():
+        ratio = stage.theirs.seconds / stage.ours.seconds
+        print(f"{name:<22}{stage.theirs.seconds:>10.2f}{stage.ours.seconds:>10.2f}{ratio:>6.1f} ×{stage.apart:>10.1e}")
+
+
+if __name__ == "__main__":
+    main()

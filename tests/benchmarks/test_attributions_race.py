@@ -1,0 +1,17 @@
+"""The race is fair: captum and Attest give the same numbers."""
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+pytest.importorskip("captum", reason="needs captum, of the extra dev")
+
+from benchmarks.attributions import NAMES, race
+from tests.api.test_foreign import TEXTS, model, tokenizer  # noqa: F401
+
+
+def test_both_sides_agree(model, tokenizer):  # noqa: F811
+    stages = race(model, tokenizer, TEXTS, batch_size=2)
+    assert tuple(stages) == NAMES
+    for stage in stages.values():
+        assert stage.apart < 1e-5
+        assert min(stage.ours.seconds, stage.theirs.seconds) > 0
