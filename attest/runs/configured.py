@@ -28,6 +28,7 @@ from attest.callbacks.curves import Curves
 from attest.callbacks.finite import FiniteLoss
 from attest.callbacks.first_batches import FirstBatches
 from attest.callbacks.progress import EpochLines, EvidenceProgress, terminal
+from attest.callbacks.step_size import StepSize
 from attest.callbacks.termination import EndAtOnce
 from attest.compute.memory import keep_freed_memory, set_memory_budget
 from attest.datamodules import TextDataModule
@@ -51,6 +52,7 @@ from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
 from attest.runs.quiet import quieten
 from attest.runs.versions import environment
+from attest.tracking.grouping import grouping
 from attest.tracking.loggers import point_loggers, without_deprecated
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
@@ -205,7 +207,9 @@ class ConfiguredRun(LightningCLI):
         self.wandb_id = self._wandb_id()
         if self.subcommand == "fit":
             name = str(self.folder.path.relative_to(self.run.root))
-            point_loggers(self.config.fit.trainer.logger, self.folder, name, self.wandb_id)
+            point_loggers(
+                self.config.fit.trainer.logger, self.folder, name, self.wandb_id, grouping(self._identity(), self.run)
+            )
         else:
             self.config[self.subcommand].trainer.logger = False
 
@@ -293,6 +297,7 @@ class ConfiguredRun(LightningCLI):
             ContinuedLog(),
             RandomState(),
             FiniteLoss(),
+            StepSize(),
             EndAtOnce(),
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
