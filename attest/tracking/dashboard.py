@@ -163,7 +163,7 @@ def _panel(panel: Panel) -> Any:
     if panel.kind == "lines":
         return panels.LinePlot(title=panel.title, x=panel.x, y=metrics)
     if panel.kind == "points":
-        x = panels.Config(panel.x) if panel.x == LAMBDA else panels.SummaryMetric(panel.x)
+        x = panels.Config(LAMBDA) if panel.x == LAMBDA else panels.SummaryMetric(str(panel.x))
         return panels.ScatterPlot(title=panel.title, x=x, y=panels.SummaryMetric(metrics[0]), log_x=panel.x == LAMBDA)
     if panel.kind == "bars":
         return panels.BarPlot(title=panel.title, metrics=metrics)

@@ -18,7 +18,7 @@ class HeadlineWandbLogger(WandbLogger):
     """
 
     @rank_zero_only
-    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:  # type: ignore[override]
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Part headlines, tables and pictures from the rest; ``epoch`` goes with them."""
         shown: dict[str, Any] = {
             name: each for name, each in metrics.items() if is_headline(name) or isinstance(each, WBValue)
