@@ -45,6 +45,7 @@ judges: $(READY)  ## try the experiments on attention that is right or wrong by 
 
 docs: $(READY)  ## write the parts of README and docs that come from the registry of experiments
 	@$(BIN)/python -m docs.generate
+	@$(BIN)/python -m attest.runs.option_names
 
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)

@@ -13,6 +13,7 @@ from typing import Any, cast
 import torch
 import yaml
 from jsonargparse import Namespace, get_loader, set_loader
+from jsonargparse._actions import _ActionConfigLoad
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
 from pytorch_lightning.callbacks import ProgressBar
@@ -407,6 +408,12 @@ def resolve_choices(choices: dict[str, str]) -> dict[str, Any] | None:
 def only_parsing() -> ConfiguredRun:
     """What names and resolves any number of runs by one parser, which takes half a second to make."""
     return _OnlyParsing(["fit"])
+
+
+def option_groups() -> dict[str, bool]:
+    """The options of ``fit`` by name, and whether each stands for a group of others and takes a file with them."""
+    actions = only_parsing()._parser("fit")._actions
+    return {name.lstrip("-"): isinstance(action, _ActionConfigLoad) for action in actions for name in action.option_strings}
 
 
 class _OnlyParsing(ConfiguredRun):
