@@ -1,7 +1,7 @@
 """Many runs side by side: found below folders, grouped by setting, averaged over seeds."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -87,8 +87,9 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
     return list(dict.fromkeys(name for found in chosen.values() for name in found))
 
 
-def _no_such_number(pattern: str, names: Iterable[str]) -> AttestError:
-    near = nearest_few(pattern.replace("*", ""), names)
+def _no_such_number(pattern: str, names: Collection[str]) -> AttestError:
+    whole = {name for name in names if name.rpartition("/")[0] not in names}
+    near = nearest_few(pattern.replace("*", ""), whole)
     return AttestError(
         f"no number is called {pattern}; expected names as in summary.json, with * for any part, such as E1/tau_*. "
         f"The nearest are {', '.join(near)}."

@@ -62,7 +62,7 @@ def _name(argument: str) -> str:
 
 
 def _may_be_known(name: str, names: frozenset[str]) -> bool:
-    """Whether it is one of the names or begins one, which argparse takes, or lies below one that is no mere group of others."""
+    """Whether it is one of the names, begins one, as argparse allows, or lies below one that is no mere group of others."""
     parts = name.split(".")
     above = (".".join(parts[:count]) for count in range(1, len(parts)))
     return any(known.startswith(name) for known in names) or any(each in names for each in above)
