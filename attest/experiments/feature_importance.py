@@ -32,7 +32,8 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
     Returns:
         Per token ``(B, T)``, at least 0: ``gradient_inputs``, ``gradient_norm_inputs``, ``gradient_norm_hidden``,
-        ``leave_one_out_inputs``, ``leave_one_out_hidden``, ``leave_one_out_hidden_renormalised``.
+        ``leave_one_out_inputs``, ``leave_one_out_hidden``, ``leave_one_out_hidden_renormalised``; those of hidden states only
+        where the network has any between ``encode`` and ``decode``.
         Per instance ``(B,)`` float64, NaN where undefined, for each importance: ``tau_<importance>``, tau-b in [-1, 1];
         ``significant_…``, 1 where its p < 0.05; ``ceiling_…``, the largest |tau| that ties allow; ``ratio_…``, tau over
         ceiling; ``concordant_…``, of the pairs of tokens that differ in attention and in importance the share that both order
@@ -42,6 +43,8 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         texts are in subwords, also what ``agreement_over_words`` says of these two.
     """
     kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
+    if getattr(observation.network, "reads_in_decode", False):
+        kinds = {name: importance for name, importance in kinds.items() if "hidden" not in name}
     importances = {name: importance(observation) for name, importance in kinds.items()}
     columns = importances | _correlations(observation, importances)
     if leave_one_out:

@@ -38,6 +38,8 @@ class PretrainedNetwork(nn.Module):
 
     pools_by_attention = False
     attends_within = True
+    reads_in_decode = True
+    """``encode`` looks tokens up and no more, so that there are no hidden states between the two to ask about."""
     holds_a_model = True
     """It is called by the class of ``model``."""
 

@@ -53,6 +53,11 @@ def test_words_count_beside_subwords_and_special_tokens_with_and_without(tried):
     assert [place for place, moved in enumerate(left_out) if moved > 0] == [1, 2, 4]
 
 
+def test_hidden_states_that_no_step_hands_on_are_not_asked_about(tried):
+    """Everything is read by ``decode``: leaving out a state would read each text once more a token to say what E14 says."""
+    assert [name for name in tried.table("E1") if "hidden" in name] == []
+
+
 @torch.no_grad()
 def test_predictions_are_the_models_own(tried, model, tokenizer):
     for row, text in enumerate(TEXTS):
