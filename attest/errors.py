@@ -113,6 +113,18 @@ def unknown_choice(what: str, found: str, expected: Iterable[str], command: str)
     )
 
 
+def nearest_few(found: str, names: Iterable[str], most: int = 3) -> list[str]:
+    """The names most like the one found, the nearest first, however little they are like it.
+
+    Args:
+        found: what was typed.
+        names: what would have been taken.
+        most: so many of them.
+    """
+    in_small_letters = {name.lower(): name for name in sorted(names)}
+    return [in_small_letters[name] for name in difflib.get_close_matches(found.lower(), in_small_letters, n=most, cutoff=0.0)]
+
+
 def nearest(found: str, names: Iterable[str], cutoff: float) -> str:
     """The name most like the one found, in capitals or not; empty where none is like it by at least ``cutoff``, in [0, 1]."""
     in_small_letters = {name.lower(): name for name in names}

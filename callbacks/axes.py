@@ -3,9 +3,11 @@
 from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.loggers import WandbLogger
 
+from attest.tracking.headlines import is_headline
+
 
 class EpochAxes(Callback):
-    """Tells W&B, once a run, that every value logged at validation end belongs to an epoch.
+    """Tells W&B, once a run, that every headline logged at validation end belongs to an epoch.
 
     Training losses keep the optimiser's steps as their axis, as Lightning has it.
     """
@@ -21,6 +23,6 @@ class EpochAxes(Callback):
             if isinstance(logger, WandbLogger):
                 logger.experiment.define_metric("epoch", hidden=True)
                 for name in trainer.callback_metrics:
-                    if "validation" in name:
+                    if "validation" in name and is_headline(name):
                         logger.experiment.define_metric(name, step_metric="epoch")
         self._told = True

@@ -22,7 +22,7 @@ from attest.errors import AttestError
 from attest.experiments.readings import read_as
 from attest.experiments.rows import rows_of
 from attest.measures import summarise
-from attest.runs.folder import INSTANCES, RunFolder, write_table
+from attest.runs.folder import RunFolder, write_table
 
 Batch = Any
 """Whatever the trainer's loader gives; ours are dictionaries, described in ``TextDataModule``."""
@@ -201,7 +201,6 @@ class Evidence(Callback):
             write_table(self.folder.evidence(self.id), rows)
             part = f"evidence/{self.id}"
             self.folder.note(seconds={part: seconds}, processes={part: trainer.world_size})
-            _log_summary(trainer, self.id, rows)
         if trainer.is_global_zero:
             _log_table(trainer, self.id, rows)
 
@@ -304,12 +303,6 @@ def _each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
             f"different instances have the id {rows['id'][again].iloc[0]}; expected one of its own for each. {GIVE_IDS}"
         )
     return rows[~again.to_numpy()].sort_values(key, ignore_index=True)
-
-
-def _log_summary(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
-    if experiment != INSTANCES:
-        for logger in _wandb(trainer):
-            logger.log_metrics({f"{experiment}/{key}": value for key, value in summarise(rows).items()})
 
 
 def _log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:

@@ -1,8 +1,10 @@
 """``attest dashboard``: a W&B workspace for the project of a run, for a user who is logged in.
 
     attest dashboard --run runs/sst/jw-bilstm-additive-softmax/seed0
+    attest dashboard --run runs/sst/jw-bilstm-additive-softmax/seed0 --purpose runs
 
-The run says which experiments there are; the workspace shows all runs of the project. ``--show`` prints what it would hold.
+The run says which experiments there are. ``--purpose run`` shows each run by itself, ``lambda`` the trained adversaries over
+their λ, and ``runs`` many settings side by side, the seeds of each as one. ``--show`` prints what it would hold.
 """
 
 import os
@@ -15,9 +17,13 @@ from attest.cli.command_parser import CommandParser
 from attest.errors import AttestError
 from attest.report import illustrations
 from attest.runs.folder import RunFolder, read_json
-from attest.tracking.dashboard import Section, dashboard, workspace
+from attest.tracking.dashboard import PURPOSES, Section, template, workspace
 
-NAME = "Attest: attention on trial"
+NAMES = {
+    "run": "Attest: attention on trial",
+    "lambda": "Attest: adversaries over λ",
+    "runs": "Attest: settings side by side",
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -32,20 +38,22 @@ def main(arguments: list[str]) -> int:
     folder = RunFolder(typed.run)
     if not folder.summary.is_file() or not folder.curves.is_file():
         raise AttestError(f"{folder.summary} does not exist; expected the folder of a finished run. Finish it: make train")
-    sections = dashboard(read_json(folder.summary), _curves(folder), [figure.key for figure in illustrations(folder)])
+    figures = [figure.key for figure in illustrations(folder)]
+    made = template(typed.purpose, read_json(folder.summary), _curves(folder), figures)
     if typed.show:
-        _show(sections)
+        _show(made.sections)
         return 0
     project = typed.project or _project(folder)
     _require_login()
     try:
-        made = workspace(sections, typed.entity or wandb.Api().default_entity or "", project, NAME).save()
+        name = NAMES[typed.purpose]
+        saved = workspace(made, typed.entity or wandb.Api().default_entity or "", project, name).save()
     except (wandb.errors.Error, OSError) as error:
         raise AttestError(
             f"W&B did not take the dashboard ({str(error).splitlines()[0]}); expected a project {project!r} that has runs. "
             "Bring them up first: wandb sync <run folder>/wandb/offline-run-*"
         ) from error
-    print(f"Dashboard: {made.url}")
+    print(f"Dashboard: {saved.url}")
     return 0
 
 
@@ -54,6 +62,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--run", type=Path, required=True, help="a finished run, which says what there is to see")
     parser.add_argument("--project", help="the W&B project; that of the run's configuration if not given")
     parser.add_argument("--entity", help="the W&B user or team; your own if not given")
+    parser.add_argument("--purpose", choices=PURPOSES, default="run", help="what the workspace is for; run if not given")
     parser.add_argument("--show", action="store_true", help="print the sections and panels and create nothing")
     return parser
 

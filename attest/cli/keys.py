@@ -30,6 +30,9 @@ def main(arguments: list[str]) -> int:
     Raises:
         AttestError: an attack that does not exist, or a network that has no keys to attack.
     """
+    if {"-h", "--help"} & {*arguments}:
+        print(__doc__)
+        return 0
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("ATTACK",))
     attacks = words.listed("ATTACK", ATTACKS[0])

@@ -1,10 +1,13 @@
-"""``attest table``: many runs as one table, mean ± standard deviation over seeds.
+"""``attest table``: many runs as one table, a row a setting, mean ± standard deviation over seeds.
+
+A sweep stands in the order of its numbers. Where more columns are asked for than a line takes, the table goes on below.
 
 attest table runs/sst
-attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --keys "test/*" "E1/tau_*_inputs"
+attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --columns "test/*" "E1/tau_*_inputs"
 attest table runs/sst --out sst.csv
 """
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from attest.cli.output import kind_of, require_own
 from attest.errors import AttestError
 from attest.report.collection import find_runs, settings_of, shared_keys
 from attest.report.notes import notes
-from attest.report.tables import BEGINNINGS, FORMATS, SUFFIXES
+from attest.report.tables import BEGINNINGS, FORMATS, PAGE, SUFFIXES
 from attest.runs.folder import write_text
 
 
@@ -28,8 +31,8 @@ def main(arguments: list[str]) -> int:
     typed = _parser().parse_args(arguments)
     chosen = _format(typed.format, typed.out)
     settings = settings_of(find_runs(typed.runs))
-    keys = shared_keys(settings, typed.keys)
-    table = FORMATS[chosen](settings, keys)
+    keys = shared_keys(settings, typed.columns)
+    table = FORMATS[chosen](settings, keys, _width(typed.width, typed.out))
     if typed.out is None:
         print(table, end="")
     else:
@@ -54,11 +57,25 @@ def _format(typed: str | None, out: Path | None) -> str:
     return by_suffix
 
 
+def _width(typed: int | None, out: Path | None) -> int:
+    return typed or (PAGE if out is not None else shutil.get_terminal_size((PAGE, 1)).columns)
+
+
 def _parser() -> CommandParser:
     parser = CommandParser("attest table", __doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
     parser.add_argument("--format", choices=FORMATS, help="markdown where neither this nor --out says otherwise")
-    parser.add_argument("--keys", nargs="+", default=[], metavar="KEY", help="numbers of summary.json, with * for any part")
+    parser.add_argument(
+        "--columns",
+        "--keys",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="numbers of summary.json in the order of the columns, with * for any part; those of the verdict if not given",
+    )
+    parser.add_argument(
+        "--width", type=int, help=f"characters of a line; as wide as the terminal if not given, {PAGE} in a file"
+    )
     parser.add_argument(
         "--out", type=Path, help="a file instead of the terminal; its suffix says the format: .md, .tex or .csv"
     )

@@ -1,16 +1,17 @@
 """Many runs side by side: found below folders, grouped by setting, averaged over seeds."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from attest.errors import AttestError
+from attest.errors import AttestError, nearest_few
 from attest.report.controls import value_of
 from attest.report.described import described, newer
+from attest.report.numerical import in_order
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.identity import identity_of
 
@@ -59,17 +60,18 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
 
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
-    """Runs grouped by setting, in order of first appearance; names begin where they differ."""
+    """Runs grouped by setting, in order of first appearance and sweeps by their numbers; names begin where they differ."""
     groups: dict[tuple[str, int], dict[int, RunFolder]] = {}
     for run in runs:
         identity = identity_of(run)
         copies = sum(name == identity.setting and identity.seed in seeds for (name, _), seeds in groups.items())
         groups.setdefault((identity.setting, copies), {})[identity.seed] = run
     names = _short_names([f"{name} ({copy + 1})" if copy else name for name, copy in groups])
-    return [
+    settings = [
         Setting(name, seeds, {seed: read_json(run.summary) for seed, run in sorted(seeds.items())})
         for name, seeds in zip(names, groups.values(), strict=True)
     ]
+    return in_order(settings, lambda setting: setting.name)
 
 
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
@@ -78,10 +80,20 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
         known = [key for key in described() if any(each.over_seeds(key) for each in settings)]
         return [key for key in known if not _all_have_newer(key, settings)]
     names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
-    chosen = [name for pattern in patterns for name in sorted(names) if _matches(name, pattern)]
-    if not chosen:
-        raise AttestError(f"no number is called {' or '.join(patterns)}; expected names as in summary.json, such as E1/tau_*.")
-    return list(dict.fromkeys(chosen))
+    chosen = {pattern: [name for name in sorted(names) if _matches(name, pattern)] for pattern in patterns}
+    for pattern, found in chosen.items():
+        if not found:
+            raise _no_such_number(pattern, names)
+    return list(dict.fromkeys(name for found in chosen.values() for name in found))
+
+
+def _no_such_number(pattern: str, names: Collection[str]) -> AttestError:
+    whole = {name for name in names if name.rpartition("/")[0] not in names}
+    near = nearest_few(pattern.replace("*", ""), whole)
+    return AttestError(
+        f"no number is called {pattern}; expected names as in summary.json, with * for any part, such as E1/tau_*. "
+        f"The nearest are {', '.join(near)}."
+    )
 
 
 def _all_have_newer(key: str, settings: Sequence[Setting]) -> bool:

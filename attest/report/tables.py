@@ -1,4 +1,4 @@
-"""Tables over many runs, a column a setting: LaTeX for papers, Markdown for pages, CSV for programs."""
+"""Tables over many runs, a row a setting, as wide as a page: LaTeX for papers, Markdown for pages, CSV for programs."""
 
 import csv
 import io
@@ -21,24 +21,76 @@ LATEX = str.maketrans(
 COLUMNS = ("setting", "measure", "mean", "std", "seeds")
 
 
-def as_markdown(settings: Sequence[Setting], keys: Sequence[str]) -> str:
-    """GitHub's tables; vertical bars in names are escaped. Below, what must be known before columns are compared."""
-    rows = [["", *(each.name for each in settings)], ["---"] * (len(settings) + 1), *_cells(settings, keys)]
-    table = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
-    return table + "".join(f"\n{note}\n" for note in notes(settings, keys))
+PAGE = 100
+"""Characters of a line on a page of text."""
+WHO = ("Setting", "Seeds")
+"""Heads what says which runs a row is of."""
+Columns = list[list[str]]
+"""Each begins with its head; one cell a setting follows."""
 
 
-def as_latex(settings: Sequence[Setting], keys: Sequence[str]) -> str:
-    """A ``tabular`` with booktabs' rules; as comments, what must be known before columns are compared."""
-    head = ["", *(each.name for each in settings)]
-    lines = [_latex_row(row) for row in _cells(settings, keys)]
-    return "\n".join([
-        rf"\begin{{tabular}}{{l{'r' * len(settings)}}}", r"\toprule", _latex_row(head), r"\midrule",
-        *lines, r"\bottomrule", r"\end{tabular}", *(f"% {note.translate(LATEX)}" for note in notes(settings, keys)), "",
-    ])  # fmt: skip
+def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
+    """GitHub's tables, one below the other; vertical bars in names are escaped.
+
+    Below, what must be known before rows are compared.
+
+    Args:
+        settings: the rows.
+        keys: the columns.
+        width: characters of a line; a table of more columns than fit goes on below.
+    """
+    tables = [
+        _markdown(part) for part in _parts([[_escaped(cell) for cell in column] for column in _columns(settings, keys)], width)
+    ]
+    return "\n".join(tables) + "".join(f"\n{note}\n" for note in notes(settings, keys))
 
 
-def as_csv(settings: Sequence[Setting], keys: Sequence[str]) -> str:
+def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
+    """One ``tabular`` below the other, with booktabs' rules; as comments, what must be known before rows are compared."""
+    tables = [_latex(part) for part in _parts(_columns(settings, keys), width)]
+    return "\n".join([*tables, *(f"% {note.translate(LATEX)}" for note in notes(settings, keys)), ""])
+
+
+def _parts(columns: Columns, width: int) -> list[Columns]:
+    """Columns, the first two repeated, in groups that are no wider than a page; a column that is wider stands alone."""
+    who, parts = columns[: len(WHO)], [columns[: len(WHO)]]
+    for column in columns[len(WHO) :]:
+        if len(parts[-1]) > len(who) and _wide([*parts[-1], column]) > width:
+            parts.append(list(who))
+        parts[-1] = [*parts[-1], column]
+    return parts
+
+
+def _wide(columns: Columns) -> int:
+    return sum(max(map(len, column)) + len(" | ") for column in columns) + len("|")
+
+
+def _columns(settings: Sequence[Setting], keys: Sequence[str]) -> Columns:
+    names = [WHO[0], *(each.name for each in settings)]
+    seeds = [WHO[1], *(", ".join(map(str, sorted(each.runs))) for each in settings)]
+    return [names, seeds, *([label_of(key), *(cell(each.over_seeds(key)) for each in settings)] for key in keys)]
+
+
+def _markdown(columns: Columns) -> str:
+    wide = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
+    head, *lines = zip(*wide, strict=True)
+    rule = ["-" * len(cell) for cell in head]
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *lines))
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")
+
+
+def _latex(columns: Columns) -> str:
+    head, *lines = (_latex_row(row) for row in zip(*columns, strict=True))
+    kinds = "ll" + "r" * (len(columns) - len(WHO))
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
+    )
+
+
+def as_csv(settings: Sequence[Setting], keys: Sequence[str], width: int = 0) -> str:
     """A line a setting and number, unrounded: ``setting,measure,mean,std,seeds``; std is empty for one seed."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -50,7 +102,7 @@ def as_csv(settings: Sequence[Setting], keys: Sequence[str]) -> str:
     return buffer.getvalue()
 
 
-FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str]], str]] = {
+FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str], int], str]] = {
     "markdown": as_markdown,
     "latex": as_latex,
     "csv": as_csv,
@@ -59,15 +111,11 @@ FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str]], str]] = {
 SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
 """Formats by the suffix of a file."""
 BEGINNINGS = {
-    name: re.compile(re.escape(text))
-    for name, text in {"markdown": "|  | ", "latex": r"\begin{tabular}{lr", "csv": ",".join(COLUMNS)}.items()
+    "markdown": re.compile(rf"\|  \| |\| {WHO[0]} *\| {WHO[1]}"),
+    "latex": re.compile(r"\\begin\{tabular\}\{ll?r"),
+    "csv": re.compile(",".join(COLUMNS)),
 }
-"""How each begins, by which a table of ours is known."""
-
-
-def _cells(settings: Sequence[Setting], keys: Sequence[str]) -> list[list[str]]:
-    seeds = [["seeds", *(", ".join(map(str, sorted(each.runs))) for each in settings)]]
-    return seeds + [[label_of(key), *(cell(each.over_seeds(key)) for each in settings)] for key in keys]
+"""How each begins, now or in an earlier version, by which a table of ours is known."""
 
 
 def cell(over: Over | None) -> str:

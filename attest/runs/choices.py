@@ -59,9 +59,18 @@ def config_file(choice: str, value: str) -> Path:
     folder = configs_folder() / choice.lower()
     file = folder / f"{value}.yaml"
     if not file.is_file():
-        known = [path.stem for path in folder.glob("*.yaml")]
-        raise unknown_choice(choice, value, known, f"make train {choice}={{}}")
+        raise unknown_choice(choice, value, values_of(choice), f"make train {choice}={{}}")
     return file
+
+
+def values_of(choice: str) -> list[str]:
+    """All values of a choice that stands for files."""
+    return sorted(path.stem for path in (configs_folder() / choice.lower()).glob("*.yaml"))
+
+
+def takes_parameter(choice: str, value: str) -> bool:
+    """Whether a value needs a number behind it, ``entmax:1.3``."""
+    return DECLARED_OPTION.search(config_file(choice, value).read_text()) is not None
 
 
 def corpora_with_protocols() -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any, cast
 import torch
 import yaml
 from jsonargparse import Namespace, get_loader, set_loader
+from jsonargparse._actions import _ActionConfigLoad
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
 from pytorch_lightning.callbacks import ProgressBar
@@ -28,6 +29,7 @@ from attest.callbacks.curves import Curves
 from attest.callbacks.finite import FiniteLoss
 from attest.callbacks.first_batches import FirstBatches
 from attest.callbacks.progress import EpochLines, EvidenceProgress, terminal
+from attest.callbacks.step_size import StepSize
 from attest.callbacks.termination import EndAtOnce
 from attest.compute.memory import keep_freed_memory, set_memory_budget
 from attest.datamodules import TextDataModule
@@ -51,6 +53,7 @@ from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
 from attest.runs.quiet import quieten
 from attest.runs.versions import environment
+from attest.tracking.grouping import grouping
 from attest.tracking.loggers import point_loggers, without_deprecated
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
@@ -205,7 +208,9 @@ class ConfiguredRun(LightningCLI):
         self.wandb_id = self._wandb_id()
         if self.subcommand == "fit":
             name = str(self.folder.path.relative_to(self.run.root))
-            point_loggers(self.config.fit.trainer.logger, self.folder, name, self.wandb_id)
+            point_loggers(
+                self.config.fit.trainer.logger, self.folder, name, self.wandb_id, grouping(self._identity(), self.run)
+            )
         else:
             self.config[self.subcommand].trainer.logger = False
 
@@ -293,6 +298,7 @@ class ConfiguredRun(LightningCLI):
             ContinuedLog(),
             RandomState(),
             FiniteLoss(),
+            StepSize(),
             EndAtOnce(),
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
@@ -402,6 +408,12 @@ def resolve_choices(choices: dict[str, str]) -> dict[str, Any] | None:
 def only_parsing() -> ConfiguredRun:
     """What names and resolves any number of runs by one parser, which takes half a second to make."""
     return _OnlyParsing(["fit"])
+
+
+def option_groups() -> dict[str, bool]:
+    """The options of ``fit`` by name, and whether each stands for a group of others and takes a file with them."""
+    actions = only_parsing()._parser("fit")._actions
+    return {name.lstrip("-"): isinstance(action, _ActionConfigLoad) for action in actions for name in action.option_strings}
 
 
 class _OnlyParsing(ConfiguredRun):

@@ -5,12 +5,11 @@ our parsers therefore marks its sentence, and an outer one passes on the marked 
 """
 
 import re
-from collections.abc import Iterable
 
 from jsonargparse import ArgumentParser
 
-from attest.errors import nearest
 from attest.runs.choices import corpora_with_protocols, stray_word
+from attest.runs.option_names import unknown_option
 
 MARK = "\N{INVISIBLE SEPARATOR}"
 MARKED = re.compile(f"{MARK}(.+?){MARK}", re.DOTALL)
@@ -57,13 +56,13 @@ def _sentence(message: str, parser: ArgumentParser) -> str:
     if match := UNRECOGNISED.search(message):
         if not match[1].startswith("-"):
             return str(stray_word(match[1]))
-        return _unknown(match[1], match[1].lstrip("-").split("=")[0], _options(parser))
+        return unknown_option(match[1], match[1].lstrip("-").split("=")[0], _options(parser))
     if match := UNKNOWN_OPTION.search(message):
         name = match[1] or match[2]
         if name == "protocol":
             known = ", ".join(corpora_with_protocols())
             return f"this corpus has no PROTOCOL; expected one that has: {known}. Leave PROTOCOL out, or type DATA=sst"
-        return _unknown(f"option {name}", name, _options(parser))
+        return unknown_option(f"option {name}", name, _options(parser))
     if match := MISSING_FILE.search(message):
         return f"{match[1]} does not exist; expected a configuration file. Those that ship with Attest lie in configs/."
     if match := BROKEN_CONFIG.search(message):
@@ -77,14 +76,6 @@ def _sentence(message: str, parser: ArgumentParser) -> str:
     if (match := WRONG_VALUE.search(message)) and (expected := EXPECTED.findall(match[2])):
         return f"{match[1]} is {match[3]}; expected {' or '.join(map(_plainly, expected))}."
     return " ".join(message.split())
-
-
-def _unknown(what: str, name: str, known: Iterable[str]) -> str:
-    names = sorted({*known} - {"h", "help"})
-    expected = ", ".join(names) if len(names) <= 16 else "one that `attest fit --help` lists"
-    guess = nearest(name, names, cutoff=0.3)
-    hint = f" Did you mean {guess}?" if guess else ""
-    return f"{what} is not known; expected {expected}.{hint}"
 
 
 def _options(parser: ArgumentParser) -> list[str]:

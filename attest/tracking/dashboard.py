@@ -1,4 +1,4 @@
-"""The W&B workspace of a project, as data: which panels, in which sections, over which axes.
+"""W&B workspaces of a project, one for each purpose, as data: which panels, in which sections, over which axes.
 
 ``workspace`` turns it into what W&B's own library sends; nothing here needs a network or an account.
 """
@@ -12,6 +12,8 @@ from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.spec import Measure
 from attest.extras import install_command
 from attest.report.described import QUESTIONS, SCORES
+from attest.tracking.grouping import ADVERSARY
+from attest.tracking.headlines import is_headline
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
 class Panel:
     """One panel: words, lines over epochs or steps, bars that compare runs, or pictures."""
 
-    kind: Literal["words", "lines", "bars", "pictures"]
+    kind: Literal["words", "lines", "bars", "points", "pictures"]
     title: str
     """Above it; of words, the Markdown itself."""
     metrics: tuple[str, ...]
     x: str | None = None
-    """What lines are drawn against."""
+    """What lines are drawn against, and points, one a run."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,56 @@ class Section:
     panels: tuple[Panel, ...]
 
 
+@dataclass(frozen=True)
+class Template:
+    """A workspace for one purpose."""
+
+    sections: list[Section]
+    by_setting: bool = True
+    """Whether runs are grouped, so that the seeds of a setting are one line with a band."""
+    job: str = ""
+    """The type of job that is shown alone; empty for all."""
+
+
+LAMBDA = "model.init_args.lam"
+"""Where the λ of an adversary stands in the configuration of its run."""
+PURPOSES = ("run", "lambda", "runs")
+"""One run, a sweep over λ, and many runs side by side."""
+
+
+def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> Template:
+    """The workspace for one of ``PURPOSES``; the other arguments are ``dashboard``'s."""
+    if purpose == "lambda":
+        return Template([_against_lambda()], job=ADVERSARY)
+    if purpose == "runs":
+        return Template(_many_runs({*summary}, sorted(filter(is_headline, curves))))
+    return Template(dashboard(summary, curves, figures), by_setting=False)
+
+
+def _against_lambda() -> Section:
+    """What adversaries reach, each a point over its λ."""
+    shown = {f"E7/{measure.column}": measure for measure in EXPERIMENTS["E7"].measures}
+    points = [Panel("points", f"E7 {measure.title}", (f"{key}/mean",), LAMBDA) for key, measure in shown.items()]
+    return Section(f"E7  {QUESTIONS['E7']}", (Panel("words", _description("E7", shown), ()), *points))
+
+
+def _many_runs(summary: set[str], curves: Sequence[str]) -> list[Section]:
+    """Scores, then the first measure of every experiment: as bars, and over the accuracy."""
+    first = {spec.id: spec.measures[0] for spec in EXPERIMENTS.values() if spec.measures}
+    shown = {name: measure for name, measure in first.items() if f"{name}/{measure.column}/mean" in summary}
+    return [_training(summary, curves, ()), *(_side_by_side(name, measure) for name, measure in shown.items())]
+
+
+def _side_by_side(name: str, measure: Measure) -> Section:
+    key = f"{name}/{measure.column}"
+    panels = (
+        Panel("words", _description(name, {key: measure}), ()),
+        Panel("bars", measure.title, (f"{key}/mean",)),
+        Panel("points", f"{measure.title} over accuracy", (f"{key}/mean",), "test/accuracy"),
+    )
+    return Section(f"{name}  {QUESTIONS[name]}", panels)
+
+
 def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> list[Section]:
     """What there is to see of a run, section by section: training, the report, then one experiment after another.
 
@@ -45,7 +97,7 @@ def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[s
         curves: names of what was logged by epoch, as in ``curves.json``.
         figures: keys of its figures.
     """
-    summary, curves, figures = set(summary), sorted(curves), sorted(figures)
+    summary, curves, figures = set(summary), sorted(filter(is_headline, curves)), sorted(figures)
     experiments = [name for name in QUESTIONS if name != "test"]
     experiments += sorted({name.split("/")[0] for name in (*summary, *figures) if name.startswith("E")} - {*QUESTIONS})
     sections = [Section("Report", (Panel("pictures", "Report", ("report",)),)), _training(summary, curves, figures)]
@@ -79,7 +131,7 @@ def _description(name: str, shown: Mapping[str, Measure]) -> str:
     return "\n".join([f"**{spec.question}** {spec.does} ({spec.source}).", "", *lines])
 
 
-def workspace(sections: Sequence[Section], entity: str, project: str, name: str) -> "Workspace":
+def workspace(made: Template, entity: str, project: str, name: str) -> "Workspace":
     """The same for W&B's library; its ``save`` creates it for a user who is logged in.
 
     Raises:
@@ -93,9 +145,13 @@ def workspace(sections: Sequence[Section], entity: str, project: str, name: str)
         ) from error
     drawn = [
         workspaces.Section(name=section.name, panels=[_panel(panel) for panel in section.panels], is_open=True)
-        for section in sections
+        for section in made.sections
     ]
-    return workspaces.Workspace(entity=entity, project=project, name=name, sections=drawn)
+    runs = workspaces.RunsetSettings(
+        groupby=[workspaces.Metric("Group")] if made.by_setting else [],
+        filters=f"Metric('JobType') = '{made.job}'" if made.job else [],
+    )
+    return workspaces.Workspace(entity=entity, project=project, name=name, sections=drawn, runset_settings=runs)
 
 
 def _panel(panel: Panel) -> Any:
@@ -106,6 +162,9 @@ def _panel(panel: Panel) -> Any:
     metrics: list[Any] = list(panel.metrics)
     if panel.kind == "lines":
         return panels.LinePlot(title=panel.title, x=panel.x, y=metrics)
+    if panel.kind == "points":
+        x = panels.Config(LAMBDA) if panel.x == LAMBDA else panels.SummaryMetric(str(panel.x))
+        return panels.ScatterPlot(title=panel.title, x=x, y=panels.SummaryMetric(metrics[0]), log_x=panel.x == LAMBDA)
     if panel.kind == "bars":
         return panels.BarPlot(title=panel.title, metrics=metrics)
     return panels.MediaBrowser(title=panel.title, media_keys=metrics, num_columns=1)

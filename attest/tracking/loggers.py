@@ -1,22 +1,25 @@
 """Loggers pointed at the run folder, whichever the configuration names: W&B, CSV, TensorBoard, or several."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import pandas as pd
 import wandb
 from jsonargparse import Namespace
 from pytorch_lightning.loggers import Logger, WandbLogger
 
+from attest.experiments.registry import measures
 from attest.report.illustration import Illustration
 from attest.report.saved_figures import figure_file
-from attest.runs.folder import RunFolder
+from attest.runs.folder import RunFolder, read_json
 from attest.tracking.artifacts import log_artifacts
 
 UNSET = "."
 """The ``save_dir`` of a logger that was not told where to write."""
 
 
-def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: str) -> None:
+def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
     """Fill in, in place, where loggers write and what W&B calls the run; what the user has set stays.
 
     Args:
@@ -24,6 +27,7 @@ def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: st
         folder: of the run.
         name: readable name of the run.
         wandb_id: of the run, the same after every resume.
+        grouping: ``group``, ``job_type`` and ``tags`` of the run in W&B, where the user has set none.
     """
     for logger in configured if isinstance(configured, list) else [configured]:
         if not isinstance(logger, Namespace):
@@ -32,15 +36,17 @@ def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: st
         if options.save_dir == UNSET:
             options.save_dir = str(folder.path)
         if logger.class_path.endswith("WandbLogger"):
-            _name_wandb_run(options, name, wandb_id)
+            _name_wandb_run(options, name, wandb_id, grouping)
 
 
-def _name_wandb_run(options: Namespace, name: str, wandb_id: str) -> None:
+def _name_wandb_run(options: Namespace, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
     for option, value in list(vars(options).items()):
         if value is None:  # a null would override what WandbLogger sets itself, resuming above all
             del options[option]
     options.name = options.get("name") or name
     options.id = wandb_id
+    for option, value in grouping.items():
+        options[option] = options.get(option) or value
     if not options.offline and "WANDB_MODE" not in os.environ and not _logged_in():
         options.offline, options.mode = True, "offline"
 
@@ -62,12 +68,27 @@ def without_deprecated(loggers: Iterable[Logger]) -> None:
 
 
 def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Send figures, report, model and evidence to W&B, as they lie in the run folder."""
+    """Send numbers, figures, report, model and evidence to W&B, as they lie in the run folder."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             pictures = {each.key: wandb.Image(str(figure_file(folder, each, "png")), caption=each.caption) for each in figures}
-            logger.experiment.log(pictures | {"report": wandb.Html(str(folder.report), inject=False)})
+            page = {"report": wandb.Html(str(folder.report), inject=False)}
+            logger.experiment.log(pictures | page | _tables(folder))
+            logger.experiment.summary.update(_verdict(read_json(folder.summary)))
             log_artifacts(logger.experiment, folder)
+
+
+def _verdict(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the numbers of a run the scores, and those that the report's verdict shows."""
+    means = {f"{key}/mean" for key in measures()}
+    return {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
+
+
+def _tables(folder: RunFolder) -> dict[str, wandb.Table]:
+    """All numbers of a run, and all that was measured at the end of an epoch."""
+    numbers = [[name, value] for name, value in read_json(folder.summary).items()]
+    epochs = pd.DataFrame(read_json(folder.curves) if folder.curves.is_file() else [])
+    return {"numbers": wandb.Table(["name", "value"], numbers), "epochs": wandb.Table(dataframe=epochs)}
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:

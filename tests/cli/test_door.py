@@ -66,6 +66,7 @@ def test_mistakes_and_help_of_commands_that_train_or_ask_load_nothing_of_trainin
     mistakes = [
         ["fit", "DATA=sstt"],
         ["fit", "MODLE=cnn"],
+        ["fit", "DATA=sst", "--run.forse=1"],
         ["explain", "--run", "nowhere"],
         ["evidence"],
         ["data", "--check", "x"],

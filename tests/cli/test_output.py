@@ -18,7 +18,7 @@ def refused(capsys, *arguments):
 
 
 @pytest.mark.parametrize(
-    ("name", "beginning"), [("x.csv", "setting,measure,"), ("x.md", "|  | "), ("x.tex", r"\begin{tabular}{lr}")]
+    ("name", "beginning"), [("x.csv", "setting,measure,"), ("x.md", "| Setting "), ("x.tex", r"\begin{tabular}{llr}")]
 )
 def test_the_suffix_of_a_table_says_its_format(run, tmp_path, name, beginning):
     for _ in range(2):

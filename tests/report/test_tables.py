@@ -10,6 +10,8 @@ import pytest
 from attest.cli.main import main
 from attest.errors import AttestError
 from attest.report.collection import find_runs, settings_of, shared_keys
+from attest.report.described import label_of
+from attest.report.numerical import in_order
 from attest.report.tables import as_csv, as_latex, as_markdown
 from attest.runs.folder import read_json
 
@@ -55,16 +57,46 @@ def test_patterns_match_part_by_part(settings, small_run):
     assert shared_keys(settings, ["E2/tvd_median/std"]) == ["E2/tvd_median/std"]
     with pytest.raises(AttestError, match="no number is called E77/"):
         shared_keys(settings, ["E77/*"])
+    with pytest.raises(AttestError, match=r"called test/acuracy; .* The nearest are test/accuracy, "):
+        shared_keys(settings, ["test/f1", "test/acuracy"])
 
 
-def test_markdown(settings):
+def test_markdown_has_a_row_a_setting(settings):
     lines = as_markdown(settings, ["test/accuracy"]).splitlines()
     assert lines == [
-        "|  | a_b | c\\|d |",
-        "| --- | --- | --- |",
-        "| seeds | 0, 1 | 0 |",
-        "| Accuracy | 0.600 ± 0.141 | 0.800 |",
+        "| Setting | Seeds | Accuracy      |",
+        "| ------- | ----- | ------------- |",
+        "| a_b     | 0, 1  | 0.600 ± 0.141 |",
+        "| c\\|d    | 0     | 0.800         |",
     ]
+
+
+@pytest.mark.parametrize("width", [60, 90])
+def test_a_table_that_is_wider_than_a_page_goes_on_below_with_all_its_columns(settings, width):
+    keys = shared_keys(settings)
+    lines = as_markdown(settings, keys, width).splitlines()
+    tables = [line for line in lines if line.startswith("|")]
+    heads = [line for line in tables if line.startswith("| Setting")]
+    assert [cell.strip() for head in heads for cell in head.split("|")[3:-1]] == [label_of(key) for key in keys]
+    assert all(len(line) <= width or line.count(" | ") == 2 for line in tables), "a column that is too wide stands alone"
+    assert 1 < len(heads) < len(keys)
+    assert as_latex(settings, keys, width).count(r"\begin{tabular}{llr") == len(heads)
+
+
+def test_a_sweep_is_in_the_order_of_its_numbers(several, tmp_path):
+    (base,) = find_runs([several / "planted" / "a_b" / "seed0"])
+    for name in ("l-0.1", "l-1e-05", "l-0.02", "l-10"):
+        folder = tmp_path / "planted" / NAME / "seed0" / "adversarial" / name
+        folder.mkdir(parents=True)
+        shutil.copy(base.config, folder)
+        shutil.copy(base.summary, folder)
+    names = [each.name.rsplit("/", 1)[-1] for each in settings_of(find_runs([tmp_path]))]
+    assert names == ["l-1e-05", "l-0.02", "l-0.1", "l-10"]
+
+
+def test_only_what_differs_in_numbers_alone_is_reordered():
+    names = ["z-2", "other", "z-1", "z-1.5-ab", "a-3", "z-0.5", "x-11111111", "x-0000000e"]
+    assert in_order(names, str) == ["z-0.5", "other", "z-1", "z-1.5-ab", "a-3", "z-2", "x-11111111", "x-0000000e"]
 
 
 def test_csv_is_unrounded(settings):
@@ -91,7 +123,7 @@ def test_latex_compiles(settings, tmp_path):
 
 def test_the_command_prints_or_writes(several, tmp_path, capsys):
     out = tmp_path / "table.csv"
-    assert main(["table", str(several), "--format", "csv", "--keys", "test/accuracy", "--out", str(out)]) == 0
+    assert main(["table", str(several), "--format", "csv", "--columns", "test/accuracy", "--out", str(out)]) == 0
     assert out.read_text().count("\n") == 3
     assert main(["table", str(tmp_path)]) == 2
     assert "holds no finished run" in capsys.readouterr().err

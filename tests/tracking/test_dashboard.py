@@ -8,7 +8,8 @@ from attest.cli.main import main
 from attest.experiments.registry import EXPERIMENTS
 from attest.report import illustrations
 from attest.runs.folder import read_json
-from attest.tracking.dashboard import Panel, dashboard, workspace
+from attest.tracking.dashboard import LAMBDA, Panel, Template, dashboard, template, workspace
+from attest.tracking.headlines import is_headline
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def test_an_experiment_of_your_own_gets_its_figures():
 
 def test_the_library_takes_it(sections):
     pytest.importorskip("wandb_workspaces")
-    sent = json.loads(workspace(sections, "somebody", "attest", "Attest")._to_model().model_dump_json())
+    sent = json.loads(workspace(Template(sections), "somebody", "attest", "Attest")._to_model().model_dump_json())
     drawn = sent["spec"]["section"]["panel_bank_config"]["sections"]
     assert [section["name"] for section in drawn if section["panels"]] == [section.name for section in sections]
     assert [len(section["panels"]) for section in drawn if section["panels"]] == [len(each.panels) for each in sections]
@@ -71,3 +72,40 @@ def test_who_is_not_logged_in_is_told_so(small_run, capsys):
 def test_a_run_that_is_not_finished_is_named(tmp_path, capsys):
     assert main(["dashboard", "--run", str(tmp_path)]) == 2
     assert "expected the folder of a finished run" in capsys.readouterr().err
+
+
+def sent(made: Template) -> dict:
+    pytest.importorskip("wandb_workspaces")
+    return json.loads(workspace(made, "somebody", "attest", "Attest")._to_model().model_dump_json())["spec"]["section"]
+
+
+def test_adversaries_are_points_over_their_lambda_and_other_runs_are_left_out():
+    made = template("lambda", [], [], [])
+    (section,) = made.sections
+    points = [panel for panel in section.panels if panel.kind == "points"]
+    assert [panel.metrics for panel in points] == [(f"E7/{measure.column}/mean",) for measure in EXPERIMENTS["E7"].measures]
+    assert {panel.x for panel in points} == {LAMBDA}
+    assert EXPERIMENTS["E7"].question in section.panels[0].title
+    drawn = sent(made)
+    (runs,) = drawn["run_sets"]
+    assert "adversary" in json.dumps(runs["filters"])
+    assert "jobType" in json.dumps(runs["filters"])
+    assert "group" in json.dumps(runs["grouping"])
+    assert "model.value.init_args.lam" in json.dumps(drawn)
+
+
+def test_many_runs_are_grouped_and_shown_by_the_first_measure_of_each_experiment(small_run):
+    epochs = read_json(small_run.curves)
+    made = template("runs", read_json(small_run.summary), {name for epoch in epochs for name in epoch}, [])
+    assert made.sections[0].name == "Training and scores"
+    firsts = {f"{spec.id}/{spec.measures[0].column}/mean" for spec in EXPERIMENTS.values() if spec.measures}
+    bars = [panel.metrics[0] for section in made.sections[1:] for panel in section.panels if panel.kind == "bars"]
+    assert bars == [name for name in bars if name in firsts & read_json(small_run.summary).keys()]
+    assert len(bars) >= 5
+    assert "group" in json.dumps(sent(made)["run_sets"][0]["grouping"])
+    assert sent(template("run", [], [], []))["run_sets"][0]["grouping"] == []
+
+
+def test_lines_show_what_is_logged_by_epoch_alone(sections):
+    lines = [name for section in sections for panel in section.panels if panel.kind == "lines" for name in panel.metrics]
+    assert lines == [name for name in lines if is_headline(name)]

@@ -1,13 +1,17 @@
 """What an offline W&B run holds, read back from its file."""
 
 import json
+import shutil
 import struct
 from pathlib import Path
 
 import pytest
 from wandb.proto import wandb_internal_pb2
 
+from attest.cli.main import main
 from attest.runs.folder import read_json
+from attest.runs.identity import identity_of
+from tests.conftest import SMALL_RUN, only_folder
 
 BLOCK, HEADER = 32768, 7
 
@@ -53,15 +57,64 @@ def test_the_run_keeps_its_id_name_and_config(small_run, logged):
     assert {"model", "data", "trainer", "experiments"} <= keys
 
 
-def test_curves_tables_figures_and_report_are_there(logged):
+def scalars(values) -> dict[str, list]:
+    """Of the logged values those that are numbers, and not W&B's own."""
+    media = {key.removesuffix("/_type") for key in values if key.endswith("/_type")}
+    return {
+        key: value
+        for key, value in values.items()
+        if not key.startswith("_") and not any(key.startswith(f"{m}/") for m in media)
+    }
+
+
+def test_some_thirty_numbers_are_followed_and_none_has_one_point_alone(logged):
+    followed = scalars(history(logged[1]))
+    assert 20 <= len(followed) <= 40
+    assert {"validation/roc_auc", "E1/validation/tau_gradient_inputs/mean", "train/learning_rate"} <= followed.keys()
+    assert {len(points) for name, points in followed.items() if "validation" in name} == {2}
+    assert len(followed["train/gradient_norm"]) == len(followed["train/loss"]) > 1
+
+
+def test_everything_else_is_summary_or_table(small_run, logged):
+    path, found = logged
+    values, summary = history(found), summary_of(found)
+    ours = read_json(small_run.summary)
+    assert summary["E2/tvd_median/mean"] == ours["E2/tvd_median/mean"]
+    assert summary["test/accuracy"] == ours["test/accuracy"]
+    numbers = json.loads((path.parent / "files" / values["numbers/path"][0]).read_text())
+    assert dict(numbers["data"]).keys() == ours.keys()
+    epochs = json.loads((path.parent / "files" / values["epochs/path"][0]).read_text())
+    assert len(epochs["data"]) == 2
+    assert {*read_json(small_run.curves)[0]} == {*epochs["columns"]}
+
+
+def summary_of(found) -> dict:
+    updates = (item for record in found for item in record.summary.update)
+    return {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in updates}
+
+
+def test_tables_figures_and_report_are_there(logged):
     values = history(logged[1])
-    assert len(values["validation/roc_auc"]) == 2
-    assert len(values["E1/validation/tau_gradient_inputs/mean"]) == 2
-    assert values["E2/tvd_median/mean"]
     kinds = {key.removesuffix("/_type"): value[0] for key, value in values.items() if key.endswith("/_type")}
     assert kinds["E1/table"] == kinds["E2/table"] == "table-file"
     assert kinds["E2/permutation_by_max_attention"] == kinds["E1/tau_histograms"] == "image-file"
     assert kinds["report"] == "html-file"
+
+
+def test_the_run_says_its_group_job_and_tags(small_run, logged):
+    (run,) = [record.run for record in logged[1] if record.HasField("run")]
+    assert (run.run_group, run.job_type, list(run.tags)) == (identity_of(small_run).setting, "base", ["planted", "bilstm"])
+
+
+def test_a_run_that_is_taken_up_goes_on_as_the_same(small_run, tmp_path, logged):
+    shutil.copytree(small_run.path.parents[2], tmp_path, dirs_exist_ok=True)
+    copy = only_folder(tmp_path)
+    copy.summary.unlink()
+    assert main(["fit", *SMALL_RUN, f"--run.root={tmp_path}"]) == 0
+    sittings = sorted(copy.path.glob("wandb/offline-run-*/*.wandb"))
+    runs = [record.run for path in sittings for record in records(path) if record.HasField("run")]
+    assert len(sittings) == 2
+    assert len({(run.run_id, run.run_group, run.display_name) for run in runs}) == 1
 
 
 def test_values_of_an_epoch_are_drawn_against_epochs(logged):
