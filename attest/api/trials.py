@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from attest.api.batches import Batch, Encode, Words, batches_of
-from attest.api.foreign import is_of_transformers, read_by, tell_of_cuts
+from attest.api.foreign import is_of_transformers, prompt_of, read_by, tell_of_cuts
 from attest.api.measuring import Measuring, shown_class
 from attest.api.outcome import Outcome
 from attest.api.run import Run, open_run
@@ -94,6 +94,8 @@ def trial(
     max_tokens: int = 3000,
     progress: bool = True,
     processes: int = 1,
+    prompt: str | None = None,
+    answers: Mapping[str, str] | None = None,
 ) -> Trial:
     """Put the attention of a model on trial, on texts of your own.
 
@@ -118,11 +120,15 @@ def trial(
         progress: whether a bar shows how far it is, where there is a terminal or a notebook.
         processes: copies of this process that share the batches, on Linux and the CPU, where ``torch.set_num_threads(1)`` was
             called before; the numbers do not depend on it.
+        prompt: what a causal language model of transformers is asked about each text, with ``{text}`` in it once.
+        answers: what stands for each label after the prompt, by label, in class order: ``{"bad": " bad", "good": " good"}``.
+            The model decides between the labels by the logits of the tokens that these begin with.
     Raises:
         AttestError: the model, the data or an experiment is not as it should be.
     """
     if foreign := is_of_transformers(model):
-        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names)
+        asked = prompt_of(prompt, answers)
+        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)
     network = network_of(model)
     batches = batches_of(data, encode, labels, words, batch_size)
     if foreign:

@@ -34,6 +34,8 @@ class AttentionCall(HookedModule):
 
     everywhere = True
     """Whether all tokens of a text may attend to one another, as far as has been seen."""
+    causal = False
+    """Whether none may attend to a later one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,6 +71,7 @@ class AttentionCall(HookedModule):
         if self.heads is None or (self.everywhere and weights.shape[-1] > self._seen):
             self.heads, self._seen = weights.shape[1], weights.shape[-1]
             self.everywhere = support is None or _all_may_attend(allowed_by(support).expand_as(weights), real)
+            self.causal = support is not None and not allowed_by(support).triu(1).any()
 
     def _tampered(self, weights: Tensor, support: Tensor | None, real: Tensor) -> Tensor:
         allowed = torch.ones_like(weights, dtype=torch.bool) if support is None else allowed_by(support).expand_as(weights)

@@ -5,6 +5,7 @@ from typing import Any
 
 from transformers import (
     AutoConfig,
+    AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
     PreTrainedModel,
@@ -17,14 +18,26 @@ from attest.pretrained.texts import require_fast
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 """Files that a tokenizer is made of; where none is there, transformers makes one that knows no word."""
+KINDS = {False: AutoModelForSequenceClassification, True: AutoModelForCausalLM}
+"""Classes that read a model, by whether it answers a prompt."""
+WANTED = {
+    False: "a model that was fine-tuned to classify texts, not a pretrained one alone. Fine-tune it first and save it with "
+    "save_pretrained; a language model is asked by --prompt.",
+    True: "a language model with all of its weights. Without --prompt a classifier is meant.",
+}
+KNOWN = {
+    False: "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
+    True: "no language model; expected one that it has, Llama or Qwen for example.",
+}
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
 
-def load(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model in evaluation mode, and its tokenizer.
 
     Args:
         name: a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files, or an id on the Hub.
+        prompted: whether it is a language model that answers a prompt, instead of a classifier.
     Raises:
         AttestError: there is none, its weights are incomplete or no safetensors, it needs code of its own, or the tokenizer
             is not a fast one.
@@ -37,12 +50,10 @@ def load(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
             f"{name} comes with Python code of its own (auto_map in its config.json), which is never run; expected a model "
             "that the library transformers knows itself."
         )
-    model, missing = _model(name, config)
+    model, missing = _model(name, config, prompted)
     if missing:
-        raise AttestError(
-            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify texts, not "
-            "a pretrained one alone. Fine-tune it first and save it with save_pretrained."
-        )
+        wanted = WANTED[prompted]
+        raise AttestError(f"{name} has no weights for {', '.join(missing[:3])}; expected {wanted}")
     tokenizer = _tokenizer(name)
     require_fast(tokenizer)
     return model.eval(), tokenizer
@@ -61,16 +72,13 @@ def _config(name: str) -> Any:
         ) from error
 
 
-def _model(name: str, config: Any) -> tuple[PreTrainedModel, list[str]]:
+def _model(name: str, config: Any, prompted: bool) -> tuple[PreTrainedModel, list[str]]:
     try:
-        model, told = AutoModelForSequenceClassification.from_pretrained(
+        model, told = KINDS[prompted].from_pretrained(
             name, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True
         )
     except ValueError as error:
-        raise AttestError(
-            f"{name} is a {config.model_type}, of which transformers has no classifier of texts; expected one that it has, "
-            "BERT or ModernBERT for example."
-        ) from error
+        raise AttestError(f"{name} is a {config.model_type}, of which transformers has {KNOWN[prompted]}") from error
     except OSError as error:
         raise AttestError(
             f"the weights of {name} cannot be read ({_first_line(error)}); expected model.safetensors. "

@@ -89,13 +89,18 @@ class PretrainedNetwork(nn.Module):
         """How the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
         if self.decides_by == "all":
             return Uniform()(torch.zeros(mask.shape, device=mask.device), mask)
-        row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else mask.sum(dim=-1) - 1
+        row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else last_real(mask)
         return nn.functional.one_hot(row, mask.shape[-1]).to(torch.get_default_dtype())
 
     @property
     def attends_everywhere(self) -> bool:
         """Whether tokens may attend to one another in every layer, as in an encoder."""
         return all(call.everywhere for call in self.calls)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it is a decoder: tokens attend to none that come later, and the last one decides."""
+        return self.decides_by == "last" and all(call.causal for call in self.calls)
 
     def _logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         self.real, self._made = mask, 0
@@ -111,7 +116,7 @@ class PretrainedNetwork(nn.Module):
         """What a decoder decides at its last real token; given embeddings, transformers would take padding for text."""
         hidden = getattr(self.model, self.model.base_model_prefix)(**options).last_hidden_state
         logits = cast(nn.Linear, self.model.score)(hidden)
-        return logits[torch.arange(len(mask), device=mask.device), mask.sum(dim=-1) - 1]
+        return logits[torch.arange(len(mask), device=mask.device), last_real(mask)]
 
     @torch.no_grad()
     def _explore(self) -> None:
@@ -147,6 +152,11 @@ class PretrainedNetwork(nn.Module):
             (gradient,) = torch.autograd.grad(logits.square().sum(), weights[last])
         rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")
+
+
+def last_real(mask: Tensor) -> Tensor:
+    """The place of the last real token, whatever is left out before it: bool ``(B, T)`` -> int64 ``(B,)``."""
+    return mask.shape[-1] - 1 - mask.flip(-1).to(torch.uint8).argmax(dim=-1)
 
 
 @contextmanager
