@@ -21,7 +21,7 @@ from attest.compute.memory import budget_kept, set_memory_budget
 from attest.errors import AttestError
 from attest.experiments.contract import STEPS, require_steps
 from attest.experiments.erasure import Background
-from attest.experiments.layers.inside import TAMPERING
+from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
 from attest.experiments.registry import Run as Measured
 from attest.experiments.registry import chosen, runnable, runnable_inside
 from attest.report.explained_text import ExplainedText
@@ -190,11 +190,13 @@ def network_of(model: Any) -> nn.Module:
 def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
     """All experiments; where attention is over sentences, those that do not ask for tokens.
 
-    Inside the layers of a decoder those are left out that let tokens attend to what comes later.
+    Inside the layers of a decoder those are left out that let tokens attend to what comes later; elsewhere those that ask what
+    the last token of a decoder looks back at.
     """
     if not getattr(network, "pools_by_attention", True):
-        causal = not getattr(network, "attends_everywhere", True)
-        return [name for name in runnable_inside() if not (causal and name in TAMPERING)]
+        left_out = [] if getattr(network, "attends_everywhere", True) else [*TAMPERING]
+        left_out += [] if getattr(network, "looks_back", False) else [*LOOKING_BACK]
+        return [name for name in runnable_inside() if name not in left_out]
     of_sentences = "sentence_mask" in batches[0]
     return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
 

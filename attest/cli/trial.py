@@ -2,13 +2,14 @@
 
     attest trial --model my-model --data reviews.csv LOGGER=wandb
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
-    attest trial --model my-llama --data reviews.csv --prompt "Review: {text}\\nSentiment:" --labels pos=" good",neg=" bad"
+    attest trial --model my-llama --data reviews.csv --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"
 
-The model classifies texts and was fine-tuned already: a folder that save_pretrained wrote, or an id on the Hub. Or it is a causal
-language model that is asked a prompt about each text, and decides by the first tokens of the labels' answers. The data are a
-CSV, TSV, JSONL or parquet file with a column of texts and one of labels. Evidence is gathered in every layer and in all
-together: who shuffles attention (E2), searches for another (E3), swaps the projection (E8), shuffles the keys (E9); what
-attention rollout says of the tokens (E1, E14, E15). Without any experiment named, all that make sense for the model are meant.
+The model classifies texts and was fine-tuned already: a folder that save_pretrained wrote, or an id on the Hub. Or it is a
+causal language model that is asked a prompt about each text, and decides by the first tokens of the labels' answers. The data
+are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels. Evidence is gathered in every layer and in all
+together: who shuffles attention (E2), searches for another (E3), swaps the projection (E8), shuffles the keys (E9), cuts a
+decoder's edges (E16); what attention rollout says of the tokens (E1, E14, E15). Without any experiment named, all that make
+sense for the model are meant.
 """
 
 import re

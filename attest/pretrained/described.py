@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from transformers import PreTrainedTokenizerBase
 
-from attest.experiments.layers.inside import TAMPERING
+from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
 from attest.experiments.registry import runnable_inside
 from attest.pretrained.labels import class_names
 from attest.pretrained.network import PretrainedNetwork
@@ -28,7 +28,8 @@ def described(network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase) ->
     yield "decides", DECIDES[network.decides_by]
     yield "reads", f"{longest_read(model, tokenizer)} tokens of a text at most"
     left_out = [] if network.attends_everywhere else list(TAMPERING)
-    yield "experiments", ", ".join(name for name in runnable_inside() if name not in left_out)
+    of_decoders = [] if network.looks_back else list(LOOKING_BACK)
+    yield "experiments", ", ".join(name for name in runnable_inside() if name not in left_out + of_decoders)
     if left_out:
         yield (
             "left out",

@@ -3,7 +3,7 @@
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from attest.attention import Uniform
 from attest.attention.interventions import attending, recorded
 from attest.errors import AttestError
 from attest.pretrained.attention import AttentionCall, attending_through
+from attest.pretrained.last_token import last_real, last_token_of
 
 UNREACHED = "its attention does not go through transformers' AttentionInterface"
 LENGTH = 5
@@ -79,11 +80,11 @@ class PretrainedNetwork(nn.Module):
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0 -> logits ``(B, C)``."""
-        return self._logits(weights > 0, inputs_embeds=hidden)
+        return self.logits_of(weights > 0, inputs_embeds=hidden)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
-        return self._logits(mask, input_ids=tokens.where(mask, self.padding))
+        return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def deciding(self, mask: Tensor) -> Tensor:
         """How the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
@@ -102,7 +103,19 @@ class PretrainedNetwork(nn.Module):
         """Whether it is a decoder: tokens attend to none that come later, and the last one decides."""
         return self.decides_by == "last" and all(call.causal for call in self.calls)
 
-    def _logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+    def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
+        """Let the last token of each text pass again and again, all others once; see ``attest.pretrained.last_token``.
+
+        Args:
+            tokens, mask: int64 and bool ``(B, T)``.
+        Returns:
+            A function of rows, int64 ``(R,)``, to their logits ``(R, C)``, which feels whatever is done to the last row of
+            attention; None where earlier tokens could feel it too, or the model cannot read one token at its place.
+        """
+        return last_token_of(self, tokens, mask) if self.looks_back else None
+
+    def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+        """Logits of what the model reads: bool ``(B, T)``, and token ids, embeddings or places as it takes them by name."""
         self.real, self._made = mask, 0
         options: dict[str, Any] = {"attention_mask": mask.long()} | inputs
         if getattr(self.model.config, "use_cache", False):
@@ -152,11 +165,6 @@ class PretrainedNetwork(nn.Module):
             (gradient,) = torch.autograd.grad(logits.square().sum(), weights[last])
         rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")
-
-
-def last_real(mask: Tensor) -> Tensor:
-    """The place of the last real token, whatever is left out before it: bool ``(B, T)`` -> int64 ``(B,)``."""
-    return mask.shape[-1] - 1 - mask.flip(-1).to(torch.uint8).argmax(dim=-1)
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from attest.errors import AttestError
 from attest.pretrained.labels import SHOWN
-from attest.pretrained.network import PretrainedNetwork, last_real
+from attest.pretrained.last_token import last_real
+from attest.pretrained.network import PretrainedNetwork
 from attest.pretrained.texts import Encoder
 
 TEXT = "{text}"
@@ -160,10 +161,10 @@ class PromptedNetwork(PretrainedNetwork):
                 "expected a causal language model, LlamaForCausalLM for example."
             )
 
-    def _logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+    def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Logits of the labels alone, ``(B, C)``."""
         with self._asked_at(last_real(mask)):
-            return super()._logits(mask, **inputs)[:, 0, self._answers]
+            return super().logits_of(mask, **inputs)[:, 0, self._answers]
 
     @contextmanager
     def _asked_at(self, place: Tensor) -> Iterator[None]:

@@ -9,7 +9,8 @@ from transformers import PreTrainedTokenizerFast
 
 TEMPLATE = "Review: {text}\nSentiment:"
 ANSWERS = {"bad": " bad", "good": " good"}
-WORDS = ("a", "fine", "dull", "film", "very", "not", "good", "bad", ".", *(f"word{number}" for number in range(12)))
+FILLERS = ("the", "plot", "and", "its", "songs", "are", "as", "long", "there", "is", "some", "talk")
+WORDS = ("a", "fine", "dull", "film", "very", "not", "good", "bad", ".", *FILLERS)
 FRAME = ("<pad>", "<unk>", "<s>", "</s>", "Review", ":", "Ċ", "Sentiment", "iment")
 
 
