@@ -3,7 +3,6 @@
 from typing import Any, cast
 
 import pandas as pd
-import torch
 from pytorch_lightning import Trainer
 
 from attest.attention.interventions import attending
@@ -11,6 +10,7 @@ from attest.callbacks.evidence import Batch, Columns, class_names
 from attest.callbacks.layers.base import LayerEvidence
 from attest.experiments.layers import LayerObservation
 from attest.experiments.layers.observation import self_attending
+from attest.experiments.rows import tag_columns
 from attest.runs.folder import TAGGED
 
 
@@ -27,15 +27,8 @@ class TaggedInstances(LayerEvidence):
         super().__init__(every_n_epochs=0)
 
     def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
-        heads = torch.cat(list(observation.attention.values()), dim=1)
-        names = class_names(trainer, observation.probabilities.shape[-1])
-        return {
-            "max_attention": observation.largest(list(observation.attention)),
-            "tags": self.labels(observation),
-            "predicted_tags": observation.predicted,
-            **{f"probability_{name}": observation.probabilities[..., k] for k, name in enumerate(names)},
-            "attention": heads.permute(0, 2, 3, 1),
-        }
+        self.labels(observation)  # or a sentence
+        return tag_columns(observation, class_names(trainer, observation.probabilities.shape[-1]))
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
         network = cast(Any, trainer.lightning_module).network

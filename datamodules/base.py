@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pytorch_lightning import LightningDataModule, Trainer
@@ -17,8 +17,13 @@ from attest.datamodules.erased import read_erased
 from attest.datamodules.notice import say
 from attest.datamodules.record import EXPECTED, DataRecord
 from attest.datamodules.sentences import sentence_lengths
+from attest.datamodules.subwords import corpus_in_subwords, in_subwords
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
+from attest.pretrained.needed import needing_transformers
+
+if TYPE_CHECKING:
+    from attest.pretrained.subwords import Subwords
 
 
 class TextDataModule(LightningDataModule):
@@ -27,7 +32,8 @@ class TextDataModule(LightningDataModule):
     Batch:   ``id`` int64 (B,), row of the text in its source; ``token_ids`` int64 (B, T) in [0, vocab_size), 0 is padding;
              ``mask`` bool (B, T), True at real tokens; ``label`` int64 (B,) in [0, num_classes), in classification; in
              tagging instead ``tags`` int64 (B, T) in [0, num_classes), -100 at padding; where the corpus knows them,
-             ``rationale`` bool (B, T), True at the tokens that decide the label.
+             ``rationale`` bool (B, T), True at the tokens that decide the label; with ``subwords``, ``word`` int64 (B, T), the
+             place of the word that each is of, -1 for special tokens and padding.
              With ``sentences``, (B, S, T) stands wherever (B, T) does above, and ``sentence_mask`` bool (B, S) is True at
              real sentences, each of which has at least one real token.
     Units:   T is the longest text of the batch in tokens; with ``sentences``, S is the most sentences that a text of the
@@ -45,6 +51,9 @@ class TextDataModule(LightningDataModule):
         max_tokens: longer texts are left out, and counted; None for none.
         texts: most texts of a split, evenly spread over it, the vocabulary staying that of all; None for all. For trying out.
         erased: table of the tokens that are masked in every split, as ``attest roar`` writes it; None for none.
+        subwords: folder or Hub id of a pretrained model, into whose subwords words are cut, special tokens put around each
+            text; the vocabulary is then the model's own. None for words.
+        max_subwords: ends of texts with more are cut; None for as many as the model reads.
         embeddings: file of pretrained vectors (fastText, GloVe or word2vec as text); None for none.
     """
 
@@ -60,6 +69,8 @@ class TextDataModule(LightningDataModule):
         embeddings: str | None = None,
         texts: int | None = None,
         erased: str | None = None,
+        subwords: str | None = None,
+        max_subwords: int | None = None,
     ) -> None:
         super().__init__()
         self.batch_size = batch_size
@@ -72,6 +83,8 @@ class TextDataModule(LightningDataModule):
         self.embeddings = embeddings
         self.texts = texts
         self.erased = erased
+        self.subwords = subwords
+        self.max_subwords = max_subwords
         self.expected = EXPECTED.get()
         """What the data has to be, where a trained model was made from it."""
 
@@ -85,6 +98,11 @@ class TextDataModule(LightningDataModule):
 
     def documents_of(self, texts: Sequence[str]) -> Documents:
         """Texts from anywhere as the corpus has them, without labels; ids count them from 0."""
+        documents = self.words_of(texts)
+        return documents if self.subwords is None else in_subwords(documents, self._cutter)
+
+    def words_of(self, texts: Sequence[str]) -> Documents:
+        """The same as words, whatever the model reads."""
         tokens = self.tokenise(pa.array(texts, pa.string()))
         sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
         return Documents.of(range(len(texts)), tokens, sentences=sentences)
@@ -109,7 +127,17 @@ class TextDataModule(LightningDataModule):
         if self.texts is not None:
             corpus = corpus.thinned(self.texts)
         corpus.require_texts(type(self).__name__)
-        return corpus
+        return corpus if self.subwords is None else corpus_in_subwords(corpus, self._cutter)
+
+    @cached_property
+    def _cutter(self) -> "Subwords":
+        """What cuts words into subwords."""
+        if self.sentences:
+            raise AttestError("data.init_args.subwords cuts whole texts; expected sentences: false. Leave one of both out.")
+        with needing_transformers():
+            from attest.pretrained.subwords import Subwords  # seconds that words need not wait for
+
+            return Subwords(str(self.subwords), self.max_subwords)
 
     def _require(self, *names: str, least: int) -> None:
         for name in names:
@@ -154,7 +182,11 @@ class TextDataModule(LightningDataModule):
             self.expected.record.require(self.found, self.expected.whose)
 
     def _recorded(self, corpus: Corpus) -> DataRecord:
-        return DataRecord.of(corpus, _positive_weight(corpus), self.tokenising(), self.split_sources())
+        return DataRecord.of(corpus, _positive_weight(corpus), self.tokenising() | self._cutting, self.split_sources())
+
+    @property
+    def _cutting(self) -> dict[str, Any]:
+        return {} if self.subwords is None else {"subwords": self.subwords, "max_subwords": self._cutter.longest}
 
     def tokenising(self) -> dict[str, Any]:
         """All that decides, beside the class, how a raw text becomes words; plain values, which ``restore`` takes back."""

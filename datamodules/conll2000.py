@@ -39,6 +39,7 @@ class Conll2000DataModule(StoredDataModule):
     """
 
     folder = "conll2000"
+    names = TAGS
     hub = CATALOGUE["conll2000"].hub
     known: ClassVar[dict[str, Fingerprint]] = {
         "train": Fingerprint(8936, "94491a3c77da04ab", "1836e4f3ab97f6d0"),
@@ -70,6 +71,11 @@ class Conll2000DataModule(StoredDataModule):
         return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"]), TAGS)
 
     def _tagged(self, table: pa.Table) -> Documents:
+        table = self.labelled(table)
+        return Documents.of(table["id"], table["text"], tags=table["label"])
+
+    def labelled(self, table: pa.Table) -> pa.Table:
+        """Words and the numbers of their tags."""
         tags = table["chunk_tags"].combine_chunks()
         numbers = pc.index_in(pc.list_flatten(tags), value_set=pa.array(TAGS)).cast(pa.int64())
         if numbers.null_count:
@@ -78,4 +84,5 @@ class Conll2000DataModule(StoredDataModule):
                 f"conll2000 has the tags {', '.join(map(str, unknown[:5]))}; expected the {len(TAGS)} of the shared task, "
                 "such as B-NP. Give another corpus with DATA=files."
             )
-        return Documents.of(range(len(table)), table["tokens"], tags=pa.ListArray.from_arrays(tags.offsets, numbers))
+        ids, tagged = pa.array(range(len(table)), pa.int64()), pa.ListArray.from_arrays(tags.offsets, numbers)
+        return pa.table({"id": ids, "text": table["tokens"], "label": tagged})

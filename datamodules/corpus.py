@@ -24,6 +24,7 @@ class Documents:
              ``tokens`` list of strings;
              ``label`` int64, class from 0, in classification; ``tags`` list of int64, one a token, in tagging;
              ``rationale`` list of bool, True at the tokens that decide the label, where the corpus knows them;
+             ``word`` list of int64, the place of the word that each token is of, -1 for special ones, in subwords;
              ``sentences`` list of int64, tokens in each sentence, where documents are read as sentences.
     """
 
@@ -35,7 +36,7 @@ class Documents:
 
         Args:
             ids, tokens: as in the class; equal positions belong together.
-            columns: ``label``, ``tags``, ``rationale`` and ``sentences``; those that are None are left out.
+            columns: ``label``, ``tags``, ``rationale``, ``word`` and ``sentences``; those that are None are left out.
         """
         given = {name: values for name, values in columns.items() if values is not None}
         return cls(pa.table({"id": pa.array(ids, pa.int64()), "tokens": as_tokens(tokens), **given}))
@@ -108,7 +109,7 @@ class Corpus:
     def thinned(self, texts: int) -> "Corpus":
         """At most so many texts of every split, evenly spread over it; the vocabulary stays that of all."""
         splits = {split: getattr(self, split) for split in SPLITS}
-        return replace(self, **{name: split.take(_evenly(len(split), texts)) for name, split in splits.items()})
+        return replace(self, **{name: split.take(evenly(len(split), texts)) for name, split in splits.items()})
 
     def require_texts(self, name: str) -> "Corpus":
         """Refuse texts without tokens, where there is nothing to attend to, and one class alone, where nothing to learn."""
@@ -129,7 +130,7 @@ class Corpus:
         return self
 
 
-def _evenly(size: int, wanted: int) -> np.ndarray:
+def evenly(size: int, wanted: int) -> np.ndarray:
     """At most ``wanted`` of the rows 0 … size - 1, first and last among them."""
     return np.linspace(0, size - 1, min(size, wanted)).round().astype(int)
 

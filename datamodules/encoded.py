@@ -14,6 +14,8 @@ from attest.datamodules.vocabulary import PADDING, UNKNOWN, Vocabulary
 from attest.errors import AttestError
 
 Batch = dict[str, Tensor]
+NO_WORD = -1
+"""The word of a special token, and of padding."""
 NO_TAG = -100
 """Tag of padding: the class that ``torch.nn.functional.cross_entropy`` ignores by default."""
 
@@ -35,7 +37,7 @@ class EncodedDocuments(Dataset):
         if documents.labels is not None:
             self._per_text["label"] = torch.tensor(documents.labels)
         self._per_token = {"token_ids": (torch.tensor(vocabulary.encode_all(documents.flat("tokens"))), PADDING)}
-        for column, padding in (("tags", NO_TAG), ("rationale", False)):
+        for column, padding in (("tags", NO_TAG), ("rationale", False), ("word", NO_WORD)):
             if documents.has(column):
                 values = documents.flat(column).to_numpy(zero_copy_only=False)
                 self._per_token[column] = (torch.tensor(values), padding)

@@ -17,7 +17,6 @@ from attest.datamodules.tokenisers import Tokeniser, keep_tokens, review_tokens
 JW_SEED = 1378
 JW_LONGEST = 400
 PLAIN_VALIDATION = 0.1
-LABELS = ("negative", "positive")
 
 
 class ImdbDataModule(StoredDataModule):
@@ -51,6 +50,7 @@ class ImdbDataModule(StoredDataModule):
     """
 
     folder = "imdb"
+    names = ("negative", "positive")
     hub = CATALOGUE["imdb"].hub
     known: ClassVar[dict[str, Fingerprint]] = {
         "train": Fingerprint(25000, "3ad3e348e0c682a2", "f80fe9b1c33540bd"),
@@ -84,13 +84,16 @@ class ImdbDataModule(StoredDataModule):
     def tokenise(self, texts: pa.Array) -> pa.Array:
         return review_tokens(texts)
 
+    def labelled(self, table: pa.Table) -> pa.Table:
+        return table.append_column("id", pa.array(range(len(table)), pa.int64()))
+
     def _reviews(self, table: pa.Table, tokeniser: Tokeniser) -> Documents:
         return self.documents(range(len(table)), table["text"].combine_chunks(), tokeniser, table["label"])
 
     def _plain(self, train: Documents, test: Documents) -> Corpus:
         rows = split_at_random(np.arange(len(train)), PLAIN_VALIDATION, self.split_seed, train.labels)
         train, validation = (train.take(np.sort(part)) for part in rows)
-        return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"], 10), LABELS)
+        return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"], 10), self.names)
 
     def _jain_wallace(self, train: Documents, short_test: Documents) -> Corpus:
         chosen, unused = split_at_random(np.arange(len(short_test)), 0.8, JW_SEED)
@@ -98,11 +101,11 @@ class ImdbDataModule(StoredDataModule):
         if self.protocol == "jw-paper":
             known = pa.chunked_array([*train.table["tokens"].chunks, *short_test.table["tokens"].chunks])
             validation = between(short_test.take(unused[: len(chosen)]), 6)
-            return Corpus(between(train, 6), validation, test, self.fit_vocabulary(known, 20), LABELS)
+            return Corpus(between(train, 6), validation, test, self.fit_vocabulary(known, 20), self.names)
         rows = split_at_random(np.arange(len(train)), 0.2, JW_SEED)
         train, validation = (train.take(part) for part in rows)
         vocabulary = self.fit_vocabulary(train.table["tokens"], 10)
-        return Corpus(between(train, 6), between(validation, 6), test, vocabulary, LABELS)
+        return Corpus(between(train, 6), between(validation, 6), test, vocabulary, self.names)
 
 
 def _short(reviews: Documents) -> Documents:

@@ -88,13 +88,22 @@ class NewsgroupsDataModule(StoredDataModule):
             return self._plain(posts, len(tables["train"]))
         return self._jain_wallace(posts.take(_pooled_order(posts.ids, len(tables["train"]), len(tables["test"]))))
 
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.groups
+
     def _posts(self, table: pa.Table) -> Documents:
         """The posts of the chosen groups, stripped and tokenised; an empty post is one empty word."""
+        posts = self.labelled(table)
+        return self.documents(posts["id"], posts["text"].combine_chunks(), self.tokenise, posts["label"])
+
+    def labelled(self, table: pa.Table) -> pa.Table:
+        """The posts of the chosen groups, stripped."""
         ids = np.flatnonzero(pc.is_in(table["label_text"], value_set=pa.array(self.groups)))
         table = table.take(ids)
         texts = pa.array([stripped(text) for text in table["text"].to_pylist()], pa.string())
         labels = pc.index_in(table["label_text"], value_set=pa.array(self.groups)).cast(pa.int64())
-        return self.documents(ids, texts, self.tokenise, labels)
+        return pa.table({"id": pa.array(ids, pa.int64()), "text": texts, "label": labels})
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
         return newsgroup_tokens(texts)

@@ -41,6 +41,7 @@ class SstDataModule(StoredDataModule):
     """
 
     folder = "sst"
+    names = ("negative", "positive")
     hub = CATALOGUE["sst"].hub
     known: ClassVar[dict[str, Fingerprint]] = {
         "train": Fingerprint(8544, "f927aea0a939632f", "1c2f780d984f1136"),
@@ -67,14 +68,18 @@ class SstDataModule(StoredDataModule):
         vocabulary = self.fit_vocabulary(pa.chunked_array([splits[split].table["tokens"].combine_chunks() for split in known]))
         if self.protocol != "plain":
             splits = {split: between(documents, 5) for split, documents in splits.items()}
-        return Corpus(**splits, vocabulary=vocabulary, label_names=("negative", "positive"))
+        return Corpus(**splits, vocabulary=vocabulary, label_names=self.names)
 
     def _decided(self, table: pa.Table) -> Documents:
+        table = self.labelled(table)
+        return self.documents(table["id"], table["text"].combine_chunks(), self.tokenise, table["label"])
+
+    def labelled(self, table: pa.Table) -> pa.Table:
         """The sentences that are not neutral."""
         table = table.append_column("id", pa.array(range(len(table)), pa.int64()))
         table = table.filter(pc.not_equal(table["label"], NEUTRAL)).combine_chunks()
         labels = pc.greater(table["label"], NEUTRAL).cast(pa.int64())
-        return self.documents(table["id"], table["text"].combine_chunks(), self.tokenise, labels)
+        return table.set_column(table.column_names.index("label"), "label", labels)
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
         return spacy_tokens(texts) if self.protocol == "plain" else treebank_tokens(texts)

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,18 @@ from attest.datamodules.fingerprint import Fingerprint
 from attest.datamodules.sentences import tokenise_sentences
 from attest.datamodules.sources import compare
 from attest.datamodules.tokenisers import Tokeniser
+from attest.errors import AttestError
 
 Tables = dict[str, pa.Table]
+
+
+class Originals(NamedTuple):
+    """Texts as they stand in their source, before any recipe."""
+
+    texts: list[Any]
+    """Strings, in tagging lists of words."""
+    labels: list[Any]
+    """The name of each class, in tagging lists of names."""
 
 
 class StoredDataModule(TextDataModule):
@@ -28,6 +38,8 @@ class StoredDataModule(TextDataModule):
 
     folder: ClassVar[str]
     """Folder of the corpus below ``ATTEST_DATA``."""
+    names: tuple[str, ...] = ()
+    """Of the classes, or of the tags, by number."""
     known: ClassVar[dict[str, Fingerprint]] = {}
     """Content of each split from which the published counts are reproduced."""
 
@@ -41,6 +53,29 @@ class StoredDataModule(TextDataModule):
     @abstractmethod
     def prepare(self, tables: Tables) -> Corpus:
         """Tokenise, split and filter; depends on ``tables`` and ``settings`` alone."""
+
+    def labelled(self, table: pa.Table) -> pa.Table:
+        """``id``, ``text`` and ``label`` of all that a split of the source has for the task, whatever the recipe."""
+        raise NotImplementedError(f"{type(self).__name__} must say what its texts and labels are: define labelled.")
+
+    def originals(self, split: str) -> Originals:
+        """A split of the source itself, for models with a tokenizer of their own.
+
+        Args:
+            split: ``train``, ``validation`` or ``test``.
+        Raises:
+            AttestError: the source has no such split.
+        """
+        tables = self.tables()
+        if split not in tables:
+            raise AttestError(f"{self.folder} has no {split} split in its source; expected one of {', '.join(tables)}.")
+        table = self.labelled(tables[split])
+        pairs = zip(table["text"].to_pylist(), table["label"].to_pylist(), strict=True)
+        texts, labels = zip(*((text, label) for text, label in pairs if text), strict=True)
+        return Originals(list(texts), [self._named(label) for label in labels])
+
+    def _named(self, label: Any) -> Any:
+        return [self.names[each] for each in label] if isinstance(label, list) else self.names[label]
 
     def settings(self) -> dict[str, Any]:
         """All that ``prepare`` depends on beside the content; what is kept on disk is found again by it."""
@@ -64,7 +99,7 @@ class StoredDataModule(TextDataModule):
         settings = self.settings() | {"class": type(self).__name__, "content": content}
         return prepared(self.folder, settings, lambda: self.prepare(tables))
 
-    def documents_of(self, texts: Sequence[str]) -> Documents:
+    def words_of(self, texts: Sequence[str]) -> Documents:
         return self.documents(range(len(texts)), pa.array(texts, pa.string()), self.tokenise, None)
 
     def documents(self, ids: Any, texts: pa.Array, tokeniser: Tokeniser, labels: Any) -> Documents:

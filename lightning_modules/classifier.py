@@ -15,7 +15,7 @@ from attest.experiments.contract import require_forward, require_steps
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.masking import Masking, training_tokens
 from attest.lightning_modules.metrics import classification_scores
-from attest.lightning_modules.optimisation import Optimisation
+from attest.lightning_modules.optimisation import Optimisation, training_steps
 from attest.lightning_modules.predictions import InstanceRows, Predicted, require_finite
 from attest.lightning_modules.vectors import load_vectors
 from attest.measures import probabilities
@@ -97,7 +97,8 @@ class Classifier(LightningModule):
 
     def observe_steps(self, batch: Batch) -> Observation:
         """The same of any network, for experiments that put another explanation on trial than the weights that pool."""
-        return observe(cast(Network, self.network), batch["id"], batch["token_ids"], attended(batch), batch.get("label"))
+        network, known = cast(Network, self.network), (batch.get("label"), batch.get("word"))
+        return observe(network, batch["id"], batch["token_ids"], attended(batch), *known)
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
         """What the network's layers attend to, where it has self-attention."""
@@ -166,4 +167,4 @@ class Classifier(LightningModule):
 
     def configure_optimizers(self) -> Any:
         """One optimiser over two groups, attention and the rest; and its schedule, if there is one."""
-        return self.optimisation.configure(self.network)
+        return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))

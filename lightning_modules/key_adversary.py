@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attest.attention.interventions import attending, intervene
+from attest.attention.interventions import intervene
 from attest.compute.randomness import random_bits, random_uniforms
 from attest.errors import AttestError
+from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, clean_keys, observe_layers, replacing_keys
 from attest.experiments.layers.keys import euclidean_distance, mean_squared_distance
 from attest.experiments.layers.observation import self_attending
@@ -79,7 +80,10 @@ class KeyAdversary(Classifier):
 
     @property
     def _key_size(self) -> int:
-        return cast(Any, attending(self.network)[self.layers[0]]).key.out_features
+        """Of all heads side by side, by the keys of a text of one masked token."""
+        with torch.no_grad():
+            text = torch.full((1, 1), UNKNOWN)
+            return clean_keys(self.network, self.layers, text, torch.ones_like(text, dtype=torch.bool)).shape[-1]
 
     def take_base(self, state: dict[str, Tensor]) -> None:
         """Take over the parameters of the trained network; they never change."""

@@ -4,13 +4,16 @@ The papers train attention without weight decay and sometimes faster; two parame
 the two or three optimisers of their code.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
+from pytorch_lightning import LightningDataModule, Trainer
 from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable, ReduceLROnPlateau
 from torch import nn
+from torch.optim.lr_scheduler import LRScheduler
 
 from attest.errors import AttestError
 
@@ -21,7 +24,8 @@ class Optimisation:
 
     Args:
         optimizer: makes the optimiser from parameter groups; attention gets no weight decay, whatever the optimiser's.
-        scheduler: makes a learning rate schedule from the optimiser, stepped once an epoch; None for a constant rate.
+        scheduler: makes a learning rate schedule from the optimiser, stepped once an epoch, ``WarmUp`` once a batch; None
+            for a constant rate.
         learning_rate_scale: multiplies the recipe's learning rate. Meister et al. train their Transformer ten times slower
             than their BiLSTM.
         attention_learning_rate_scale: multiplies that of attention once more; 1 or 10 in Meister et al.
@@ -32,9 +36,12 @@ class Optimisation:
     learning_rate_scale: float = 1.0
     attention_learning_rate_scale: float = 1.0
 
-    def configure(self, network: nn.Module) -> Any:
+    def configure(self, network: nn.Module, steps: Callable[[], float] = lambda: math.inf) -> Any:
         """What ``configure_optimizers`` returns for a network, which may tell its ``attention_parameters``.
 
+        Args:
+            network: what is trained.
+            steps: says how many batches training will have; asked where the schedule depends on it.
         Raises:
             AttestError: attention is to be trained at another rate, and the network does not tell its parameters.
         """
@@ -46,7 +53,21 @@ class Optimisation:
         attention["lr"] = attention["lr"] * self.learning_rate_scale * self.attention_learning_rate_scale
         if self.scheduler is None:
             return optimizer
-        return {"optimizer": optimizer, "lr_scheduler": _schedule(self.scheduler, optimizer)}
+        return {"optimizer": optimizer, "lr_scheduler": _schedule(self.scheduler, optimizer, steps)}
+
+
+def training_steps(trainer: Trainer) -> float:
+    """How many steps the optimiser will take from the first epoch to the last; infinity where no end is set.
+
+    Lightning's ``estimated_stepping_batches`` sets the loaders up before a checkpoint is read, and training that is taken up
+    would then begin its epoch again.
+    """
+    loader = cast(LightningDataModule, cast(Any, trainer).datamodule).train_dataloader()
+    limit, batches = trainer.limit_train_batches, len(loader)
+    batches = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
+    epochs = math.inf if trainer.max_epochs in (None, -1) else trainer.max_epochs
+    steps = math.ceil(batches / trainer.accumulate_grad_batches) * epochs
+    return steps if trainer.max_steps in (None, -1) else min(steps, trainer.max_steps)
 
 
 def parameter_groups(network: Any) -> list[dict[str, Any]]:
@@ -71,7 +92,48 @@ def require_attention_parameters(network: nn.Module) -> None:
         )
 
 
-def _schedule(make: Callable[[torch.optim.Optimizer], Any], optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+class WarmUp(LRScheduler):
+    """The rate rises to its full height and falls back to 0, both along a line, batch by batch (Devlin et al. 2019, A.2).
+
+    Args:
+        optimizer: whose rates are scheduled.
+        share: of all batches, during which the rate rises, in [0, 1].
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer, share: float = 0.1) -> None:
+        self.share, self.steps = share, math.inf
+        super().__init__(optimizer)
+
+    def spread_over(self, steps: float) -> None:
+        """Say how many batches there will be.
+
+        Raises:
+            AttestError: training has no end that is known.
+        """
+        if not math.isfinite(steps):
+            raise AttestError(
+                "the learning rate falls to 0 by the end of training, and no end is set; expected a number of epochs. Type "
+                "--trainer.max_epochs=3"
+            )
+        self.steps = steps
+
+    def get_lr(self) -> list[Any]:
+        """The rate of each parameter group for the next batch."""
+        return [rate * self._height() for rate in self.base_lrs]
+
+    def _height(self) -> float:
+        rising = math.ceil(self.share * self.steps) if math.isfinite(self.steps) else 1
+        if self.last_epoch < rising:
+            return self.last_epoch / rising
+        return max(0.0, (self.steps - self.last_epoch) / max(1, self.steps - rising))
+
+
+def _schedule(
+    make: Callable[[torch.optim.Optimizer], Any], optimizer: torch.optim.Optimizer, steps: Callable[[], float]
+) -> dict[str, Any]:
     scheduler = make(optimizer)
+    if isinstance(scheduler, WarmUp):
+        scheduler.spread_over(steps())
+        return {"scheduler": scheduler, "interval": "step"}
     monitored = {"monitor": scheduler.monitor} if isinstance(scheduler, ReduceLROnPlateau) else {}
     return {"scheduler": scheduler, "interval": "epoch"} | monitored

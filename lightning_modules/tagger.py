@@ -13,7 +13,7 @@ from attest.errors import AttestError
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.masking import Masking, training_tokens
 from attest.lightning_modules.metrics import tagging_columns, tagging_scores
-from attest.lightning_modules.optimisation import Optimisation
+from attest.lightning_modules.optimisation import Optimisation, training_steps
 from attest.lightning_modules.predictions import InstanceRows, require_finite
 from attest.lightning_modules.vectors import load_vectors
 
@@ -124,4 +124,4 @@ class Tagger(LightningModule):
 
     def configure_optimizers(self) -> Any:
         """One optimiser over two groups, attention and the rest; and its schedule, if there is one."""
-        return self.optimisation.configure(self.network)
+        return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))

@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
@@ -36,6 +37,9 @@ class Measuring:
         label_names: in class order; empty for numbers.
         seed: of the random draws.
     """
+
+    first = INSTANCES
+    """The table of the texts themselves."""
 
     def __init__(self, network: nn.Module, measures: dict[str, Run], label_names: tuple[str, ...], seed: int) -> None:
         self.network, self.measures, self.label_names, self.seed = network, measures, label_names, seed
@@ -91,30 +95,40 @@ class Measuring:
         known = {} if label is None else {"label": label}
         identity = {"id": observation.ids} | known | {"predicted": observation.predicted, "length": observation.lengths}
         for name, measure in ({INSTANCES: self._texts} | self.measures).items():
-            started = time.perf_counter()
             inside = layers if isinstance(measure, Run) and measure.inside else None
-            rows = rows_of(identity | measure(inside or observation, asked), observation.mask)
-            self._parts[name].append(rows.assign(tokens=batch["tokens"]) if name == INSTANCES else rows)
-            self.seconds[name] += time.perf_counter() - started
+            with self._timed(name):
+                rows = rows_of(identity | measure(inside or observation, asked), observation.mask)
+                self._parts[name].append(rows.assign(tokens=batch["tokens"]) if name == INSTANCES else rows)
             yield name
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        """Count the seconds of a table."""
+        started = time.perf_counter()
+        yield
+        self.seconds[name] += time.perf_counter() - started
 
     def _observed(self, batch: Batch) -> Observation:
         device = next((parameter.device for parameter in self.network.parameters()), torch.device("cpu"))
         ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
-        observation = observe(cast(Network, self.network), ids, tokens, mask)
-        if not (finite := observation.logits.isfinite().all(dim=-1)).all():
+        words = batch["word"].to(device) if "word" in batch else None
+        observation = observe(cast(Network, self.network), ids, tokens, mask, words=words)
+        self._require_decisions(observation.logits, ids, observation.probabilities.shape[-1])
+        return observation
+
+    def _require_decisions(self, logits: Tensor, ids: Tensor, classes: int) -> None:
+        """Refuse logits ``(B, C)`` that are no numbers, and names for other than so many classes."""
+        if not (finite := logits.isfinite().all(dim=-1)).all():
             raise AttestError(
                 f"the model's logits are not finite for the texts with the ids {ids[~finite][:5].tolist()}; expected numbers. "
                 "Look at these texts and at the model's parameters."
             )
-        classes = observation.probabilities.shape[-1]
         self.label_names = self.label_names or tuple(map(str, range(classes)))
         if len(self.label_names) != classes:
             raise AttestError(
                 f"there are {len(self.label_names)} label names for {classes} classes; expected one for each class that the "
                 "model decides between."
             )
-        return observation
 
     def _layers(self, observation: Observation) -> LayerObservation | None:
         """What the layers attend to, of a network that has its attention there alone."""
@@ -141,12 +155,22 @@ class Measuring:
         """Everything but the report, as a run has it."""
         for name, parts in self._parts.items():
             write_table(folder.evidence(name), pd.concat(parts).sort_values("id", ignore_index=True))
-        texts = pd.read_parquet(folder.evidence(INSTANCES))
+        texts = pd.read_parquet(folder.evidence(self.first))
         write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
-        summary = {"version": VERSION} | _scores(texts) | summarise_tables(folder, self._parts)
+        summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts)
         write_json(folder.summary, summary)
         seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
         write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})
+
+    def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
+        """``test/accuracy`` and the like, where labels are known."""
+        if "label" not in texts:
+            return {}
+        from attest.measures.decisions import decision_scores
+
+        probabilities = torch.tensor(texts.filter(regex="^probability_").to_numpy(), dtype=torch.float32)
+        scores = decision_scores(probabilities, torch.tensor(texts["label"].to_numpy()))
+        return {f"test/{name}": float(score) for name, score in scores.items()}
 
     def _settings(self, texts: int, limits: dict[str, Any]) -> dict[str, Any]:
         """What the report says of how it came about; ``trial`` tells it from a run that was trained."""
@@ -165,14 +189,3 @@ def shown_class(network: nn.Module) -> type:
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that YAML can hold."""
     return {name: value if isinstance(value, int | float | str) else str(value) for name, value in settings.items()}
-
-
-def _scores(texts: pd.DataFrame) -> dict[str, float]:
-    """``test/accuracy`` and the like, where labels are known."""
-    if "label" not in texts:
-        return {}
-    from attest.measures.decisions import decision_scores
-
-    probabilities = torch.tensor(texts.filter(regex="^probability_").to_numpy(), dtype=torch.float32)
-    scores = decision_scores(probabilities, torch.tensor(texts["label"].to_numpy()))
-    return {f"test/{name}": float(score) for name, score in scores.items()}

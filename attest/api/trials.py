@@ -13,10 +13,11 @@ import torch
 from torch import nn
 
 from attest.api.batches import Batch, Encode, Words, batches_of
-from attest.api.foreign import is_of_transformers, prompt_of, read_by, tell_of_cuts
+from attest.api.foreign import is_of_transformers, prompt_of, read_by, tell_of_cuts, with_words
 from attest.api.measuring import Measuring, shown_class
 from attest.api.outcome import Outcome
 from attest.api.run import Run, open_run
+from attest.api.tagging import TaggedMeasuring, tagged_batches
 from attest.compute.memory import budget_kept, set_memory_budget
 from attest.errors import AttestError
 from attest.experiments.contract import STEPS, require_steps
@@ -27,6 +28,7 @@ from attest.experiments.registry import chosen, runnable, runnable_inside
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder
+from attest.runs.same_texts import table_of
 
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 
@@ -47,7 +49,8 @@ class Trial(Outcome):
     @property
     def name(self) -> str:
         """The class of the model, and on how many texts it was tried."""
-        return f"{self._model} on {len(self.table())} texts"
+        path = table_of(self.folder)
+        return f"{self._model} on {0 if path is None else len(self.table(path.stem))} texts"
 
     def explain(self, identity: int) -> ExplainedText:
         """One of the texts with everything that might explain its prediction.
@@ -84,7 +87,7 @@ def trial(
     *,
     tokenizer: Any = None,
     encode: Encode | None = None,
-    labels: Sequence[int] | None = None,
+    labels: Sequence[Any] | None = None,
     words: Words | None = None,
     label_names: Sequence[str] | None = None,
     background: Sequence[str] | Sequence[Sequence[int]] | None = None,
@@ -102,13 +105,15 @@ def trial(
     Args:
         model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
             ``attest.experiments.Network``), or a LightningModule that has such a ``network``; or a model of the library
-            transformers that classifies texts. It is put into evaluation mode and back, and nothing of it is changed.
+            transformers that classifies texts or tokens. It is put into evaluation mode and back, and nothing of it changes.
         data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
-            optionally ``label`` int64 (B,), ``id`` int64 (B,) and ``tokens``, the words of each text; or a list of texts.
+            optionally ``label`` int64 (B,), ``id`` int64 (B,) and ``tokens``, the words of each text; or a list of texts, of
+            lists of words where the model decides words.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
         tokenizer: of a model of transformers.
         encode: turns a text into token ids; needed where ``data`` are texts and there is no tokenizer.
-        labels: the class of each text; batches bring their own. Where there are none, accuracy is absent.
+        labels: the class of each text, or the classes of its words where the model decides those; batches bring their own.
+            Where there are none, accuracy is absent.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
         background: training texts, or their token ids, from which E14's ``resample`` draws what stands in an erased token's
@@ -130,15 +135,21 @@ def trial(
         asked = prompt_of(prompt, answers)
         model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)
     network = network_of(model)
+    tags = bool(getattr(network, "tags", False))
+    if tags:
+        data, labels = tagged_batches(list(data), labels, encode, batch_size), None
     batches = batches_of(data, encode, labels, words, batch_size)
     if foreign:
+        batches = with_words(batches, encode, data)
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
     names = tuple(label_names or getattr(data, "label_names", None) or ())
     inside = not getattr(network, "pools_by_attention", True)
     drawn_from = None if background is None else _background(network, background, encode)
     measures = chosen(_sensible(batches, network) if experiments is None else experiments, inside)
+    if tags:
+        _require_inside(measures)
     measures = _told(measures, background=drawn_from)
-    measuring = Measuring(network, measures, names, seed)
+    measuring = (TaggedMeasuring if tags else Measuring)(network, measures, names, seed)
     with budget_kept(), _in_evaluation_mode(network):
         set_memory_budget(memory_gib, max_tokens)
         measuring.all_of(batches, progress, processes)
@@ -196,9 +207,21 @@ def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
     if not getattr(network, "pools_by_attention", True):
         left_out = [] if getattr(network, "attends_everywhere", True) else [*TAMPERING]
         left_out += [] if getattr(network, "looks_back", False) else [*LOOKING_BACK]
-        return [name for name in runnable_inside() if name not in left_out]
+        tags = getattr(network, "tags", False)
+        known = [name for name, inside in runnable_inside().items() if inside or not tags]
+        return [name for name in known if name not in left_out]
     of_sentences = "sentence_mask" in batches[0]
     return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
+
+
+def _require_inside(measures: dict[str, Measured]) -> None:
+    """Refuse experiments on the decision of a whole text, for a model that makes none."""
+    if whole := [name for name, measure in measures.items() if measure.inside is None]:
+        known = ", ".join(name for name, inside in runnable_inside().items() if inside)
+        raise AttestError(
+            f"{whole[0]} asks which tokens a text's decision rests on, and the model decides each token by itself; expected "
+            f"some of {known}."
+        )
 
 
 @contextmanager

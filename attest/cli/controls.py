@@ -18,7 +18,7 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 from attest.report import write_report
 from attest.report.controls_page import Found, write_controls
 from attest.runs import adversary_names
-from attest.runs.controls import announced, choose, controls, guiding_lambdas, require_controls, train_guide
+from attest.runs.controls import announced, choose, controls, guiding_lambdas, require_controls, train_guide, without_sense
 from attest.runs.dependent import split_arguments, train_base
 from attest.runs.folder import RunFolder
 
@@ -46,6 +46,8 @@ def main(arguments: list[str]) -> int:
     lambdas = choices.lambdas or guiding_lambdas(base)
     planned = list(controls(base, typed, own, seeds, choices, lambdas))
     print("Controls, trained unless they are there:", *(announced(control, base) for control in planned), sep="\n", flush=True)
+    for experiment, reason in without_sense(base.settings):
+        print(f"  {experiment}  left out: {reason}.", flush=True)
     found: list[tuple[str, str, RunFolder]] = []
     for place, control in enumerate(planned, start=1):
         print(f"Control {place} of {len(planned)}: {control.experiment}, {control.name}", flush=True)

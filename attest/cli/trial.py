@@ -4,12 +4,14 @@
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
     attest trial --model my-llama --data reviews.csv --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"
 
-The model classifies texts and was fine-tuned already: a folder that save_pretrained wrote, or an id on the Hub. Or it is a
-causal language model that is asked a prompt about each text, and decides by the first tokens of the labels' answers. The data
-are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels. Evidence is gathered in every layer and in all
-together: who shuffles attention (E2), searches for another (E3), swaps the projection (E8), shuffles the keys (E9), cuts a
-decoder's edges (E16); what attention rollout says of the tokens (E1, E14, E15). Without any experiment named, all that make
-sense for the model are meant.
+The model was fine-tuned already to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. Or it
+is a causal language model that is asked a prompt about each text, and decides by the first tokens of the labels' answers. The
+data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb or 20news,
+of which --split names the part. A model that classifies tokens takes words with a tag each, a file of them or conll2000.
+
+Evidence is gathered in every layer and in all together: who shuffles attention (E2), searches for another (E3), swaps the
+projection (E8), shuffles the keys (E9), cuts a decoder's edges (E16); and, of whole texts, what attention rollout says of the
+tokens (E1, E14, E15). Without any experiment named, all that make sense for the model are meant.
 """
 
 import re
@@ -53,20 +55,28 @@ def main(arguments: list[str]) -> int:
         raise AttestError(f"{other[0]} is no experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
     if typed.out.exists() and any(typed.out.iterdir() if typed.out.is_dir() else [typed.out]):
         raise AttestError(f"{typed.out} is there already; expected a new folder. Give another: --out=<folder>")
-    texts, labels = _read(typed.data, typed.texts, typed.text_column, typed.label_column)
+    if typed.texts < 1:
+        raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
+    with needing_transformers():
+        from attest.pretrained.loading import config_of, decides_tokens
+    from attest.datamodules.labelled import labelled
+
+    tagging = typed.prompt is None and decides_tokens(config_of(typed.model))
+    data = labelled(typed.data, typed.split, typed.texts, typed.text_column, typed.label_column, tagging)
     import torch
 
     import attest
     from attest.compute.memory import processes_that_fit
 
     torch.set_num_threads(1)  # one process a core instead
-    model, tokenizer, options = _loaded(typed, labels)
+    model, tokenizer, options = _loaded(typed, data.labels, tagging)
     processes = typed.processes or min(cores(), processes_that_fit())
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size}
-    tried = attest.trial(model, texts, wanted or None, tokenizer=tokenizer, **options)
+    tried = attest.trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
     for line in repr(tried).splitlines()[1:]:
         print(line)
     kept = tried.save(typed.out)
+    print(f"Texts:      {len(data.texts)} of the {data.of} in {data.whence}, evenly spread")
     print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
     if words.text("LOGGER") == "wandb":
         from attest.tracking.trials import log_trial  # W&B takes seconds
@@ -75,16 +85,17 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _loaded(typed: Namespace, labels: list[str]) -> tuple[Any, Any, dict[str, Any]]:
+def _loaded(typed: Namespace, labels: Any, tagging: bool) -> tuple[Any, Any, dict[str, Any]]:
     """The model, its tokenizer, and what a trial is told of the labels, and of the prompt where there is one."""
     with needing_transformers():
-        from attest.pretrained.labels import as_classes, class_names
+        from attest.pretrained.labels import as_classes, class_names, tags_as_classes
         from attest.pretrained.loading import load
         from attest.pretrained.prompted import Prompt, answers_typed
     if typed.prompt is None:
         model, tokenizer = load(typed.model)
         order, names = typed.labels.split(",") if typed.labels else [], class_names(model.config)
-        return model, tokenizer, {"labels": as_classes(labels, names, order), "label_names": order or names}
+        classes = (tags_as_classes if tagging else as_classes)(labels, names, order)
+        return model, tokenizer, {"labels": classes, "label_names": order or names}
     asked = Prompt(typed.prompt.replace(NEWLINE, "\n"), answers_typed(typed.labels or ""))
     told = {"labels": asked.classes(labels), "prompt": asked.template, "answers": asked.answers}
     return *load(typed.model, prompted=True), told
@@ -94,7 +105,8 @@ def _parser() -> CommandParser:
     parser = CommandParser("attest trial", __doc__)
     parser.add_argument("experiments", nargs="*", help="E1, E2, …; all that make sense if none is named")
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
-    parser.add_argument("--data", required=True, help="a CSV, TSV, JSONL or parquet file with texts and labels")
+    parser.add_argument("--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, conll2000")
+    parser.add_argument("--split", default="test", help="of a corpus or a dataset on the Hub: train, validation or test; test")
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
     parser.add_argument("--labels", help=LABELS)
@@ -107,26 +119,3 @@ def _parser() -> CommandParser:
     parser.add_argument("--processes", type=int, help="how many share the work; one a core")
     parser.add_argument("--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; runs/trial")
     return parser
-
-
-def _read(source: str, most: int, text_column: str | None, label_column: str | None) -> tuple[list[str], list[str]]:
-    """Texts and labels of a file, at most so many, evenly spread over it; bad rows are refused."""
-    import numpy as np
-
-    from attest.datamodules.bad_rows import complaint
-    from attest.datamodules.columns import choose_columns
-    from attest.datamodules.instances import instance
-    from attest.datamodules.rows import read_rows
-
-    if most < 1:
-        raise AttestError(f"--texts {most} was typed; expected a whole number from 1.")
-    rows = read_rows(source, "test")
-    if not rows:
-        raise AttestError(f"{source} has no rows, only a header or nothing; expected texts with labels.")
-    columns = choose_columns(source, rows, text_column, label_column, False)
-    spread = np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(int)
-    chosen = [instance(rows[place], columns) for place in spread]
-    if any(row.problem for row in chosen):
-        raise AttestError(f"{complaint(source, chosen)} Expected a text and a label in every row. Mend these rows.")
-    texts = [row.text if isinstance(row.text, str) else " ".join(row.text or []) for row in chosen]
-    return texts, [str(row.label) for row in chosen]

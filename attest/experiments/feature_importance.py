@@ -8,6 +8,7 @@ from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
+from attest.experiments.words import agreement_over_words
 from attest.measures import kendall_tau_b, kendall_top_k
 from attest.measures.numbers import number, percent
 
@@ -31,15 +32,19 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
     Returns:
         Per token ``(B, T)``, at least 0: ``gradient_inputs``, ``gradient_norm_inputs``, ``gradient_norm_hidden``,
-        ``leave_one_out_inputs``, ``leave_one_out_hidden``, ``leave_one_out_hidden_renormalised``.
+        ``leave_one_out_inputs``, ``leave_one_out_hidden``, ``leave_one_out_hidden_renormalised``; those of hidden states only
+        where the network has any between ``encode`` and ``decode``.
         Per instance ``(B,)`` float64, NaN where undefined, for each importance: ``tau_<importance>``, tau-b in [-1, 1];
         ``significant_…``, 1 where its p < 0.05; ``ceiling_…``, the largest |tau| that ties allow; ``ratio_…``, tau over
         ceiling; ``concordant_…``, of the pairs of tokens that differ in attention and in importance the share that both order
         alike, in [0, 1]; ``tau_support_…``, tau-b among the tokens that get attention; ``tau_top_k_…``, agreement of the top-k
         lists at k = size of the support. Also ``tau_gradient_and_leave_one_out`` and
-        ``concordant_gradient_and_leave_one_out``, how far the two importances of Jain & Wallace (of inputs) agree.
+        ``concordant_gradient_and_leave_one_out``, how far the two importances of Jain & Wallace (of inputs) agree. Where
+        texts are in subwords, also what ``agreement_over_words`` says of these two.
     """
     kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
+    if getattr(observation.network, "reads_in_decode", False):
+        kinds = {name: importance for name, importance in kinds.items() if "hidden" not in name}
     importances = {name: importance(observation) for name, importance in kinds.items()}
     columns = importances | _correlations(observation, importances)
     if leave_one_out:
@@ -47,7 +52,10 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         between = kendall_tau_b(*pair, observation.mask)
         columns["tau_gradient_and_leave_one_out"] = between.tau
         columns["concordant_gradient_and_leave_one_out"] = between.concordant
-    return columns
+    if observation.words is None:
+        return columns
+    lifted = {name: importances[name] for name in RANKED.values() if name in importances}
+    return columns | agreement_over_words(observation, lifted)
 
 
 def _correlations(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -126,6 +134,10 @@ SPEC = Spec(
     source="Jain & Wallace 2019; Meister et al. 2021",
     about="tokens",
     cost="T forward passes a text for leave-one-out, two backward passes for gradients",
+    about_columns="Where texts are in subwords, `tau` and `concordant` are also there of words, `tau_words_<importance>`: "
+    "attention and gradients added up over the subwords of a word, which leave-one-out removes together "
+    "(`leave_one_out_words`, at the first of them); and without `[CLS]`, `[SEP]` and their like, "
+    "`tau_without_special_<importance>`.",
     columns=(
         Column("<importance>", "list of float", AT_LEAST_0, "", "importance of each token"),
         Column("tau_<importance>", "float", CORRELATION, "", "Kendall's τ-b with attention"),
@@ -189,6 +201,21 @@ SPEC = Spec(
             suspicious="low",
             beside=BETWEEN,
             short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
+        ),
+        Measure(
+            "tau_words_leave_one_out_inputs",
+            "τ-b of attention and leave-one-out, words",
+            "The same of words that were cut into subwords: attention added up over a word's subwords, all of which are "
+            "removed together. Special tokens do not count.",
+            "A text without a word is one the model was not trained on.",
+            suspicious="low",
+        ),
+        Measure(
+            "tau_without_special_leave_one_out_inputs",
+            "τ-b of attention and leave-one-out, no special tokens",
+            "The same of subwords, without [CLS], [SEP] and their like, which stand in every text.",
+            "A model may write what it reads into its special tokens, and attend to them for that.",
+            suspicious="low",
         ),
         Measure(
             "tau_leave_one_out_hidden",

@@ -83,7 +83,7 @@ def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple
 
 def _by_encoding(observation: Observation) -> Tensor:
     """The generic way, for any network: every shortened text from its beginning."""
-    size, per_variant = observation.mask.shape[-1], _bytes_per_variant(observation)
+    size, per_variant = observation.mask.shape[-1], bytes_per_variant(observation)
     positions = rows_at_once(per_variant, NEAR)  # a row of a very long text may not fit whole
 
     def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -112,7 +112,8 @@ def _indices_without_each(size: int, removed: range, device: torch.device) -> Te
     return position + (position >= torch.tensor(removed, device=device).unsqueeze(-1))
 
 
-def _bytes_per_variant(observation: Observation) -> int:
+def bytes_per_variant(observation: Observation) -> int:
+    """What reading one variant of a text needs."""
     hidden, embedded = observation.hidden[0], observation.embedded[0]
     attention_maps = 4 * hidden.shape[0] ** 2 * hidden.element_size()
     return embedded.nbytes + ACTIVATIONS * hidden.nbytes + attention_maps

@@ -85,6 +85,8 @@ class Observation:
     """What ``cached_per_batch`` has measured already."""
     labels: Tensor | None = None
     """int64 ``(B,)``: gold classes, where they are known."""
+    words: Tensor | None = None
+    """int64 ``(B, T)``: the word of each token, below 0 for special tokens and padding; where texts are in subwords."""
     ids_given: bool = True
     """Whether the instances were named; else ``ids`` count the rows of this batch."""
     spared: Tensor | None = None
@@ -138,6 +140,7 @@ class Observation:
             self.logits.detach()[rows],
             None if self.read_instead is None else cut(self.read_instead),
             labels=None if self.labels is None else self.labels[rows],
+            words=None if self.words is None else cut(self.words),
             ids_given=self.ids_given,
             spared=None if self.spared is None else cut(self.spared),
         )
@@ -257,13 +260,20 @@ def by_texts(measurement: Callable[[Observation], Tensor], bytes_per_text: int, 
     return by_rows(of_rows, bytes_per_text, everyone)
 
 
-def observe(network: Network, ids: Tensor | None, tokens: Tensor, mask: Tensor, labels: Tensor | None = None) -> Observation:
+def observe(
+    network: Network,
+    ids: Tensor | None,
+    tokens: Tensor,
+    mask: Tensor,
+    labels: Tensor | None = None,
+    words: Tensor | None = None,
+) -> Observation:
     """Run a network once, keeping every named step and the graph from the embedded input onwards.
 
     Args:
         network: any ``nn.Module`` that offers the seam, in evaluation mode.
         ids: as in ``Observation``; None counts the rows from 0, and callbacks put the rows of the data set in their place.
-        tokens, mask, labels: as in ``Observation``.
+        tokens, mask, labels, words: as in ``Observation``.
     Raises:
         AttestError: the network or the batch is not as described (see ``contract.py``), or the network looks its tokens up in
             no ``nn.Embedding``, or in more than one.
@@ -290,7 +300,7 @@ def observe(network: Network, ids: Tensor | None, tokens: Tensor, mask: Tensor, 
         require_repeatable(module, logits.detach(), lambda: network.decode(network.encode(tokens, mask), weights))
     require_attention(module, hidden, scores, weights, logits, mask)
     steps = (tokens, mask, embedded, hidden, scores, weights, logits)
-    return Observation(network, numbered(ids, mask), *steps, labels=labels, ids_given=ids is not None)
+    return Observation(network, numbered(ids, mask), *steps, labels=labels, words=words, ids_given=ids is not None)
 
 
 def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from torch import Tensor
 
+from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.observation import Observation
 
 
@@ -22,6 +24,28 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
     """
     columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(class_names)}
     return columns | {"max_attention": observation.explanation.amax(dim=-1), "attention": observation.explanation}
+
+
+def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str, Tensor]:
+    """What stands in the table of sentences whose tokens are tagged, beside the tokens.
+
+    Args:
+        observation: the batch, of a tagger, with gold tags.
+        names: K of them, in the order of the tags.
+    Returns:
+        ``(B,)``: ``max_attention``, the mean of the rows' largest weights; per token ``(B, T)``: ``tags``, ``predicted_tags``
+        and ``probability_<tag>`` in [0, 1]; per pair of tokens ``(B, T, T, N)``: ``attention`` of all heads, those of the
+        first layer first, the second T being what is attended to.
+    """
+    assert observation.labels is not None
+    heads = torch.cat(list(observation.attention.values()), dim=1)
+    return {
+        "max_attention": observation.largest(list(observation.attention)),
+        "tags": observation.labels,
+        "predicted_tags": observation.predicted,
+        **{f"probability_{name}": observation.probabilities[..., k] for k, name in enumerate(names)},
+        "attention": heads.permute(0, 2, 3, 1),
+    }
 
 
 def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:

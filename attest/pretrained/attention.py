@@ -18,6 +18,8 @@ from attest.attention import Softmax
 from attest.attention.hook_points import HookedModule
 from attest.errors import AttestError
 
+PACKED = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seqlens")
+"""What a pass is told that has several texts in a row, one after the other."""
 NAME = "attest"
 """Of our attention function, registered once for all models."""
 Eager = Callable[..., tuple[Tensor, Tensor]]
@@ -175,6 +177,11 @@ def _attention(
         raise AttestError(
             f"{type(module).__name__} has no attention that is written out (eager_attention_forward); expected a model of "
             "transformers' own that has."
+        )
+    if any(options.get(name) is not None for name in PACKED):
+        raise AttestError(
+            f"{type(module).__name__} was given several texts in a row (packed, {PACKED[0]}), where no mask says which token "
+            "is of which text; expected one text a row, padded on the right."
         )
     caller = _RUNNING.get()
     if caller is None:

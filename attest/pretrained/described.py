@@ -27,11 +27,14 @@ def described(network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase) ->
     yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
     yield "decides", DECIDES[network.decides_by]
     yield "reads", f"{longest_read(model, tokenizer)} tokens of a text at most"
-    left_out = [] if network.attends_everywhere else list(TAMPERING)
+    ahead = [] if network.attends_everywhere else list(TAMPERING)
+    whole = [name for name, inside in runnable_inside().items() if inside is None] if network.tags else []
     of_decoders = [] if network.looks_back else list(LOOKING_BACK)
-    yield "experiments", ", ".join(name for name in runnable_inside() if name not in left_out + of_decoders)
-    if left_out:
+    yield "experiments", ", ".join(name for name in runnable_inside() if name not in (*ahead, *whole, *of_decoders))
+    if ahead:
+        yield "left out", f"{', '.join(ahead)}: tokens see only what stands before them; these would let them look ahead"
+    if whole:
         yield (
             "left out",
-            f"{', '.join(left_out)}: tokens see only what stands before them; these would let them look ahead",
+            f"{', '.join(whole)}: they ask what a whole text's decision rests on; each token is decided by itself",
         )

@@ -13,6 +13,12 @@ def class_names(config: Any) -> list[str]:
     return [str(config.id2label[number]) for number in range(config.num_labels)]
 
 
+def tags_as_classes(tags: Sequence[Sequence[str]], names: Sequence[str], order: Sequence[str] = ()) -> list[list[int]]:
+    """The classes of the words of each text; as ``as_classes``."""
+    flat = iter(as_classes([tag for text in tags for tag in text], names, order))
+    return [[next(flat) for _ in text] for text in tags]
+
+
 def as_classes(labels: Sequence[str], names: Sequence[str], order: Sequence[str] = ()) -> list[int]:
     """The class of each label: by name, whatever its case; or by number; or in an order that was stated.
 

@@ -1,4 +1,4 @@
-"""A fine-tuned classifier and its tokenizer from a folder or the Hub: safetensors alone, and never code of others."""
+"""A fine-tuned classifier of texts or tokens, and its tokenizer, from a folder or the Hub: safetensors, no code of others."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,7 @@ from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
     AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
     AutoTokenizer,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -18,18 +19,19 @@ from attest.pretrained.texts import require_fast
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 """Files that a tokenizer is made of; where none is there, transformers makes one that knows no word."""
-KINDS = {False: AutoModelForSequenceClassification, True: AutoModelForCausalLM}
-"""Classes that read a model, by whether it answers a prompt."""
-WANTED = {
-    False: "a model that was fine-tuned to classify texts, not a pretrained one alone. Fine-tune it first and save it with "
-    "save_pretrained; a language model is asked by --prompt.",
-    True: "a language model with all of its weights. Without --prompt a classifier is meant.",
-}
+KINDS = {"texts": AutoModelForSequenceClassification, "tokens": AutoModelForTokenClassification, "next": AutoModelForCausalLM}
+"""Classes that read a model, by what it decides: of texts, of tokens, or, asked by a prompt, the next token."""
 KNOWN = {
-    False: "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
-    True: "no language model; expected one that it has, Llama or Qwen for example.",
+    "texts": "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
+    "tokens": "no classifier of tokens; expected one that it has, BERT or ModernBERT for example.",
+    "next": "no language model; expected one that it has, Llama or Qwen for example.",
 }
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
+
+
+def decides_tokens(config: Any) -> bool:
+    """Whether a model was saved as a classifier of tokens."""
+    return any(name.endswith("ForTokenClassification") for name in config.architectures or ())
 
 
 def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -42,21 +44,60 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
         AttestError: there is none, its weights are incomplete or no safetensors, it needs code of its own, or the tokenizer
             is not a fast one.
     """
-    logging.set_verbosity_error()  # what it warns of is an error here, or nothing that a user can mend
+    quieten()
+    config = config_of(name)
+    tagging = decides_tokens(config) and not prompted
+    model, missing = _model(name, config, "next" if prompted else _decided(tagging))
+    if missing and prompted:
+        raise AttestError(f"{name} has no weights for {', '.join(missing[:3])}; expected a language model with all of them.")
+    if missing:
+        raise AttestError(
+            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify, not a "
+            "pretrained one alone. Fine-tune it first and save it with save_pretrained; a language model is asked by --prompt."
+        )
+    words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
+    return model.eval(), tokenizer_of(name, **words_apart)
+
+
+def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
+    """A pretrained model with a new head, drawn from torch's random numbers where it has none of this size.
+
+    Args:
+        name: as in ``load``.
+        classes: of the head.
+        tagging: whether each token gets a class, instead of each text.
+    Raises:
+        AttestError: as in ``load``; or nothing of the weights is known.
+    """
+    quieten()
+    config = config_of(name)
+    config.num_labels = classes
+    model, missing = _model(name, config, _decided(tagging), ignore_mismatched_sizes=True)
+    embeddings = {id(parameter) for parameter in model.get_input_embeddings().parameters()}
+    if any(id(parameter) in embeddings for key, parameter in model.named_parameters() if key in missing):
+        raise AttestError(f"{name} has no weights for the embeddings of its tokens; expected a pretrained model.")
+    return model
+
+
+def quieten() -> None:
+    """What transformers warns of is an error here, or nothing that a user can mend."""
+    logging.set_verbosity_error()
     logging.disable_progress_bar()
+
+
+def config_of(name: str) -> Any:
+    """The configuration of a model in a folder or on the Hub.
+
+    Raises:
+        AttestError: there is none, or the model needs code of its own.
+    """
     config = _config(name)
     if getattr(config, "auto_map", None):
         raise AttestError(
             f"{name} comes with Python code of its own (auto_map in its config.json), which is never run; expected a model "
             "that the library transformers knows itself."
         )
-    model, missing = _model(name, config, prompted)
-    if missing:
-        wanted = WANTED[prompted]
-        raise AttestError(f"{name} has no weights for {', '.join(missing[:3])}; expected {wanted}")
-    tokenizer = _tokenizer(name)
-    require_fast(tokenizer)
-    return model.eval(), tokenizer
+    return config
 
 
 def _config(name: str) -> Any:
@@ -72,13 +113,18 @@ def _config(name: str) -> Any:
         ) from error
 
 
-def _model(name: str, config: Any, prompted: bool) -> tuple[PreTrainedModel, list[str]]:
+def _decided(tagging: bool) -> str:
+    return "tokens" if tagging else "texts"
+
+
+def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTrainedModel, list[str]]:
+    kind: Any = KINDS[decided]
     try:
-        model, told = KINDS[prompted].from_pretrained(
-            name, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True
+        model, told = kind.from_pretrained(
+            name, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True, **options
         )
     except ValueError as error:
-        raise AttestError(f"{name} is a {config.model_type}, of which transformers has {KNOWN[prompted]}") from error
+        raise AttestError(f"{name} is a {config.model_type}, of which transformers has {KNOWN[decided]}") from error
     except OSError as error:
         raise AttestError(
             f"the weights of {name} cannot be read ({_first_line(error)}); expected model.safetensors. "
@@ -87,7 +133,18 @@ def _model(name: str, config: Any, prompted: bool) -> tuple[PreTrainedModel, lis
     return model, sorted(told["missing_keys"])
 
 
-def _tokenizer(name: str) -> PreTrainedTokenizerBase:
+def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
+    """The fast tokenizer of a model in a folder or on the Hub.
+
+    Raises:
+        AttestError: there is none, or it is not a fast one.
+    """
+    tokenizer = _tokenizer(name, **options)
+    require_fast(tokenizer)
+    return tokenizer
+
+
+def _tokenizer(name: str, **options: Any) -> PreTrainedTokenizerBase:
     path = Path(name).expanduser()
     if path.is_dir() and not any(list(path.glob(pattern)) for pattern in VOCABULARIES):
         raise AttestError(
@@ -95,7 +152,7 @@ def _tokenizer(name: str) -> PreTrainedTokenizerBase:
             "tokenizer.save_pretrained(folder) writes it."
         )
     try:
-        return AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        return AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
     except (OSError, ValueError) as error:
         raise AttestError(
             f"{name} has no tokenizer that can be read ({_first_line(error)}); expected tokenizer.json beside the model. "

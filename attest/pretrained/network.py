@@ -32,18 +32,24 @@ class PretrainedNetwork(nn.Module):
     Args:
         model: classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; put into evaluation mode by whoever tries it.
         padding: the token id at padding.
+        masked: the token id that stands where a token is erased by a mask; None for what our own data have there.
     Raises:
         AttestError: its attention cannot be reached, or is none from token to token of the text.
     """
 
     pools_by_attention = False
     attends_within = True
+    reads_in_decode = True
+    """``encode`` looks tokens up and no more, so that there are no hidden states between the two to ask about."""
     holds_a_model = True
     """It is called by the class of ``model``."""
 
-    def __init__(self, model: PreTrainedModel, padding: int) -> None:
+    def __init__(self, model: PreTrainedModel, padding: int, masked: int | None = None) -> None:
         super().__init__()
+        self.masked = masked
         self.model, self.padding = model, padding
+        self.tags = type(model).__name__.endswith("ForTokenClassification")
+        """Whether every token gets a class."""
         self.calls = nn.ModuleList()
         self.real = torch.ones(1, 1, dtype=torch.bool)
         self._made = 0
@@ -135,6 +141,11 @@ class PretrainedNetwork(nn.Module):
     def _explore(self) -> None:
         """Count the calls, and see that each is from token to token of the text."""
         model, name = self.model, type(self.model).__name__
+        if (getattr(model, "_tp_size", None) or 1) > 1:
+            raise AttestError(
+                f"{name} is spread over {model._tp_size} devices by its heads (tensor parallelism), so that no process sees "
+                "them all; expected the whole model on one. Load it without tp_plan."
+            )
         if not model._can_set_attn_implementation():
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
         training = model.training
@@ -142,7 +153,7 @@ class PretrainedNetwork(nn.Module):
         tokens = self._some_tokens()
         self._exploring = True
         try:
-            self(tokens, torch.ones_like(tokens, dtype=torch.bool))
+            self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
         finally:
             self._exploring = False
             model.train(training)
@@ -161,7 +172,7 @@ class PretrainedNetwork(nn.Module):
         tokens = self._some_tokens()
         last = list(attending(self))[-1]
         with _in_graph(self.model.get_input_embeddings().weight), recorded(self, "weights") as weights:
-            logits = self(tokens, torch.ones_like(tokens, dtype=torch.bool))
+            logits = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
             (gradient,) = torch.autograd.grad(logits.square().sum(), weights[last])
         rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")

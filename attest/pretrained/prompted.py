@@ -135,6 +135,10 @@ class PromptEncoder(Encoder):
             )
         return ids
 
+    def word_of(self, text: str) -> list[int]:
+        """The place of the word that each token of the prompt is of; -1 for special tokens."""
+        return super().word_of(self.prompt.about(text))
+
 
 class PromptedNetwork(PretrainedNetwork):
     """A causal language model that decides by the logits of the labels' first tokens, after the last token of a prompt.
@@ -143,18 +147,19 @@ class PromptedNetwork(PretrainedNetwork):
         model: logits ``(B, T, V)`` of the next token.
         padding: the token id at padding.
         answers: C token ids, in class order.
+        masked: as of ``PretrainedNetwork``.
     Raises:
         AttestError: as of ``PretrainedNetwork``; or the model has no logits of tokens, or lets tokens see later ones.
     """
 
-    def __init__(self, model: PreTrainedModel, padding: int, answers: Sequence[int]) -> None:
+    def __init__(self, model: PreTrainedModel, padding: int, answers: Sequence[int], masked: int | None = None) -> None:
         if model.get_output_embeddings() is None:
             raise AttestError(
                 f"{type(model).__name__} has no logits of the next token, so that it answers no prompt; expected a causal "
                 "language model, LlamaForCausalLM for example."
             )
         self._answers = list(answers)
-        super().__init__(model, padding)
+        super().__init__(model, padding, masked)
         if not self.looks_back:
             raise AttestError(
                 f"{type(model).__name__} lets tokens attend to later ones, so that it cannot be asked what comes next; "

@@ -58,6 +58,11 @@ class Encoder:
         self.cut += len(ids) == self.longest and len(self.tokenizer(text, verbose=False)["input_ids"]) > self.longest
         return ids
 
+    def word_of(self, text: str) -> list[int]:
+        """The place of the word that each token is of, as the tokenizer tells words apart; -1 for special tokens."""
+        words = self.tokenizer(text, truncation=True, max_length=self.longest, verbose=False).word_ids()
+        return [-1 if word is None else word for word in words]
+
     @property
     def words(self) -> Sequence[str]:
         """The token of each id, as it is shown."""

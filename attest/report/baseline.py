@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow.parquet as pq
 
 from attest.measures import Majority, against_majority
 from attest.measures.numbers import p_value, percent
+from attest.report.pairing import tagged_tokens
 from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
 from attest.runs.same_texts import table_of
 
@@ -39,15 +39,14 @@ def baseline(run: RunFolder) -> Baseline | None:
     if path is None:
         return None
     tagging = path.stem == TAGGED
-    wanted = ["length", "tags", "predicted_tags"] if tagging else ["label", "predicted"]
+    wanted = ["tags", "predicted_tags"] if tagging else ["label", "predicted"]
     columns = pq.read_schema(path).names  # of the other columns the names alone: attention may be many megabytes
     if not tagging and "label" not in columns:
         return None
     rows = read_table(path, wanted)
     names = [column.removeprefix("probability_") for column in columns if column.startswith("probability_")]
     if tagging:
-        labels, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))
-        majority = against_majority(labels, predicted, rows["length"].to_numpy())
+        majority = against_majority(*tagged_tokens(rows))
     else:
         majority = against_majority(rows["label"].to_numpy(), rows["predicted"].to_numpy())
     only = None if majority.only is None else names[majority.only]

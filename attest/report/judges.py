@@ -101,7 +101,8 @@ def in_words(judged: pd.DataFrame, sees: float) -> str:
         accused = set(right[right.most >= sees].test)
         trusted = [test for test in sound if test not in accused]
         sets, unseen = smallest_sets(judged, sees, "pooled", of)
-        sentences.append(f"About {of}: {listed(sound) or 'no test'} alone sees every wrong attention on every rule.")
+        sees_all = "each see" if len(sound) > 1 else "alone sees"
+        sentences.append(f"About {of}: {listed(sound) or 'no test'} {sees_all} every wrong attention on every rule.")
         if sound:
             spared = f"Without accusing a right one: {listed(trusted)}." if trusted else "Each also accuses a right one."
             sentences.append(spared)

@@ -63,6 +63,16 @@ def rightly(run: RunFolder) -> pd.Series:
     if path.stem != TAGGED:
         rows = read_table(path, ["id", "label", "predicted"]).set_index("id")
         return rows["label"] == rows["predicted"]
-    rows = read_table(path, ["id", "length", "tags", "predicted_tags"])
-    right = np.concatenate(rows["tags"].to_numpy()) == np.concatenate(rows["predicted_tags"].to_numpy())
-    return pd.Series(mean_of_each(right, rows["length"].to_numpy()), rows["id"])
+    rows = read_table(path, ["id", "tags", "predicted_tags"])
+    gold, predicted, tagged = tagged_tokens(rows)
+    return pd.Series(mean_of_each(gold == predicted, tagged), rows["id"])
+
+
+def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gold and predicted tags of all tokens that have a gold one, ``(N,)`` each, and how many each sentence has.
+
+    Of a word in subwords that is the first alone.
+    """
+    gold, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))
+    tagged = rows["tags"].map(lambda tags: int((tags >= 0).sum())).to_numpy()
+    return gold[gold >= 0], predicted[gold >= 0], tagged

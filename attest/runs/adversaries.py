@@ -30,8 +30,8 @@ def require_adversary(choices: Choices, base: Settings) -> None:
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
     if kind == "label" and not capabilities.pools_by_attention(network):
         raise AttestError(
-            f"{network['class_path']} pools its hidden states by a mean, so an adversary has no pooled attention to differ "
-            "in; expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
+            f"{network['class_path']} does not pool its hidden states by attention, so an adversary has none to differ in; "
+            "expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
         )
     require_comparable(base)
     projections = network["init_args"].get("projection") or {}

@@ -25,6 +25,12 @@ SETTINGS = {"SEED": "--seed_everything={}", "PROTOCOL": "--data.init_args.protoc
 """Choices that stand for one option."""
 
 
+STANDS_FOR = {
+    "--model.init_args.pretrained": ("--model.init_args.network.init_args.pretrained", "--data.init_args.subwords"),
+}
+"""What one option says to several parts: a pretrained model is what the network starts from and what cuts the texts."""
+
+
 FORCED = {"1": "true", "true": "true", "0": "false", "false": "false"}
 """What may be typed behind ``FORCE=``; a word that means neither must not delete a run."""
 
@@ -84,11 +90,17 @@ def expand(arguments: list[str]) -> list[str]:
     Args:
         arguments: what follows the subcommand.
     """
-    words, rest = take_words(arguments)
+    words, rest = take_words([option for argument in arguments for option in _spelt_out(argument)])
     typed = dict(words.typed)
     settings = [SETTINGS[name].format(_as_yaml(name, typed.pop(name))) for name in list(typed) if name in SETTINGS]
     files, options = _parted(rest)
     return [*([] if files and not typed else choice_arguments(typed)), *files, *settings, *options]
+
+
+def _spelt_out(argument: str) -> list[str]:
+    """One option that stands for several, as they are; any other alone."""
+    name, equals, value = argument.partition("=")
+    return [f"{option}={value}" for option in STANDS_FOR[name]] if equals and name in STANDS_FOR else [argument]
 
 
 def _parted(arguments: list[str]) -> tuple[list[str], list[str]]:

@@ -86,7 +86,9 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
         "nll": -np.log(np.maximum(p[np.arange(len(p)), base_tags], np.finfo(np.float32).tiny)),
     }
     heads = _heads_of_layers(theirs)
-    means = {name: np.add.reduceat(values, sentences) / lengths for name, values in per_token.items()}
+    tagged = np.concatenate(ours["tags"].to_numpy()) >= 0
+    tokens = np.add.reduceat(tagged.astype(np.int64), sentences)
+    means = {name: np.add.reduceat(values * tagged, sentences) / tokens for name, values in per_token.items()}
     attention = _attention(theirs["attention"], ours["attention"], sum(heads) * lengths)
     matched = _matched(theirs["attention"], ours["attention"], lengths, heads)
     columns = means | attention | {"jsd_matched": matched, "max_attention": theirs["max_attention"]}

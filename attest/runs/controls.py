@@ -12,7 +12,7 @@ import yaml
 from attest.errors import AttestError
 from attest.runs.adversaries import adversary
 from attest.runs.adversary_names import Choices, named
-from attest.runs.capabilities import predicts
+from attest.runs.capabilities import pools_by_attention, predicts, trains_with_any_projection
 from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
@@ -99,15 +99,35 @@ def controls(
     epochs = base.settings["trainer"]["max_epochs"]
     guide_epochs = _typed_epochs(own, epochs)
     adversary_epochs = _typed_epochs(own, adversary(choices, 0.0, base.settings).overlay["trainer"]["max_epochs"])
-    yield Control("E4", "uniform attention", lambda: train_base([*typed, "PROJECTION=uniform"]).folder, epochs)
+    left_out = dict(without_sense(base.settings))
+    if "E4" not in left_out:
+        yield Control("E4", "uniform attention", lambda: train_base([*typed, "PROJECTION=uniform"]).folder, epochs)
     for seed in range(base.settings["seed_everything"] + 1, base.settings["seed_everything"] + 1 + seeds):
         yield Control("E5", f"seed {seed}", partial(_train_seed, twins, seed), epochs)
+    if "E6" in left_out:
+        return
     if not _tags(base):
         yield from _contextless(base, typed)
     yield Control("E6", "guide: base's attention", partial(train_guide, base, own, "base"), guide_epochs)
     for lam in lambdas:
         train = partial(train_guide, base, own, choices.name(lam))
         yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train, guide_epochs, adversary_epochs)
+
+
+def without_sense(base: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The experiments that say nothing of such a base, and why.
+
+    Args:
+        base: its settings.
+    """
+    network = base["model"]["init_args"].get("network")
+    if not network:
+        return
+    name = network["class_path"].rsplit(".", 1)[-1]
+    if not trains_with_any_projection(network):
+        yield "E4", f"{name} was pretrained with a softmax, and would have to learn uniform attention from nothing"
+    if predicts(base) == "label" and not pools_by_attention(network):
+        yield "E6", f"{name} does not pool its hidden states by attention, so there is none that could guide another model"
 
 
 def _typed_epochs(own: Sequence[str], otherwise: Any) -> Any:

@@ -44,6 +44,20 @@ def test_texts_are_read_as_the_model_reads_them(tried):
     assert "[UNK]" in list(table["tokens"][4])
 
 
+def test_words_count_beside_subwords_and_special_tokens_with_and_without(tried):
+    table = tried.table("E1")
+    assert {"tau_leave_one_out_inputs", "tau_words_leave_one_out_inputs", "tau_without_special_leave_one_out_inputs"} <= set(
+        table
+    )
+    left_out = table["leave_one_out_words"][3]  # [CLS] very dull ##y film [SEP]
+    assert [place for place, moved in enumerate(left_out) if moved > 0] == [1, 2, 4]
+
+
+def test_hidden_states_that_no_step_hands_on_are_not_asked_about(tried):
+    """Everything is read by ``decode``: leaving out a state would read each text once more a token to say what E14 says."""
+    assert [name for name in tried.table("E1") if "hidden" in name] == []
+
+
 @torch.no_grad()
 def test_predictions_are_the_models_own(tried, model, tokenizer):
     for row, text in enumerate(TEXTS):
@@ -82,6 +96,35 @@ def test_attention_begins_where_the_model_decides(tried, model, tokenizer):
     assert tried.table()["attention"][0] == pytest.approx(expected.numpy(), abs=1e-6)
 
 
+def test_dropout_of_a_model_in_training_mode_is_left_out(tried, model, tokenizer):
+    """In training its weights carry dropout, and rows sum to anything."""
+    model.train()
+    try:
+        again = attest.trial(model, TEXTS, {"E9": QUICK["E9"]}, tokenizer=tokenizer, labels=[1, 0, 0, 0, 1])
+        assert all(part.training for part in model.modules())
+    finally:
+        model.eval()
+    pd.testing.assert_frame_equal(again.table("E9"), tried.table("E9"), check_exact=True)
+
+
+@torch.no_grad()
+def test_an_erased_token_is_masked_as_the_model_was_taught(model, tokenizer):
+    """Our own unknown token, 1, is some other token of theirs."""
+    from attest.api.foreign import read_by
+    from attest.experiments.erasure.operators import mask_tokens
+    from attest.experiments.observation import observe
+
+    network, encode, *_ = read_by(model, tokenizer, None, None, None)
+    tokens = torch.tensor([encode(TEXTS[0])])
+    seen = observe(network, None, tokens, torch.ones_like(tokens, dtype=torch.bool))
+    kept = torch.ones(1, 1, tokens.shape[1], dtype=torch.bool)
+    kept[..., 2] = False
+    masked = tokens.clone()
+    masked[0, 2] = tokenizer.mask_token_id
+    expected = model(masked).logits.softmax(dim=-1)[0, seen.predicted[0]]
+    assert mask_tokens(seen, kept)[0, 0] == pytest.approx(float(expected), abs=1e-6)
+
+
 def test_the_report_is_written(tried, tmp_path):
     page = tried.report(tmp_path / "page.html").read_text()
     assert "Shuffled over the tokens" in page
@@ -118,7 +161,6 @@ def test_our_own_transformer_goes_through_the_same_door():
     ("name", "settings", "said"),
     [
         ("bart", {}, "reads a text with an encoder and again with a decoder"),
-        ("bert", {"tokens": True}, "does not classify texts; expected a model such as BertForSequenceClassification"),
         ("deberta-v2", {}, "is not supported: its attention does not go through"),
     ],
 )
@@ -126,6 +168,12 @@ def test_a_model_that_cannot_be_tried_is_refused_in_a_sentence(name, settings, s
     tokens, mask = batch()
     with pytest.raises(AttestError, match=said):
         attest.trial(tiny(name, **settings), [{"token_ids": tokens, "mask": mask}])
+
+
+def test_a_model_that_classifies_nothing_is_refused(model, tokenizer):
+    said = "BertModel classifies neither texts nor tokens; expected a model such as BertForSequenceClassification"
+    with pytest.raises(AttestError, match=said):
+        attest.trial(model.bert, TEXTS, tokenizer=tokenizer)
 
 
 def test_a_tokenizer_that_does_not_know_words_is_refused(model):

@@ -162,7 +162,7 @@ def test_bases_without_attention_to_differ_in_are_refused():
     require_adversary(Choices(), base("Entmax", alpha=1))
     with pytest.raises(AttestError, match="PROJECTION=uniform has no attention"):
         require_adversary(Choices(), base("Uniform"))
-    with pytest.raises(AttestError, match=r"TransformerClassifier pools .* by a mean.*MODEL=bilstm"):
+    with pytest.raises(AttestError, match=r"TransformerClassifier does not pool .*MODEL=bilstm"):
         require_adversary(Choices(), base(network="TransformerClassifier"))
 
 

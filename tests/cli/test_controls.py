@@ -61,7 +61,10 @@ def test_what_will_be_trained_is_announced_with_its_epochs(tmp_path):
     write_json(tmp_path / "curves.json", [{}] * 8)
     write_json(tmp_path / "summary.json", {})
     run = {"root": str(tmp_path), "data": "mine", "recipe": "jw", "model": "bilstm"}
-    model = {"class_path": "attest.lightning_modules.Classifier", "init_args": {"network": {"class_path": "any.Network"}}}
+    model = {
+        "class_path": "attest.lightning_modules.Classifier",
+        "init_args": {"network": {"class_path": "attest.networks.PoolingClassifier"}},
+    }
     trainer = {"max_epochs": 8, "max_steps": -1}
     settings = {"run": run, "model": model, "trainer": trainer, "data": {"init_args": {}}, "seed_everything": 0}
     base = Base(RunFolder(tmp_path), settings)

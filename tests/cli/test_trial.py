@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
@@ -56,6 +58,41 @@ def test_fewer_texts_are_spread_over_the_file(folder, reviews, tmp_path):
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "--texts", 2, "E13") == 0
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["texts"] == 2 if "texts" in summary else True
+
+
+@pytest.fixture
+def corpora(tmp_path, monkeypatch):
+    """A folder with a treebank of eleven sentences to test, one of them neutral, and with tagged words."""
+    place = tmp_path / "corpora"
+    for name in ("sst", "conll2000"):
+        (place / name).mkdir(parents=True)
+    sentences = pa.table(
+        {"text": [f"{text} {row}" for row in range(2) for text in TEXTS] + ["a film"], "label": [4, 0] * 5 + [2]}
+    )
+    for split in ("train", "validation", "test"):
+        pq.write_table(sentences, place / "sst" / f"{split}.parquet")
+    words = pa.table({"tokens": [["a", "film"]] * 3, "chunk_tags": [["B-NP", "I-NP"]] * 3})
+    for split in ("train", "test"):
+        pq.write_table(words, place / "conll2000" / f"{split}.parquet")
+    monkeypatch.setenv("ATTEST_DATA", str(place))
+
+
+def test_a_corpus_is_named(folder, corpora, tmp_path, capsys):
+    given = ("--model", folder, "--data", "sst", "--labels", "negative,positive", "--texts", 4, "E13")
+    assert tried(*given, "--out", tmp_path / "out") == 0
+    assert "Texts:      4 of the 10 in the test split of sst, evenly spread" in capsys.readouterr().out
+    table = pd.read_parquet(RunFolder(tmp_path / "out").evidence("instances"))
+    assert list(table["tokens"][0])[1:4] == ["a", "fine", "film"]
+    assert table["label"].tolist() == [1, 0, 1, 0], "rows 0, 3, 6 and 9"
+
+
+def test_a_corpus_without_such_a_split_or_of_another_kind(folder, corpora, capsys):
+    assert "sst has no dev split in its source; expected one of train, validation, test" in refused(
+        capsys, "--model", folder, "--data", "sst", "--split", "dev"
+    )
+    assert "conll2000 has a tag a word, and the model asks for a label a text; expected sst, imdb, 20news" in refused(
+        capsys, "--model", folder, "--data", "conll2000"
+    )
 
 
 @pytest.fixture

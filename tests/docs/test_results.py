@@ -1,11 +1,14 @@
 """The tables in docs/results are what their archives, their files and the present rules give."""
 
+import re
 import tarfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from attest.cli.main import main
+from attest.judges.judging import over_rules
 from attest.tables.definition import read_published, table_file
 from attest.tables.kept import FILE
 from attest.tables.stamp import stamp, stamp_of
@@ -47,3 +50,38 @@ def test_a_table_comes_out_of_its_archive_as_it_stands(data, names, tmp_path, mo
 def _rows(folder: Path) -> list[str]:
     page = (folder / "table.md").read_text()
     return [line for line in page.splitlines() if line.startswith(("| ", "**", "Judged by"))]
+
+
+JUDGED = {
+    "E15 τ-b with integrated gradients": "E15 integrated gradients (added)",
+    "E14 comprehensiveness, `delete`": "E14 comprehensiveness, delete (added)",
+    "E1 τ-b with gradient × input": "E1 gradient × input",
+    "E14 sufficiency, `delete`": "E14 sufficiency, delete (added)",
+    "E15 behind leave-one-out, `delete`": "E15 behind leave-one-out (added)",
+    "E15 τ-b with leave-one-out": "E15 leave-one-out (added)",
+    "E2 shuffling": "E2 shuffling",
+    "E14 NAOPC, comprehensiveness": "E14 NAOPC, comprehensiveness (added)",
+    "E14 NAOPC, sufficiency": "E14 NAOPC, sufficiency (added)",
+    "E15 τ-b with \\|αm\\|": "E15 |αm| (added)",
+    "E14 comprehensiveness, `attention`": "E14 comprehensiveness, attention (added)",
+    "E14 sufficiency, `attention`": "E14 sufficiency, attention (added)",
+}
+
+
+def test_what_is_said_of_erasure_before_the_judges_is_what_they_found():
+    judged = pd.read_parquet(RESULTS / "judges.parquet")
+    pooled = judged[judged.family == "pooled"]
+    wrong, right = over_rules(pooled, "wrong"), over_rules(pooled, "right")
+    text = (RESULTS / "erasure.md").read_text().split("## Before the judges")[1].split("\n## ")[0]
+    said = [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.splitlines() if line.startswith("| E")
+    ]
+    assert [cells[0] for cells in said] == list(JUDGED)
+    for name, of, seen, least, accuses in said:
+        cells = wrong[wrong.test == JUDGED[name]]
+        worst = cells.loc[cells.least.idxmin()]
+        assert {*cells["of"]} == {of}
+        assert seen == f"{(cells.least >= 0.9).sum()} of {len(cells)}"
+        assert least.startswith(f"{worst.least:.2f} (")
+        accused = right[(right.test == JUDGED[name]) & (right.most >= 0.9)].defendant
+        assert accuses == (", ".join(accused) or "nobody"), name

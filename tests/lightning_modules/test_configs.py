@@ -15,6 +15,7 @@ from attest.runs.configured import ConfiguredRun
 from attest.runs.naming import RunSettings
 
 MODELS = sorted(path.stem for path in (configs_folder() / "model").glob("*.yaml"))
+STARTED_ELSEWHERE = ["pretrained", "pretrained-tagger"]
 PARAMETERS = {"entmax": ":1.3", "sparsegen": ":0.5"}
 PROJECTIONS = sorted(
     f"{path.stem}{PARAMETERS.get(path.stem, '')}" for path in (configs_folder() / "projection").glob("*.yaml")
@@ -46,19 +47,21 @@ def model_parser() -> ArgumentParser:
     return models
 
 
-def build(from_data: dict[str, Any], **choices: str) -> LightningModule:
-    """The model of these choices, given what it would learn from its data."""
+def build(from_data: dict[str, Any], pretrained: str = "", **choices: str) -> LightningModule:
+    """The model of these choices, given what it would learn from its data, and what it starts from where it does."""
     arguments = choice_arguments({"DATA": "planted"} | choices)
     ours = [
         each for each in arguments if not any(f"/{other}/" in each for other in ("data", "trainer", "logger", "experiments"))
     ]
     config = model_parser().parse_args(ours)
     config.model.init_args.update(Namespace(**from_data))
+    if pretrained:
+        config.model.init_args.network.init_args.pretrained = pretrained
     return model_parser().instantiate_classes(config).model
 
 
 def from_data(model: str) -> dict:
-    if model == "tagger":
+    if model.endswith("tagger"):
         return {"vocab_size": 258, "num_classes": 3, "label_names": TAGS}
     return {"vocab_size": 258, "num_classes": 2, "positive_weight": 1.0}
 
@@ -76,7 +79,7 @@ def thirty_two_texts(model: str) -> dict:
         sentences = torch.arange(3) < torch.randint(2, 4, (32, 1), generator=generator)
         mask = real.unsqueeze(1) & sentences.unsqueeze(-1)
         return batch | {"token_ids": tokens.unsqueeze(1) * mask, "mask": mask, "sentence_mask": sentences}
-    if model == "tagger":
+    if model.endswith("tagger"):
         return batch | {"tags": torch.randint(0, 3, (32, 8), generator=generator).where(real, -100)}
     return batch
 
@@ -91,10 +94,27 @@ def share_right(module, batch) -> float:
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [model for model in MODELS if model not in STARTED_ELSEWHERE])
 def test_every_model_under_every_projection_overfits_32_texts(model, projection):
     torch.manual_seed(0)
-    module = build(from_data(model), MODEL=model, PROJECTION=projection)
+    require_learning(model, build(from_data(model), MODEL=model, PROJECTION=projection))
+
+
+@pytest.mark.parametrize("model", STARTED_ELSEWHERE)
+def test_models_that_were_pretrained_overfit_32_texts(model, tmp_path):
+    transformers = pytest.importorskip("transformers", reason="needs the extra transformers")
+    from tests.pretrained.tiny import SPECIAL, pretrained_folder
+
+    letters = 2 * 26 + len(SPECIAL)
+    base = pretrained_folder(tmp_path, [f"w{number}" for number in range(256 - letters)])
+    torch.manual_seed(0)
+    module = build(from_data(model), str(base), MODEL=model)
+    assert isinstance(module.network.model, transformers.BertPreTrainedModel)
+    require_learning(model, module)
+
+
+def require_learning(model, module):
+    """All 32 texts are right within 100 steps."""
     module.log = lambda *_, **__: None
     batch = thirty_two_texts(model)
     rate = 5e-4 if model.startswith("transformer") else 5e-3  # deep networks that normalise last diverge at 5e-3
@@ -124,7 +144,14 @@ def test_a_model_names_a_recipe_that_exists(model):
 
 @pytest.mark.parametrize(
     ("model", "experiments"),
-    [("tagger", "layers-tagger"), ("transformer-dr", "layers"), ("han", "weights"), ("cnn", "pooled")],
+    [
+        ("tagger", "layers-tagger"),
+        ("pretrained", "pretrained"),
+        ("pretrained-tagger", "pretrained-tagger"),
+        ("transformer-dr", "layers"),
+        ("han", "weights"),
+        ("cnn", "pooled"),
+    ],
 )
 def test_a_model_brings_its_own_defaults(model, experiments):
     assert f"/experiments/{experiments}.yaml" in " ".join(choice_arguments({"MODEL": model, "DATA": "planted"}))

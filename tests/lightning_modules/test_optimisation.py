@@ -9,7 +9,7 @@ from torch import nn
 
 from attest.errors import AttestError
 from attest.lightning_modules import Classifier
-from attest.lightning_modules.optimisation import Optimisation
+from attest.lightning_modules.optimisation import Optimisation, WarmUp
 from attest.networks import Average, PoolingClassifier
 
 ADAM = partial(torch.optim.Adam, lr=0.01, weight_decay=1e-5)
@@ -40,6 +40,24 @@ def test_a_plateau_schedule_says_what_it_watches():
 def test_a_plain_schedule_watches_nothing():
     configured = Optimisation(ADAM, partial(torch.optim.lr_scheduler.StepLR, step_size=2)).configure(network())
     assert "monitor" not in configured["lr_scheduler"]
+
+
+def test_warming_up_rises_to_the_full_rate_and_falls_to_zero_batch_by_batch():
+    configured = Optimisation(ADAM, WarmUp, learning_rate_scale=0.5).configure(network(), lambda: 20)
+    optimizer, schedule = configured["optimizer"], configured["lr_scheduler"]
+    assert schedule["interval"] == "step"
+    rates = []
+    for _ in range(20):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        schedule["scheduler"].step()
+    assert rates == pytest.approx([0, 0.0025, *(0.005 * (20 - step) / 18 for step in range(2, 20))])
+    assert optimizer.param_groups[0]["lr"] == 0
+
+
+def test_warming_up_needs_an_end():
+    with pytest.raises(AttestError, match="no end is set; expected a number of epochs"):
+        Optimisation(ADAM, WarmUp).configure(network())
 
 
 def test_two_groups_step_as_the_three_optimisers_of_the_literature():

@@ -9,7 +9,7 @@ from attest.attention import Sparsemax
 from attest.attention.interventions import Intervention, attending, intervene, recorded
 from attest.errors import AttestError
 from attest.experiments.layers import clean_keys, replacing_keys
-from attest.pretrained.attention import NAME
+from attest.pretrained.attention import NAME, attending_through
 from attest.pretrained.network import PretrainedNetwork
 from tests.pretrained.tiny import CALLS, DECODERS, ENCODERS, batch, tiny
 
@@ -224,3 +224,35 @@ def test_tokens_are_classified_too():
     network, (tokens, mask) = PretrainedNetwork(tiny("bert", tokens=True), 0), batch()
     assert network(tokens, mask).shape == (3, 9, 3)
     assert network.decides_by == "all"
+
+
+def test_a_model_that_was_set_to_kernels_without_weights_shows_them():
+    """Its own ``output_attentions`` gives nothing under SDPA, and says nothing."""
+    model = tiny("bert")
+    model.set_attn_implementation("sdpa")
+    tokens, mask = batch()
+    network = PretrainedNetwork(model, 0)
+    with recorded(network, "weights") as weights:
+        logits = network(tokens, mask)
+    assert [rows.shape for rows in weights.values()] == [(3, 4, 9, 9)] * 2
+    assert model.config._attn_implementation == "sdpa"
+    kernels = model(tokens, attention_mask=mask.long()).logits
+    torch.testing.assert_close(logits, kernels, atol=1e-5, rtol=0)
+
+
+def test_texts_packed_into_one_row_are_refused():
+    model = tiny("llama")
+    network, tokens = PretrainedNetwork(model, 0), torch.randint(5, 40, (1, 8))
+    network.real = torch.ones_like(tokens, dtype=torch.bool)
+    starts = torch.tensor([0, 3, 8], dtype=torch.int32)
+    packed = {"cu_seq_lens_q": starts, "cu_seq_lens_k": starts, "max_length_q": 5, "max_length_k": 5}
+    positions = torch.tensor([[0, 1, 2, 0, 1, 2, 3, 4]])
+    with attending_through(model, network), pytest.raises(AttestError, match="was given several texts in a row"):
+        model(tokens, position_ids=positions, use_cache=False, **packed)
+
+
+def test_a_model_that_is_spread_over_devices_by_its_heads_is_refused():
+    model = tiny("bert")
+    model._tp_size = 2
+    with pytest.raises(AttestError, match=r"spread over 2 devices by its heads \(tensor parallelism\)"):
+        PretrainedNetwork(model, 0)

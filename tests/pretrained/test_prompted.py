@@ -53,6 +53,7 @@ def test_texts_stand_in_the_prompt_and_answers_behind_it(tokenizer):
         "Review", ":", "Ġa", *["<unk>"] * 2, "<unk>", "Ġfilm", "Ċ", "Sentiment", ":",
     ]  # fmt: skip
     assert tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer)) == ["Ġbad", "Ġgood"]
+    assert len(encode.word_of("a {fine} film")) == len(encode("a {fine} film"))
     assert prompt.classes(["good", "bad", "good"]) == [1, 0, 1]
 
 
@@ -109,7 +110,9 @@ def test_what_is_no_language_model_is_refused(tokenizer, model, said):
 
 
 def test_a_language_model_without_a_prompt_is_told_of_it(tokenizer):
-    with pytest.raises(AttestError, match=r"LlamaForCausalLM does not classify texts.*A language model is asked by prompt="):
+    with pytest.raises(
+        AttestError, match=r"LlamaForCausalLM classifies neither texts nor tokens.*A language model is asked by prompt="
+    ):
         attest.trial(tiny("llama", speaks=True), TEXTS, tokenizer=tokenizer)
     with pytest.raises(AttestError, match="a prompt was given without a tokenizer"):
         attest.trial(tiny("llama", speaks=True), TEXTS, prompt=TEMPLATE, answers=ANSWERS)

@@ -1,14 +1,18 @@
 """Tiny random models of many architectures, as somebody's classifiers of texts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import torch
 from transformers import (
     AutoConfig,
+    AutoModel,
     AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
+    BertTokenizerFast,
     PreTrainedModel,
 )
 
@@ -47,6 +51,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "phi3": GROUPED,
     "gpt_oss": GROUPED | {"num_local_experts": 2, "num_experts_per_tok": 1},
 }
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CALLS = {"bart": 6}
 """Two layers of an encoder, two of a decoder that look at themselves and at the encoder."""
 
@@ -77,3 +82,21 @@ def batch(lengths: tuple[int, ...] = (5, 9, 7)) -> tuple[torch.Tensor, torch.Ten
     tokens = torch.randint(5, 40, mask.shape).where(mask, 0)
     tokens[range(len(lengths)), [length - 1 for length in lengths]] = 2
     return tokens, mask
+
+
+def pretrained_folder(place: Path, words: Sequence[str], longest: int = 64) -> Path:
+    """A tiny BERT without a head and its tokenizer, as save_pretrained leaves them.
+
+    Args:
+        place: an empty folder.
+        words: that are single tokens; all others of small letters are cut into these.
+        longest: most tokens of a text.
+    """
+    pieces = [*SPECIAL, *ascii_lowercase, *(f"##{letter}" for letter in ascii_lowercase)]
+    vocabulary = [*pieces, *(word for word in words if word not in pieces)]
+    (place / "vocab.txt").write_text("\n".join(vocabulary))
+    BertTokenizerFast(str(place / "vocab.txt"), model_max_length=longest).save_pretrained(place)
+    config = SMALL | {"vocab_size": len(vocabulary), "max_position_embeddings": longest, "bos_token_id": None}
+    torch.manual_seed(0)
+    AutoModel.from_config(AutoConfig.for_model("bert", **config)).save_pretrained(place)
+    return place

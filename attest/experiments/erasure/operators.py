@@ -22,7 +22,7 @@ UNKNOWN = 1
 
 
 def operators(
-    background: Background | None = None, seed: int = 0, draws: int = 5, unknown: int = UNKNOWN
+    background: Background | None = None, seed: int = 0, draws: int = 5, unknown: int | None = None
 ) -> dict[str, tuple[Operator, ...]]:
     """The operators by name; ``resample`` is one a draw, over which whoever asks averages.
 
@@ -30,7 +30,8 @@ def operators(
         background: what ``resample`` draws from; without it that operator is left out.
         seed: with an instance's id it fixes what is drawn.
         draws: how many ways ``resample`` has to fill the gaps.
-        unknown: the token id that ``mask`` puts in a token's place.
+        unknown: the token id that ``mask`` puts in a token's place; None for the network's own, ``masked``, or, where it
+            has none, that of our vocabularies.
     """
     masked = partial(mask_tokens, unknown=unknown)
     always: dict[str, tuple[Operator, ...]] = {"attention": (attention,), "delete": (delete,), "mask": (masked,)}
@@ -75,8 +76,11 @@ def delete(observation: Observation, kept: Tensor) -> Tensor:
     return _read(observation, tokens.gather(2, index), kept.gather(-1, order))
 
 
-def mask_tokens(observation: Observation, kept: Tensor, unknown: int = UNKNOWN) -> Tensor:
+def mask_tokens(observation: Observation, kept: Tensor, unknown: int | None = None) -> Tensor:
     """The unknown token stands in an erased one's place; of a sentence, in that of each of its words."""
+    if unknown is None:
+        unknown = getattr(observation.network, "masked", None)
+    unknown = UNKNOWN if unknown is None else unknown
     return _read_with(observation, kept, torch.tensor(unknown, device=kept.device))
 
 

@@ -31,8 +31,7 @@ def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observati
         The observation, its explanation being attention rollout from that token down to all (the order of the others is that
         of the mean over heads where there is one layer), and the drawn places, int64 ``(B,)``, from 0.
     """
-    lengths = observation.mask.sum(dim=-1)
-    place = (random_uniforms(seed + DRAWN, observation.ids) * lengths).long().clamp(max=lengths - 1)
+    place = _drawn(observation.deciding, random_uniforms(seed + DRAWN, observation.ids))
     asked = nn.functional.one_hot(place, observation.mask.shape[-1])
     tokens = torch.stack([observation.tokens, asked], dim=-1)
     states = torch.cat([observation.logits, asked.unsqueeze(-1).to(observation.logits)], dim=-1)
@@ -51,6 +50,13 @@ def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observati
         spared=asked.bool(),
     )
     return view, place
+
+
+def _drawn(deciding: Tensor, uniforms: Tensor) -> Tensor:
+    """One place of each row of bool ``(B, T)`` that is True, by numbers of (0, 1) ``(B,)``."""
+    count = deciding.sum(dim=-1)
+    number = (uniforms * count).long().clamp(max=count - 1)
+    return (deciding & (deciding.cumsum(dim=-1) == number.unsqueeze(-1) + 1)).to(torch.uint8).argmax(dim=-1)
 
 
 @dataclass(frozen=True)

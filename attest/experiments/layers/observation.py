@@ -47,7 +47,7 @@ class LayerObservation:
     logits: Tensor
     """float ``(B, C)``, of a tagger ``(B, T, K)``."""
     labels: Tensor | None = None
-    """int64 ``(B,)``: gold classes, of a tagger ``(B, T)``, where they are known."""
+    """int64 ``(B,)``: gold classes, of a tagger ``(B, T)``, below 0 where a token has none, where they are known."""
     ids_given: bool = True
     """As in ``Observation``."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
@@ -101,10 +101,16 @@ class LayerObservation:
         return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given, inputs)
 
     def per_instance(self, values: Tensor) -> Tensor:
-        """One number an instance ``(B,)``: values ``(B,)`` as they are, ``(B, T)`` averaged over real tokens."""
+        """One number an instance ``(B,)``: values ``(B,)`` as they are, ``(B, T)`` averaged over the tokens that decide."""
         if values.ndim == 1:
             return values
-        return torch.where(self.mask, values, 0).sum(dim=-1) / self.mask.sum(dim=-1)
+        return torch.where(self.deciding, values, 0).sum(dim=-1) / self.deciding.sum(dim=-1)
+
+    @cached_property
+    def deciding(self) -> Tensor:
+        """Tokens whose decision counts, bool ``(B, T)``: in tagging those with a gold tag, the first subword of each word."""
+        tagging = self.labels is not None and self.labels.ndim > 1
+        return self.labels >= 0 if tagging else self.mask  # type: ignore[operator,return-value]
 
     def correct(self, labels: Tensor) -> Tensor:
         """Whether the decision is right, bool ``(B,)``; of a tagger the share of tokens whose tag is, float ``(B,)``."""

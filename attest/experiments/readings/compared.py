@@ -26,6 +26,7 @@ from attest.experiments.observation import Observation, observe
 from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
 from attest.experiments.readings.truth import found, hangs_on
 from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
+from attest.experiments.words import first_of_words, over_words
 from attest.measures import kendall_tau_b
 from attest.measures.numbers import number, percent
 
@@ -58,7 +59,8 @@ def side_by_side(
         erased; ``win_<either>_<reading>``, share of random sets that it beats; ``deleted_<either>_<reading>`` and
         ``win_deleted_<either>_<reading>``, the same where tokens are deleted; ``naopc_<either>_<reading>`` where limits are
         exact. A signed reading ranks tokens by magnitude, and, as ``<reading>_signed``, by how much they speak for the
-        predicted class. ``tau_<reading>_and_<reading>``, τ-b of two. Where the truth is known, and the decision hangs on it:
+        predicted class. ``tau_<reading>_and_<reading>``, τ-b of two; where texts are in subwords, also
+        ``tau_words_…``, of words, and ``tau_without_special_…``. Where the truth is known, and the decision hangs on it:
         ``precision_<reading>``, ``depth_<reading>``, ``auprc_<reading>``; ``hangs_on_truth``, 1 where it does.
     """
     chosen = sampled & (observation.lengths > 1)
@@ -104,12 +106,14 @@ def _rows_of(truth: Tensor, whole: Observation, part: Observation) -> Tensor:
 
 
 def _measured(part: Observation, seed: int, sets: int, truth: Tensor | None, clock: Clock | None) -> Columns:
-    observation = observe(part.network, part.ids, part.tokens, part.mask, part.labels)  # gradients need the graph
+    observation = observe(part.network, part.ids, part.tokens, part.mask, part.labels, part.words)  # gradients need the graph
     readings = readings_of(observation, seed, clock)
     rankings = _rankings(readings)
     if truth is not None:
         rankings[ORACLE] = truth.to(observation.attention)
     columns = _erased(observation, rankings, seed, sets) | _agreement(readings, observation.mask)
+    if observation.words is not None:
+        columns |= _agreement_over_words(readings, observation.words)
     return columns if truth is None else columns | _against(observation, rankings, truth, seed)
 
 
@@ -169,6 +173,17 @@ def _agreement(readings: dict[str, Tensor], mask: Tensor) -> Columns:
     first, second = (torch.cat([readings[pair[side]].abs().double() for pair in pairs]) for side in (0, 1))
     taus = kendall_tau_b(first, second, mask.repeat(len(pairs), 1)).tau.chunk(len(pairs))
     return {f"tau_{a}_and_{b}": tau for (a, b), tau in zip(pairs, taus, strict=True)}
+
+
+def _agreement_over_words(readings: dict[str, Tensor], words: Tensor) -> Columns:
+    """The same of words, the numbers of whose subwords are added up, and of subwords without the special tokens."""
+    lifted = {name: over_words(values, words) for name, values in readings.items()}
+    kinds = {"words": (lifted, first_of_words(words)), "without_special": (readings, words >= 0)}
+    return {
+        name.replace("tau_", f"tau_{kind}_", 1): tau
+        for kind, (values, counted) in kinds.items()
+        for name, tau in _agreement(values, counted).items()
+    }
 
 
 def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tensor, seed: int) -> Columns:

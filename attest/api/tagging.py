@@ -1,0 +1,115 @@
+"""A model that gives every token a class, on trial: sentences as words with a tag each in, a table of tagged sentences out.
+
+Legend: B batch, T tokens, K tags.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from attest.api.batches import Batch
+from attest.api.measuring import Measuring
+from attest.attention.interventions import attending
+from attest.errors import AttestError
+from attest.experiments.layers import LayerObservation, observe_layers
+from attest.experiments.layers.observation import self_attending
+from attest.experiments.registry import Asked
+from attest.experiments.rows import rows_of, tag_columns
+from attest.runs.folder import TAGGED
+
+NO_TAG = -100
+
+
+def tagged_batches(sentences: Sequence[Any], tags: Sequence[Sequence[int]] | None, reads: Any, batch_size: int) -> list[Batch]:
+    """Batches of sentences of like length, in subwords; a word's tag is that of its first subword.
+
+    Args:
+        sentences: lists of words; or batches with ``token_ids``, ``mask`` and ``tags`` ``(B, T)``, which are returned.
+        tags: classes of the words of each sentence.
+        reads: the ``Encoder`` of the model.
+        batch_size: largest batch.
+    Raises:
+        AttestError: a sentence is no list of words, or tags are missing or other than as many.
+    """
+    given = list(sentences)
+    if given and all(isinstance(each, Mapping) for each in given):
+        return given
+    if reads is None or any(isinstance(each, str) for each in given):
+        raise AttestError(
+            "the model gives every token a class; expected sentences as lists of words, a tag for each word, and the model's "
+            "tokenizer: attest.trial(model, [['A', 'film']], labels=[[3, 4]], tokenizer=tokenizer)"
+        )
+    if tags is None or [len(words) for words in given] != [len(each) for each in tags]:
+        raise AttestError("there are other tags than words; expected labels=, one class for each word of each sentence.")
+    from attest.pretrained.subwords import cut, first_alone
+
+    found = cut(reads.tokenizer, given, reads.longest)
+    reads.cut += found.shortened
+    first = [[NO_TAG if word is None else known[word] for word in first_alone(words)]
+             for known, words in zip(tags, found.words, strict=True)]  # fmt: skip
+    order = sorted(range(len(given)), key=lambda row: len(found.ids[row]))
+    return [_batch(order[start : start + batch_size], found.ids, first) for start in range(0, len(order), batch_size)]
+
+
+def _batch(rows: list[int], ids: list[list[int]], tags: list[list[int]]) -> Batch:
+    lengths = torch.tensor([len(ids[row]) for row in rows])
+    return {
+        "id": torch.tensor(rows),
+        "token_ids": pad_sequence([torch.tensor(ids[row]) for row in rows], batch_first=True),
+        "tags": pad_sequence([torch.tensor(tags[row]) for row in rows], batch_first=True, padding_value=NO_TAG),
+        "mask": torch.arange(int(lengths.max())) < lengths.unsqueeze(-1),
+    }
+
+
+class TaggedMeasuring(Measuring):
+    """Experiments inside the layers of a tagger; the table of the sentences is that of a run with a tagger.
+
+    Args:
+        network, measures, label_names, seed: as in ``Measuring``.
+    """
+
+    first = TAGGED
+
+    def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
+        layers = self._seen(batch)
+        assert layers.labels is not None
+        asked = Asked(layers.labels, everyone.to(layers.ids.device), self.seed)
+        identity = {"id": layers.ids, "length": layers.mask.sum(dim=-1)}
+        heads = [attending(self.network)[layer].heads for layer in self_attending(self.network)]
+        with self._timed(TAGGED):
+            rows = rows_of(identity | tag_columns(layers, self.label_names), layers.mask)
+            self._parts[TAGGED].append(rows.assign(tokens=batch["tokens"], heads=[heads] * len(rows)))
+        yield TAGGED
+        for name, measure in self.measures.items():
+            with self._timed(name):
+                self._parts[name].append(rows_of(identity | measure(layers, asked), layers.mask))
+            yield name
+
+    @torch.no_grad()
+    def _seen(self, batch: Batch) -> LayerObservation:
+        device = next(self.network.parameters()).device
+        ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
+        tags = batch.get("tags")
+        if not isinstance(tags, Tensor) or tags.shape != mask.shape:
+            raise AttestError("a batch has no tags (B, T); expected a class for each token, below 0 where it has none.")
+        seen = observe_layers(self.network, ids, tokens, mask, tags.to(device))
+        self._require_decisions(seen.logits[mask], ids.unsqueeze(-1).expand_as(mask)[mask], seen.probabilities.shape[-1])
+        return seen
+
+    def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
+        """Accuracy over words; F1 of single tags and of whole chunks where tags are B-, I- and O."""
+        from attest.lightning_modules.chunks import chunk_counts, f1_of_counts, token_counts  # seconds, Lightning among them
+
+        gold, predicted = (
+            pad_sequence([torch.tensor(row) for row in texts[name]], batch_first=True, padding_value=NO_TAG)
+            for name in ("tags", "predicted_tags")
+        )
+        scores = {"accuracy": (gold == predicted)[gold >= 0].double().mean()}
+        if all(name == "O" or name[:2] in ("B-", "I-") for name in self.label_names):
+            scores["token_f1"] = f1_of_counts(token_counts(predicted, gold, self.label_names))
+            scores["chunk_f1"] = f1_of_counts(chunk_counts(predicted, gold, self.label_names))
+        return {f"test/{name}": float(score) for name, score in scores.items()}

@@ -1,0 +1,98 @@
+"""Words of texts that were cut into subwords: the numbers of their subwords added up, and words left out whole.
+
+A word's number stands at its first subword, so that columns keep their shape. Special tokens are of no word.
+
+Legend: B batch, N words of all texts, T tokens, K classes.
+"""
+
+import torch
+from torch import Tensor
+
+from attest.compute.memory import by_rows
+from attest.experiments.leave_one_out import bytes_per_variant
+from attest.experiments.observation import Observation
+from attest.measures import kendall_tau_b, probabilities, total_variation
+
+
+def first_of_words(words: Tensor) -> Tensor:
+    """Where words begin, bool ``(B, T)``.
+
+    Args:
+        words: int64 ``(B, T)``, the place of the word that each token is of, below 0 for special tokens and padding.
+    """
+    first = words >= 0
+    first[:, 1:] &= words[:, 1:] != words[:, :-1]
+    return first
+
+
+def over_words(values: Tensor, words: Tensor) -> Tensor:
+    """Sums over the subwords of each word, at its first one, 0 elsewhere: ``(B, T)``, ``(B, T)`` -> ``(B, T)``."""
+    position = torch.arange(words.shape[-1], device=words.device)
+    begins = torch.where(first_of_words(words), position, 0).cummax(dim=-1).values
+    return torch.zeros_like(values).scatter_add(-1, begins, values.masked_fill(words < 0, 0))
+
+
+def leave_words_out(observation: Observation) -> Tensor:
+    """TVD of the prediction when all subwords of a word are removed and the text is read anew, ``(B, T)`` in [0, 1].
+
+    Special tokens stay. NaN for a text in which nothing is left without one of its words; 0 but at first subwords.
+
+    Args:
+        observation: with ``words``.
+    """
+    assert observation.words is not None
+    texts, places = first_of_words(observation.words).nonzero(as_tuple=True)
+    words = observation.words[texts]
+    kept = observation.mask[texts] & (words != words.gather(-1, places.unsqueeze(-1)))
+    order = kept.sum(dim=-1).argsort()
+    outcomes = by_rows(
+        lambda tokens, left: _read(observation, tokens, left),
+        bytes_per_variant(observation),
+        observation.tokens[texts][order],
+        kept[order],
+    )
+    moved = torch.zeros_like(observation.probabilities[:, :1]).expand(observation.mask.shape).clone()
+    moved[texts[order], places[order]] = total_variation(outcomes, observation.probabilities[texts[order]])
+    return moved
+
+
+@torch.no_grad()
+def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
+    """Predictions of texts without some of their tokens, the others moved together: ``(N, T)`` twice -> ``(N, K)``."""
+    order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)[:, : max(1, int(kept.sum(dim=-1).max()))]
+    tokens, left = tokens.gather(-1, order), kept.gather(-1, order)
+    empty = ~left.any(dim=-1)
+    left[:, 0] |= empty
+    network = observation.network
+    hidden = network.encode(tokens, left)
+    read = probabilities(network.decode(hidden, network.project(network.score(hidden, left), left)))
+    return read.masked_fill(empty.unsqueeze(-1), torch.nan)
+
+
+def agreement_over_words(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
+    """How the explanation and importances agree once words count instead of subwords, and once special tokens do not.
+
+    Args:
+        observation: with ``words``.
+        importances: ``(B, T)`` of tokens, at least 0, by name.
+    Returns:
+        Per token ``(B, T)`` ``leave_one_out_words``, where ``leave_one_out_inputs`` is among the importances. Per instance
+        ``(B,)``, for each importance, τ-b in [-1, 1] and the share of pairs that are ordered alike: ``tau_words_…`` and
+        ``concordant_words_…``, of words, their subwords added up or left out together; ``tau_without_special_…`` and
+        ``concordant_without_special_…``, of the tokens that are of a word.
+    """
+    assert observation.words is not None
+    words = observation.words
+    lifted = {name: over_words(values, words) for name, values in importances.items()}
+    columns = {}
+    if "leave_one_out_inputs" in importances:
+        columns["leave_one_out_words"] = lifted["leave_one_out_inputs"] = leave_words_out(observation)
+    of_words = over_words(observation.explanation, words)
+    for name, values in importances.items():
+        for kind, first, second, counted in (
+            ("words", of_words, lifted[name], first_of_words(words)),
+            ("without_special", observation.explanation, values, words >= 0),
+        ):
+            found = kendall_tau_b(first, second, counted)
+            columns |= {f"tau_{kind}_{name}": found.tau, f"concordant_{kind}_{name}": found.concordant}
+    return columns

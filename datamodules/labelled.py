@@ -1,0 +1,89 @@
+"""Texts with their labels as somebody has them, for models that bring a tokenizer: of a corpus by name, or of a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attest import datamodules
+from attest.datamodules.bad_rows import complaint
+from attest.datamodules.columns import choose_columns
+from attest.datamodules.corpus import evenly
+from attest.datamodules.instances import instance
+from attest.datamodules.rows import read_rows
+from attest.errors import AttestError
+
+CORPORA = {
+    "sst": "SstDataModule",
+    "imdb": "ImdbDataModule",
+    "20news": "NewsgroupsDataModule",
+    "conll2000": "Conll2000DataModule",
+}
+"""By name, as in ``DATA=``."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Texts with a label each.
+
+    Args:
+        texts: strings, or lists of words.
+        labels: names of classes; in tagging, lists of names, one a word.
+        of: how many there were to choose from.
+        whence: where they stand, in words.
+    """
+
+    texts: list[Any]
+    labels: list[Any]
+    of: int
+    whence: str
+
+
+def labelled(
+    source: str,
+    split: str,
+    most: int,
+    text_column: str | None = None,
+    label_column: str | None = None,
+    tagging: bool = False,
+) -> Labelled:
+    """At most so many texts, evenly spread over a file or a split of a corpus.
+
+    Args:
+        source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.
+        split: of a corpus or dataset.
+        most: from 1.
+        text_column, label_column: of a file; guessed where None.
+        tagging: whether words with a tag each are expected, instead of texts with a label each.
+    Raises:
+        AttestError: there is no such thing, it is of the other kind, or rows are bad.
+    """
+    if source in CORPORA and not Path(source).exists():
+        texts, labels = getattr(datamodules, CORPORA[source])().originals(split)
+        _require_kind(source, labels, tagging)
+        chosen = evenly(len(texts), most)
+        return Labelled(
+            [texts[place] for place in chosen],
+            [labels[place] for place in chosen],
+            len(texts),
+            f"the {split} split of {source}",
+        )
+    rows = read_rows(source, split)
+    if not rows:
+        raise AttestError(f"{source} has no rows, only a header or nothing; expected texts with labels.")
+    columns = choose_columns(source, rows, text_column, label_column, tagging)
+    read = [instance(rows[place], columns) for place in evenly(len(rows), most)]
+    if any(row.problem for row in read):
+        raise AttestError(f"{complaint(source, read)} Expected a text and a label in every row. Mend these rows.")
+    texts = [row.text if tagging else _joined(row.text) for row in read]
+    return Labelled(texts, [row.label for row in read], len(rows), source)
+
+
+def _require_kind(corpus: str, labels: list[Any], tagging: bool) -> None:
+    if isinstance(labels[0], list) is not tagging:
+        there, expected = ("a tag a word", "a label a text") if not tagging else ("a label a text", "a tag a word")
+        others = ", ".join(name for name in CORPORA if (name == "conll2000") is tagging)
+        raise AttestError(f"{corpus} has {there}, and the model asks for {expected}; expected {others}, or a file.")
+
+
+def _joined(text: Any) -> str:
+    return text if isinstance(text, str) else " ".join(text)

@@ -1,0 +1,115 @@
+"""A classifier of tokens on trial: words with a tag each in, a table of tagged sentences out."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+import attest
+from attest.cli.main import main
+from attest.errors import AttestError
+from attest.runs.folder import RunFolder
+from tests.api.test_foreign import WORDS, tokenizer  # noqa: F401
+from tests.pretrained.tiny import batch, tiny
+
+TAGS = ["O", "B-NP", "I-NP"]
+SENTENCES = [["a", "fine", "film"], ["very", "dully", "film", "."], ["film"], ["not", "a", "film"]]
+GOLD = [[1, 2, 2], [0, 1, 2, 0], [1], [0, 1, 2]]
+QUICK = {"E2": {"permutations": 2}, "E3": {"steps": 2, "texts": 2}, "E8": {}, "E9": {"draws": 2}, "E13": {}}
+
+
+@pytest.fixture(scope="module")
+def model():
+    names = dict(enumerate(TAGS))
+    return tiny("bert", tokens=True, vocab_size=len(WORDS), id2label=names, label2id={tag: n for n, tag in names.items()})
+
+
+@pytest.fixture(scope="module")
+def tried(model, tokenizer):  # noqa: F811
+    return attest.trial(model, SENTENCES, QUICK, tokenizer=tokenizer, labels=GOLD, batch_size=2)
+
+
+@torch.no_grad()
+def test_the_first_subword_of_a_word_decides_it(tried, model, tokenizer):  # noqa: F811
+    table = tried.table("tagged")
+    assert table["id"].tolist() == [0, 1, 2, 3]
+    assert list(table["tokens"][1]) == ["[CLS]", "very", "dull", "##y", "film", ".", "[SEP]"]
+    assert list(table["tags"][1]) == [-100, 0, 1, -100, 2, 0, -100]
+    right, words = 0, 0
+    for sentence, gold in zip(SENTENCES, GOLD, strict=True):
+        read = tokenizer(sentence, is_split_into_words=True, return_tensors="pt")
+        decided = model(**read).logits[0].argmax(dim=-1)
+        first = [read.word_ids().index(word) for word in range(len(sentence))]
+        right, words = right + int((decided[first] == torch.tensor(gold)).sum()), words + len(gold)
+    assert tried.summary["test/accuracy"] == pytest.approx(right / words)
+    assert 0 < right < words, "or all could be wrong alike"
+
+
+def test_every_experiment_inside_the_layers_counts_words_alone(tried):
+    assert {"tagged", *QUICK} == set(tried.experiments)
+    table = tried.table("tagged")
+    rightly = [
+        np.mean((gold == decided)[gold >= 0]) for gold, decided in zip(table["tags"], table["predicted_tags"], strict=True)
+    ]
+    assert tried.table("E8")["correct"].to_numpy() == pytest.approx(np.array(rightly))
+    assert tried.table("E8")["correct_softmax"].to_numpy() == pytest.approx(np.array(rightly)), "its own projection"
+    assert "tvd_median_layer2" in tried.table("E2")
+    assert tried.summary["test/chunk_f1"] >= 0
+
+
+def test_batches_and_processes_change_nothing(tried, model, tokenizer):  # noqa: F811
+    options = {"tokenizer": tokenizer, "labels": GOLD}
+    for other in (options | {"batch_size": 4}, options | {"batch_size": 2, "processes": 2}):
+        again = attest.trial(model, SENTENCES, {"E9": {"draws": 2}}, **other)
+        pd.testing.assert_frame_equal(again.table("E9"), tried.table("E9"), atol=1e-6)
+
+
+def test_the_report_and_a_saved_folder(tried, tmp_path):
+    assert "on 4 texts" in tried.name
+    kept = tried.save(tmp_path / "kept")
+    page = kept.folder.report.read_text()
+    assert "BertForTokenClassification" in page
+    assert "of the tokens of 4 test sentences" in page
+
+
+def test_a_command_tries_words_with_a_tag_each(model, tokenizer, tmp_path, capsys, monkeypatch):  # noqa: F811
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    rows = [{"tokens": words, "tags": [TAGS[tag] for tag in tags]} for words, tags in zip(SENTENCES, GOLD, strict=True)]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    monkeypatch.chdir(tmp_path)
+    command = ["trial", "--model", "model", "--data", "data.jsonl", "--out", "out", "--processes", "1"]
+    assert main([*command, "E9", "E13"]) == 0
+    said = capsys.readouterr().out
+    assert "Texts:      4 of the 4 in data.jsonl, evenly spread" in said
+    assert RunFolder(tmp_path / "out").evidence("tagged").is_file()
+    assert main([*command[:-3], "other", "E1"]) == 2
+    assert "E1 asks which tokens a text's decision rests on" in capsys.readouterr().err
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["doctor", "--model", "model"]) == 0
+    assert "E1, E14, E15: they ask what a whole text's decision rests on" in " ".join(capsys.readouterr().out.split())
+    assert main(["trial", "--model", "model", "--data", "sst", "--out", "other"]) == 2
+    assert "expected conll2000, or a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sentences", "labels", "said"),
+    [
+        (["a fine film"], [[1, 2, 2]], "the model gives every token a class; expected sentences as lists of words"),
+        ([["a", "film"]], [[1]], "there are other tags than words"),
+        ([["a", "film"]], None, "there are other tags than words"),
+    ],
+)
+def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labels, said):  # noqa: F811
+    with pytest.raises(AttestError, match=said):
+        attest.trial(model, sentences, tokenizer=tokenizer, labels=labels)
+
+
+def test_batches_need_tags(model):
+    tokens, mask = batch()
+    with pytest.raises(AttestError, match=r"a batch has no tags \(B, T\)"):
+        attest.trial(tiny("bert", tokens=True), [{"token_ids": tokens, "mask": mask}], progress=False)
