@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from attest.api.batches import Batch, Encode, Words, batches_of
-from attest.api.foreign import is_of_transformers, read_by, tell_of_cuts, with_words
+from attest.api.foreign import is_of_transformers, prompt_of, read_by, tell_of_cuts, with_words
 from attest.api.measuring import Measuring, shown_class
 from attest.api.outcome import Outcome
 from attest.api.run import Run, open_run
@@ -22,7 +22,7 @@ from attest.compute.memory import budget_kept, set_memory_budget
 from attest.errors import AttestError
 from attest.experiments.contract import STEPS, require_steps
 from attest.experiments.erasure import Background
-from attest.experiments.layers.inside import TAMPERING
+from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
 from attest.experiments.registry import Run as Measured
 from attest.experiments.registry import chosen, runnable, runnable_inside
 from attest.report.explained_text import ExplainedText
@@ -97,6 +97,8 @@ def trial(
     max_tokens: int = 3000,
     progress: bool = True,
     processes: int = 1,
+    prompt: str | None = None,
+    answers: Mapping[str, str] | None = None,
 ) -> Trial:
     """Put the attention of a model on trial, on texts of your own.
 
@@ -123,11 +125,15 @@ def trial(
         progress: whether a bar shows how far it is, where there is a terminal or a notebook.
         processes: copies of this process that share the batches, on Linux and the CPU, where ``torch.set_num_threads(1)`` was
             called before; the numbers do not depend on it.
+        prompt: what a causal language model of transformers is asked about each text, with ``{text}`` in it once.
+        answers: what stands for each label after the prompt, by label, in class order: ``{"bad": " bad", "good": " good"}``.
+            The model decides between the labels by the logits of the tokens that these begin with.
     Raises:
         AttestError: the model, the data or an experiment is not as it should be.
     """
     if foreign := is_of_transformers(model):
-        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names)
+        asked = prompt_of(prompt, answers)
+        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)
     network = network_of(model)
     tags = bool(getattr(network, "tags", False))
     if tags:
@@ -195,13 +201,15 @@ def network_of(model: Any) -> nn.Module:
 def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
     """All experiments; where attention is over sentences, those that do not ask for tokens.
 
-    Inside the layers of a decoder those are left out that let tokens attend to what comes later.
+    Inside the layers of a decoder those are left out that let tokens attend to what comes later; elsewhere those that ask what
+    the last token of a decoder looks back at.
     """
     if not getattr(network, "pools_by_attention", True):
-        causal = not getattr(network, "attends_everywhere", True)
+        left_out = [] if getattr(network, "attends_everywhere", True) else [*TAMPERING]
+        left_out += [] if getattr(network, "looks_back", False) else [*LOOKING_BACK]
         tags = getattr(network, "tags", False)
         known = [name for name, inside in runnable_inside().items() if inside or not tags]
-        return [name for name in known if not (causal and name in TAMPERING)]
+        return [name for name in known if name not in left_out]
     of_sentences = "sentence_mask" in batches[0]
     return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-HookPoint = Literal["keys", "values", "scores", "weights", "projection"]
+HookPoint = Literal["keys", "values", "edges", "scores", "weights", "projection"]
 Replacement = Callable[[Any, Tensor], Any]
 """Takes what was computed at a place, and the mask ``(B, T)``, to what stands there instead."""
 

@@ -2,18 +2,22 @@
 
     attest trial --model my-model --data reviews.csv LOGGER=wandb
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
+    attest trial --model my-llama --data reviews.csv --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"
 
-The model was fine-tuned already to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. The
+The model was fine-tuned already to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. Or it
+is a causal language model that is asked a prompt about each text, and decides by the first tokens of the labels' answers. The
 data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb or 20news,
 of which --split names the part. A model that classifies tokens takes words with a tag each, a file of them or conll2000.
 
 Evidence is gathered in every layer and in all together: who shuffles attention (E2), searches for another (E3), swaps the
-projection (E8), shuffles the keys (E9); and, of whole texts, what attention rollout says of the tokens (E1, E14, E15). Without
-any experiment named, all that make sense for the model are meant.
+projection (E8), shuffles the keys (E9), cuts a decoder's edges (E16); and, of whole texts, what attention rollout says of the
+tokens (E1, E14, E15). Without any experiment named, all that make sense for the model are meant.
 """
 
 import re
+from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 from attest.cli.command_parser import CommandParser
 from attest.compute.cores import cores
@@ -22,6 +26,12 @@ from attest.pretrained.needed import needing_transformers
 from attest.runs.words import take_words
 
 LOGGERS = ("none", "wandb")
+LABELS = (
+    "which label is class 0, 1, … of the model, where names differ: negative,positive; with --prompt what the model answers "
+    'for each: positive=" good",negative=" bad"'
+)
+NEWLINE = r"\n"
+"""As it is typed in a prompt."""
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
@@ -48,11 +58,10 @@ def main(arguments: list[str]) -> int:
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
     with needing_transformers():
-        from attest.pretrained.labels import as_classes, class_names, tags_as_classes
-        from attest.pretrained.loading import config_of, decides_tokens, load
+        from attest.pretrained.loading import config_of, decides_tokens
     from attest.datamodules.labelled import labelled
 
-    tagging = decides_tokens(config_of(typed.model))
+    tagging = typed.prompt is None and decides_tokens(config_of(typed.model))
     data = labelled(typed.data, typed.split, typed.texts, typed.text_column, typed.label_column, tagging)
     import torch
 
@@ -60,13 +69,10 @@ def main(arguments: list[str]) -> int:
     from attest.compute.memory import processes_that_fit
 
     torch.set_num_threads(1)  # one process a core instead
-    model, tokenizer = load(typed.model)
-    order = typed.labels.split(",") if typed.labels else []
-    names = order or class_names(model.config)
-    classes = (tags_as_classes if tagging else as_classes)(data.labels, class_names(model.config), order)
+    model, tokenizer, options = _loaded(typed, data.labels, tagging)
     processes = typed.processes or min(cores(), processes_that_fit())
-    options = {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "label_names": names}
-    tried = attest.trial(model, data.texts, wanted or None, tokenizer=tokenizer, labels=classes, **options)
+    options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size}
+    tried = attest.trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
     for line in repr(tried).splitlines()[1:]:
         print(line)
     kept = tried.save(typed.out)
@@ -79,6 +85,22 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _loaded(typed: Namespace, labels: Any, tagging: bool) -> tuple[Any, Any, dict[str, Any]]:
+    """The model, its tokenizer, and what a trial is told of the labels, and of the prompt where there is one."""
+    with needing_transformers():
+        from attest.pretrained.labels import as_classes, class_names, tags_as_classes
+        from attest.pretrained.loading import load
+        from attest.pretrained.prompted import Prompt, answers_typed
+    if typed.prompt is None:
+        model, tokenizer = load(typed.model)
+        order, names = typed.labels.split(",") if typed.labels else [], class_names(model.config)
+        classes = (tags_as_classes if tagging else as_classes)(labels, names, order)
+        return model, tokenizer, {"labels": classes, "label_names": order or names}
+    asked = Prompt(typed.prompt.replace(NEWLINE, "\n"), answers_typed(typed.labels or ""))
+    told = {"labels": asked.classes(labels), "prompt": asked.template, "answers": asked.answers}
+    return *load(typed.model, prompted=True), told
+
+
 def _parser() -> CommandParser:
     parser = CommandParser("attest trial", __doc__)
     parser.add_argument("experiments", nargs="*", help="E1, E2, …; all that make sense if none is named")
@@ -87,7 +109,10 @@ def _parser() -> CommandParser:
     parser.add_argument("--split", default="test", help="of a corpus or a dataset on the Hub: train, validation or test; test")
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
-    parser.add_argument("--labels", help="which label is class 0, 1, … of the model, where names differ: negative,positive")
+    parser.add_argument("--labels", help=LABELS)
+    parser.add_argument(
+        "--prompt", help=f"what a causal language model is asked, with {{text}} in it; {NEWLINE} is a new line"
+    )
     parser.add_argument("--texts", type=int, default=200, help="at most so many texts, evenly spread over the file; 200")
     parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; 32")
     parser.add_argument("--seed", type=int, default=0, help="of random draws; 0")

@@ -26,20 +26,32 @@ Eager = Callable[..., tuple[Tensor, Tensor]]
 """A model's own attention, written out: what it returns are outputs ``(B, T, N, D)`` and weights ``(B, N, T, T)``."""
 
 
+class Memory(Protocol):
+    """What the tokens of earlier passes had in one call."""
+
+    def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Keys, values and mask of the pass -> those that its queries attend to."""
+
+
 class AttentionCall(HookedModule):
     """The nth time that attention is computed in a forward pass; a module that is used in many layers has many.
 
-    Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the
-    one that is attended to. Scores are the logarithms of the weights: the model's own up to a number a row, which no
-    projection sees.
+    Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; edges, who may attend to whom, bool ``(B, 1, T, T)`` or
+    ``(B, N, T, T)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is attended to. An edge that
+    is taken out is masked before the model's own softmax; none can be added. Scores are the logarithms of the weights: the
+    model's own up to a number a row, which no projection sees.
     """
 
     everywhere = True
     """Whether all tokens of a text may attend to one another, as far as has been seen."""
+    causal = False
+    """Whether none may attend to a later one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.projection = Softmax()
+        self.memory: Memory | None = None
+        """What earlier tokens had here, where the last one alone passes; kept by ``attest.pretrained.last_token``."""
         self._seen = 0
 
     def attend(
@@ -56,7 +68,11 @@ class AttentionCall(HookedModule):
             real: bool ``(B, T)``, True at real tokens.
             options: of the model's own attention: scaling, position bias and the like.
         """
-        output, weights = eager(module, query, self.hook("keys", key, real), value, support, **options)
+        key = self.hook("keys", key, real)
+        if self.memory is not None:
+            key, value, support = self.memory.completed(key, value, support)
+        support = self._with_edges(support, query, key, real)
+        output, weights = eager(module, query, key, value, support, **options)
         self._look(weights, support, real)
         if not self.replacements:
             return output, weights
@@ -66,11 +82,26 @@ class AttentionCall(HookedModule):
             return output, weights
         return (tampered @ values).transpose(1, 2).contiguous(), tampered
 
+    def _with_edges(self, support: Tensor | None, query: Tensor, key: Tensor, real: Tensor) -> Tensor | None:
+        """The model's mask without the edges that an intervention takes out."""
+        if not any(point == "edges" for point, _ in self.replacements):
+            return support
+        if support is None:
+            support = query.new_zeros(len(query), 1, query.shape[-2], key.shape[-2])
+        allowed = allowed_by(support)
+        left = self.hook("edges", allowed, real)
+        if left is allowed:
+            return support
+        if not (left & allowed).any(dim=-1)[real_rows(real).squeeze(-1).expand(left.shape[:-1])].all():
+            raise AttestError("a token was left without any edge; expected at least one token that it may attend to.")
+        return support & left if support.dtype == torch.bool else support.masked_fill(~left, torch.finfo(support.dtype).min)
+
     def _look(self, weights: Tensor, support: Tensor | None, real: Tensor) -> None:
         """How many heads there are, and who may attend: once, but longer texts may reach beyond a window."""
         if self.heads is None or (self.everywhere and weights.shape[-1] > self._seen):
             self.heads, self._seen = weights.shape[1], weights.shape[-1]
             self.everywhere = support is None or _all_may_attend(allowed_by(support).expand_as(weights), real)
+            self.causal = support is not None and not allowed_by(support).triu(1).any()
 
     def _tampered(self, weights: Tensor, support: Tensor | None, real: Tensor) -> Tensor:
         allowed = torch.ones_like(weights, dtype=torch.bool) if support is None else allowed_by(support).expand_as(weights)

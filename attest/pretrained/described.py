@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from transformers import PreTrainedTokenizerBase
 
-from attest.experiments.layers.inside import TAMPERING
+from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
 from attest.experiments.registry import runnable_inside
 from attest.pretrained.labels import class_names
 from attest.pretrained.network import PretrainedNetwork
@@ -29,7 +29,8 @@ def described(network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase) ->
     yield "reads", f"{longest_read(model, tokenizer)} tokens of a text at most"
     ahead = [] if network.attends_everywhere else list(TAMPERING)
     whole = [name for name, inside in runnable_inside().items() if inside is None] if network.tags else []
-    yield "experiments", ", ".join(name for name in runnable_inside() if name not in (*ahead, *whole))
+    of_decoders = [] if network.looks_back else list(LOOKING_BACK)
+    yield "experiments", ", ".join(name for name in runnable_inside() if name not in (*ahead, *whole, *of_decoders))
     if ahead:
         yield "left out", f"{', '.join(ahead)}: tokens see only what stands before them; these would let them look ahead"
     if whole:

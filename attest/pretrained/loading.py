@@ -5,6 +5,7 @@ from typing import Any
 
 from transformers import (
     AutoConfig,
+    AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -18,6 +19,13 @@ from attest.pretrained.texts import require_fast
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 """Files that a tokenizer is made of; where none is there, transformers makes one that knows no word."""
+KINDS = {"texts": AutoModelForSequenceClassification, "tokens": AutoModelForTokenClassification, "next": AutoModelForCausalLM}
+"""Classes that read a model, by what it decides: of texts, of tokens, or, asked by a prompt, the next token."""
+KNOWN = {
+    "texts": "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
+    "tokens": "no classifier of tokens; expected one that it has, BERT or ModernBERT for example.",
+    "next": "no language model; expected one that it has, Llama or Qwen for example.",
+}
 COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
 
@@ -26,23 +34,26 @@ def decides_tokens(config: Any) -> bool:
     return any(name.endswith("ForTokenClassification") for name in config.architectures or ())
 
 
-def load(name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model in evaluation mode, and its tokenizer.
 
     Args:
         name: a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files, or an id on the Hub.
+        prompted: whether it is a language model that answers a prompt, instead of a classifier.
     Raises:
         AttestError: there is none, its weights are incomplete or no safetensors, it needs code of its own, or the tokenizer
             is not a fast one.
     """
     quieten()
     config = config_of(name)
-    tagging = decides_tokens(config)
-    model, missing = _model(name, config, tagging)
+    tagging = decides_tokens(config) and not prompted
+    model, missing = _model(name, config, "next" if prompted else _decided(tagging))
+    if missing and prompted:
+        raise AttestError(f"{name} has no weights for {', '.join(missing[:3])}; expected a language model with all of them.")
     if missing:
         raise AttestError(
             f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify, not a "
-            "pretrained one alone. Fine-tune it first and save it with save_pretrained."
+            "pretrained one alone. Fine-tune it first and save it with save_pretrained; a language model is asked by --prompt."
         )
     words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
     return model.eval(), tokenizer_of(name, **words_apart)
@@ -61,7 +72,7 @@ def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedMo
     quieten()
     config = config_of(name)
     config.num_labels = classes
-    model, missing = _model(name, config, tagging, ignore_mismatched_sizes=True)
+    model, missing = _model(name, config, _decided(tagging), ignore_mismatched_sizes=True)
     embeddings = {id(parameter) for parameter in model.get_input_embeddings().parameters()}
     if any(id(parameter) in embeddings for key, parameter in model.named_parameters() if key in missing):
         raise AttestError(f"{name} has no weights for the embeddings of its tokens; expected a pretrained model.")
@@ -102,17 +113,18 @@ def _config(name: str) -> Any:
         ) from error
 
 
-def _model(name: str, config: Any, tagging: bool = False, **options: Any) -> tuple[PreTrainedModel, list[str]]:
-    kind: Any = AutoModelForTokenClassification if tagging else AutoModelForSequenceClassification
+def _decided(tagging: bool) -> str:
+    return "tokens" if tagging else "texts"
+
+
+def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTrainedModel, list[str]]:
+    kind: Any = KINDS[decided]
     try:
         model, told = kind.from_pretrained(
             name, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True, **options
         )
     except ValueError as error:
-        raise AttestError(
-            f"{name} is a {config.model_type}, of which transformers has no classifier of {'tokens' if tagging else 'texts'}; "
-            "expected one that it has, BERT or ModernBERT for example."
-        ) from error
+        raise AttestError(f"{name} is a {config.model_type}, of which transformers has {KNOWN[decided]}") from error
     except OSError as error:
         raise AttestError(
             f"the weights of {name} cannot be read ({_first_line(error)}); expected model.safetensors. "

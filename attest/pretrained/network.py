@@ -3,7 +3,7 @@
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from attest.attention import Uniform
 from attest.attention.interventions import attending, recorded
 from attest.errors import AttestError
 from attest.pretrained.attention import AttentionCall, attending_through
+from attest.pretrained.last_token import last_real, last_token_of
 
 UNREACHED = "its attention does not go through transformers' AttentionInterface"
 LENGTH = 5
@@ -85,17 +86,17 @@ class PretrainedNetwork(nn.Module):
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0 -> logits ``(B, C)``."""
-        return self._logits(weights > 0, inputs_embeds=hidden)
+        return self.logits_of(weights > 0, inputs_embeds=hidden)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
-        return self._logits(mask, input_ids=tokens.where(mask, self.padding))
+        return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def deciding(self, mask: Tensor) -> Tensor:
         """How the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
         if self.decides_by == "all":
             return Uniform()(torch.zeros(mask.shape, device=mask.device), mask)
-        row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else mask.sum(dim=-1) - 1
+        row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else last_real(mask)
         return nn.functional.one_hot(row, mask.shape[-1]).to(torch.get_default_dtype())
 
     @property
@@ -103,7 +104,24 @@ class PretrainedNetwork(nn.Module):
         """Whether tokens may attend to one another in every layer, as in an encoder."""
         return all(call.everywhere for call in self.calls)
 
-    def _logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+    @property
+    def looks_back(self) -> bool:
+        """Whether it is a decoder: tokens attend to none that come later, and the last one decides."""
+        return self.decides_by == "last" and all(call.causal for call in self.calls)
+
+    def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
+        """Let the last token of each text pass again and again, all others once; see ``attest.pretrained.last_token``.
+
+        Args:
+            tokens, mask: int64 and bool ``(B, T)``.
+        Returns:
+            A function of rows, int64 ``(R,)``, to their logits ``(R, C)``, which feels whatever is done to the last row of
+            attention; None where earlier tokens could feel it too, or the model cannot read one token at its place.
+        """
+        return last_token_of(self, tokens, mask) if self.looks_back else None
+
+    def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+        """Logits of what the model reads: bool ``(B, T)``, and token ids, embeddings or places as it takes them by name."""
         self.real, self._made = mask, 0
         options: dict[str, Any] = {"attention_mask": mask.long()} | inputs
         if getattr(self.model.config, "use_cache", False):
@@ -117,7 +135,7 @@ class PretrainedNetwork(nn.Module):
         """What a decoder decides at its last real token; given embeddings, transformers would take padding for text."""
         hidden = getattr(self.model, self.model.base_model_prefix)(**options).last_hidden_state
         logits = cast(nn.Linear, self.model.score)(hidden)
-        return logits[torch.arange(len(mask), device=mask.device), mask.sum(dim=-1) - 1]
+        return logits[torch.arange(len(mask), device=mask.device), last_real(mask)]
 
     @torch.no_grad()
     def _explore(self) -> None:
@@ -135,7 +153,7 @@ class PretrainedNetwork(nn.Module):
         tokens = self._some_tokens()
         self._exploring = True
         try:
-            self._logits(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+            self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
         finally:
             self._exploring = False
             model.train(training)
@@ -154,7 +172,7 @@ class PretrainedNetwork(nn.Module):
         tokens = self._some_tokens()
         last = list(attending(self))[-1]
         with _in_graph(self.model.get_input_embeddings().weight), recorded(self, "weights") as weights:
-            logits = self._logits(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+            logits = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
             (gradient,) = torch.autograd.grad(logits.square().sum(), weights[last])
         rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
-from attest.report import evidence_figures, figures, reading_figures
+from attest.report import evidence_figures, figures, knockout_figures, reading_figures
 from attest.report.illustration import Illustration
 
 Tables = Mapping[str, pd.DataFrame]
@@ -38,5 +38,5 @@ def _illustration(experiment: str, drawing: Drawing, rows: pd.DataFrame, class_n
 def _drawn(drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     if not isinstance(drawing.draw, str):
         return drawing.draw(rows, class_names)
-    rooms = (evidence_figures, reading_figures, figures)
+    rooms = (evidence_figures, reading_figures, knockout_figures, figures)
     return next(getattr(room, drawing.draw) for room in rooms if hasattr(room, drawing.draw))(rows, class_names)

@@ -77,7 +77,7 @@ def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[flo
     kinds = [name for name in table.columns if name.startswith("correct_") and "_layer" not in name]
     series = []
     for kind in kinds:
-        alone = sorted(name for name in table.columns if name.startswith(f"{kind}_layer"))
+        alone = [name for name in table.columns if name.startswith(f"{kind}_layer")]  # as written, first layer to last
         columns = [table[name].astype(float) for name in (*alone, kind)]
         margins = [1.96 * float(column.sem()) for column in columns]
         series.append((f"{prefix}{kind.removeprefix('correct_')}", [float(column.mean()) for column in columns], margins))

@@ -146,7 +146,7 @@ def test_texts_that_are_too_long_are_cut_and_counted(model, tokenizer):
 def test_a_decoder_is_asked_what_makes_sense_for_it():
     tokens, mask = batch()
     tried = attest.trial(tiny("llama"), [{"token_ids": tokens, "mask": mask}], progress=False)
-    assert {"E1", "E8", "E9", "E13", "E14", "E15"} <= set(tried.experiments)
+    assert {"E1", "E8", "E9", "E13", "E14", "E15", "E16"} <= set(tried.experiments)
     assert not {"E2", "E3"} & set(tried.experiments), "shuffled rows would look ahead"
 
 

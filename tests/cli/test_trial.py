@@ -16,6 +16,7 @@ from attest.cli.main import main
 from attest.pretrained.labels import as_classes
 from attest.runs.folder import RunFolder
 from tests.api.test_foreign import TEXTS, WORDS, model, tokenizer  # noqa: F401
+from tests.pretrained.speaking import speaking_tokenizer
 from tests.pretrained.tiny import tiny
 
 
@@ -227,6 +228,49 @@ def test_a_trial_is_logged_to_wandb(folder, reviews, tmp_path, capsys):
     assert place.is_relative_to(out)
     assert any("report" in path.name for path in (place / "files" / "media").rglob("*.html"))
     assert "LOGGER=csv is not known" in refused(capsys, "--model", folder, "--data", reviews, "LOGGER=csv")
+
+
+@pytest.fixture(scope="module")
+def speaker(tmp_path_factory):
+    """A language model as save_pretrained leaves it."""
+    place = tmp_path_factory.mktemp("speaker")
+    tiny("llama", speaks=True).save_pretrained(place)
+    speaking_tokenizer().save_pretrained(place)
+    return place
+
+
+def test_a_language_model_is_asked_by_a_prompt(speaker, reviews, tmp_path, capsys):
+    asked = (
+        "--model",
+        speaker,
+        "--data",
+        reviews,
+        "--prompt",
+        r"Review: {text}\nSentiment:",
+        "--labels",
+        "bad= bad,good= good",
+    )
+    assert tried(*asked, "--out", tmp_path / "out", "E9", "E13") == 0
+    assert "always answering “bad”" in capsys.readouterr().out
+    table = pd.read_parquet(RunFolder(tmp_path / "out").evidence("instances"))
+    assert {"probability_bad", "probability_good"} <= {*table.columns}
+    assert list(table["tokens"][0])[-3:] == ["Ċ", "Sentiment", ":"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "labels", "said"),
+    [
+        ("Review:", "bad= bad,good= good", r"the prompt 'Review:' has 0 times {text}"),
+        ("{text}", "bad,good", "--labels has 'bad' without an answer"),
+        ("{text}", "poor= poor,good= good", "the data have the labels bad, and --labels has answers for poor, good"),
+    ],
+)
+def test_a_prompt_that_cannot_be_asked_is_refused_in_a_sentence(speaker, reviews, capsys, prompt, labels, said):
+    assert said in refused(capsys, "--model", speaker, "--data", reviews, "--prompt", prompt, "--labels", labels)
+
+
+def test_a_language_model_without_a_prompt_is_told_of_it(speaker, reviews, capsys):
+    assert "a language model is asked by --prompt" in refused(capsys, "--model", speaker, "--data", reviews)
 
 
 def test_the_report_calls_it_by_its_own_class(folder, reviews, tmp_path):

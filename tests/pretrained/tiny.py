@@ -9,6 +9,7 @@ import torch
 from transformers import (
     AutoConfig,
     AutoModel,
+    AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     BertTokenizerFast,
@@ -55,18 +56,18 @@ CALLS = {"bart": 6}
 """Two layers of an encoder, two of a decoder that look at themselves and at the encoder."""
 
 
-def tiny(name: str, tokens: bool = False, **settings: Any) -> PreTrainedModel:
+def tiny(name: str, tokens: bool = False, speaks: bool = False, **settings: Any) -> PreTrainedModel:
     """A model with random parameters in evaluation mode.
 
     Args:
         name: of the architecture, as transformers calls it.
         tokens: whether it classifies tokens instead of texts.
+        speaks: whether it is a causal language model instead.
         settings: of its configuration.
     """
     given = SMALL | {**ENCODERS, **DECODERS, "bart": BART}.get(name, {}) | settings
-    make: Callable[..., PreTrainedModel] = (
-        AutoModelForTokenClassification if tokens else AutoModelForSequenceClassification
-    ).from_config
+    kinds = {(False, False): AutoModelForSequenceClassification, (True, False): AutoModelForTokenClassification}
+    make: Callable[..., PreTrainedModel] = kinds.get((tokens, speaks), AutoModelForCausalLM).from_config
     torch.manual_seed(0)
     model = make(AutoConfig.for_model(name, **given)).eval()
     for parameter in model.parameters():

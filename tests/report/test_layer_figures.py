@@ -37,6 +37,12 @@ def test_accuracy_is_drawn_by_layer_then_for_all():
     assert [label.get_text() for label in axes.get_xticklabels()] == ["layer 1", "layer 2", "all layers"]
 
 
+def test_layers_stand_in_their_order_where_there_are_ten_and_more():
+    alone = {f"correct_shuffled_layer{place}": [place / 12] for place in range(1, 13)}
+    axes = accuracy_by_layer(None, pd.DataFrame({"correct": [1], "correct_shuffled": [0]} | alone)).axes[0]
+    assert axes.lines[0].get_ydata().tolist() == [*(place / 12 for place in range(1, 13)), 0]
+
+
 def test_a_folder_is_drawn_as_far_as_its_tables_go(tmp_path):
     folder = RunFolder(tmp_path)
     RunIdentity("sst", "dr-transformer-dr-none-softmax", 0).store(folder)

@@ -15,6 +15,7 @@ from attest.experiments.layers.activation_swap import layer_activation_swap
 from attest.experiments.layers.adversarial_search import layer_adversarial_attention
 from attest.experiments.layers.identifiability import layer_identifiability
 from attest.experiments.layers.key_shuffle import key_shuffle
+from attest.experiments.layers.knockout import knockout
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.permutation import layer_permutation
 
@@ -79,7 +80,10 @@ INSIDE: dict[str, Callable[..., dict[str, Tensor]]] = {
     "E8": swapped,
     "E9": keys_shuffled,
     "E13": layer_identifiability,
+    "E16": knockout,
 }
 """By id; each takes a ``LayerObservation``, and by these names ``labels``, ``everyone`` and ``seed``."""
 TAMPERING = ("E2", "E3")
 """Those that let tokens attend to one another which may not in a decoder."""
+LOOKING_BACK = ("E16",)
+"""Those that cut what the last token of a decoder attends to, and make sense nowhere else."""

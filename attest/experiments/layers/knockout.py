@@ -1,0 +1,318 @@
+"""E16: does a decoder decide by the tokens that its deciding one attends to? (Attention knockout, Geva et al. 2023.)
+
+Legend: B batch, Y layers, N heads, T tokens, C logits, V variants of a text, D random draws, R rows, Q queries of a pass.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, cast
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from attest.attention.interventions import Intervention, intervene
+from attest.compute.memory import NEAR, by_rows
+from attest.compute.randomness import random_order
+from attest.errors import AttestError
+from attest.experiments.layers.observation import LayerObservation
+from attest.experiments.layers.random_tampering import MAPS
+from attest.experiments.means import Means
+from attest.experiments.spec import ANY, SHARE, Column, Drawing, Measure, Spec
+from attest.measures import class_logits
+from attest.measures.numbers import percent
+
+WINDOWS = 4
+"""Windows that the layers are parted into unless a width is given."""
+COPIES = 16
+"""Copies alive for each number of the last row of attention: keys and values of all tokens, in one layer at a time."""
+
+
+class LooksBack(Protocol):
+    """A decoder: tokens attend to none that come later, and the last one decides."""
+
+    looks_back: bool
+
+    def deciding(self, mask: Tensor) -> Tensor:
+        """One at the deciding token and 0 elsewhere, ``(B, T)``."""
+
+    def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
+        """From rows, int64 ``(R,)``, to logits ``(R, C)``, earlier tokens being read once; None where that cannot be."""
+
+
+@torch.no_grad()
+def knockout(
+    observation: LayerObservation,
+    seed: int,
+    share: float = 0.1,
+    draws: int = 10,
+    width: int = 0,
+    spans: Mapping[int, Sequence[int]] | None = None,
+) -> dict[str, Tensor]:
+    """Take the edges from the deciding token to a set of others out of the attention mask, in all layers and in windows.
+
+    The set are the tokens that the deciding one attends to most, mean over the heads of these layers; neither the first token
+    of a text, on which attention is parked, nor the deciding one is ever in it. Beside it as many random edges to others.
+
+    Args:
+        observation: the batch, of a decoder.
+        seed: with an instance's id it fixes that instance's random sets, the same in all windows.
+        share: of the tokens that may be cut, at least one of which is.
+        draws: random sets a text.
+        width: layers of a window; 0 for a quarter of all, rounded up.
+        spans: places of the tokens to cut, by id, in the set's place; texts that are not named are NaN.
+    Returns:
+        Per instance ``(B,)``, for all layers and with ``_layers<a>to<b>`` for a window: ``drop`` of the logit difference
+        between the predicted class and the next best, and ``flipped``, 1 where the decision changes; ``drop_random`` and
+        ``flipped_random``, means over random sets; ``won``, the share of random sets that lower it less, ties half;
+        ``drop_sink`` and ``flipped_sink`` where the edge to the first token is taken out. And ``sink``, the share of the
+        deciding token's attention on the first one, with ``_layer<l>`` and ``_layer<l>_head<h>``. NaN where a text has too few
+        tokens.
+    Raises:
+        AttestError: it is no decoder, a setting is out of range, or a span names a token that cannot be cut.
+    """
+    network = _decoder(observation)
+    _require_settings(share, draws, width)
+    deciding = network.deciding(observation.mask).argmax(dim=-1)
+    row_BYNT = _deciding_rows(observation, deciding)
+    candidates = _candidates(observation.mask, deciding)
+    again = network.from_the_last(observation.tokens, observation.mask)
+    columns = _sinks(row_BYNT[..., 0])
+    for suffix, layers in _windows(list(observation.attention), width).items():
+        places = [list(observation.attention).index(layer) for layer in layers]
+        chosen = (
+            _most_attended(row_BYNT[:, places].mean(dim=(1, 2)), candidates, share)
+            if spans is None
+            else _spans(spans, observation.ids, candidates)
+        )
+        random_BDT = _random_sets(seed, observation.ids, draws, candidates & ~chosen, chosen.sum(dim=-1))
+        first = torch.zeros_like(chosen)
+        first[:, 0] = deciding > 0
+        cut_BVT = torch.cat([chosen.unsqueeze(1), first.unsqueeze(1), random_BDT], dim=1)
+        logits = _without(observation, cut_BVT, deciding, layers, again)
+        columns |= {f"{name}{suffix}": column for name, column in _fallen(observation, logits, cut_BVT).items()}
+    return columns
+
+
+def _decoder(observation: LayerObservation) -> LooksBack:
+    network: Any = observation.network
+    if not getattr(network, "looks_back", False):
+        kind = type(network.model if getattr(network, "holds_a_model", False) else network).__name__
+        raise AttestError(
+            f"{kind} has no last token that decides and looks back alone; expected a decoder, since E16 cuts edges from there."
+        )
+    return cast(LooksBack, network)
+
+
+def _require_settings(share: float, draws: int, width: int) -> None:
+    if not 0 < share <= 0.5 or draws < 1 or width < 0:
+        raise AttestError(
+            f"E16 was given share={share}, draws={draws}, width={width}; expected a share above 0 and at most 0.5, at least "
+            "one draw, and a width of at least 0 layers."
+        )
+
+
+def _windows(layers: list[str], width: int) -> dict[str, list[str]]:
+    """All layers under no suffix, and windows side by side: ``_layers1to8``, ``_layers9to16``, …"""
+    width = width or -(-len(layers) // WINDOWS)
+    starts = range(0, len(layers), width) if width < len(layers) else ()
+    parts = {start: layers[start : start + width] for start in starts}
+    return {"": layers} | {f"_layers{start + 1}to{start + len(part)}": part for start, part in parts.items()}
+
+
+def _deciding_rows(observation: LayerObservation, deciding: Tensor) -> Tensor:
+    """How the deciding token attends in every layer and head, ``(B, Y, N, T)``."""
+    everyone = torch.arange(len(deciding), device=deciding.device)
+    return torch.stack([weights[everyone, :, deciding] for weights in observation.attention.values()], dim=1)
+
+
+def _candidates(mask: Tensor, deciding: Tensor) -> Tensor:
+    """Tokens whose edge can be taken out, bool ``(B, T)``: neither the first one nor the deciding one."""
+    place_T = torch.arange(mask.shape[-1], device=mask.device)
+    return mask & (place_T > 0) & (place_T < deciding.unsqueeze(-1))
+
+
+def _sinks(first_BYN: Tensor) -> dict[str, Tensor]:
+    columns = {"sink": first_BYN.mean(dim=(1, 2))}
+    for layer, heads in enumerate(first_BYN.unbind(dim=1), start=1):
+        columns[f"sink_layer{layer}"] = heads.mean(dim=-1)
+        columns |= {f"sink_layer{layer}_head{head}": each for head, each in enumerate(heads.unbind(dim=-1), start=1)}
+    return columns
+
+
+def _most_attended(attention_BT: Tensor, candidates: Tensor, share: float) -> Tensor:
+    counts = candidates.sum(dim=-1)
+    return _highest(attention_BT.masked_fill(~candidates, -1), (share * counts).ceil().long().minimum(counts))
+
+
+def _highest(values: Tensor, counts: Tensor) -> Tensor:
+    """The so many highest of each row, bool: ``(..., T)``, ``(...)``."""
+    ranks = values.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
+    return ranks < counts.unsqueeze(-1)
+
+
+def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) -> Tensor:
+    """The stated tokens of each text, bool ``(B, T)``."""
+    cut = torch.zeros_like(candidates)
+    for row, identity in enumerate(ids.tolist()):
+        places = list(spans.get(identity, ()))
+        if any(not 0 <= place < cut.shape[-1] or not candidates[row, place] for place in places):
+            raise AttestError(
+                f"spans of E16 names the tokens {places} of the text {identity}; expected places from 1 to "
+                f"{int(candidates[row].sum())}, for neither the first token nor the deciding one can be cut."
+            )
+        cut[row, places] = True
+    return cut
+
+
+def _random_sets(seed: int, ids: Tensor, draws: int, others: Tensor, counts: Tensor) -> Tensor:
+    """As many random tokens as the set has, none of them in it, bool ``(B, D, T)``; none at all where there are too few."""
+    enough = torch.where(others.sum(dim=-1) >= counts, counts, 0)
+    return _highest(random_order(seed, ids, draws, others), enough.unsqueeze(-1).expand(-1, draws))
+
+
+def _without(
+    observation: LayerObservation,
+    cut_BVT: Tensor,
+    deciding: Tensor,
+    layers: Sequence[str],
+    again: Callable[[Tensor], Tensor] | None,
+) -> Tensor:
+    """Logits ``(B, V, C)`` without the edges from the deciding token to each set; from that token on, where that is exact."""
+
+    def logits(rows: Tensor, cut: Tensor) -> Tensor:
+        with intervene(observation.network, Intervention("edges", _cutting(cut, deciding[rows]), layers)):
+            return observation.network(observation.tokens[rows], observation.mask[rows]) if again is None else again(rows)
+
+    rows = torch.arange(len(cut_BVT), device=cut_BVT.device).repeat_interleave(cut_BVT.shape[1])
+    maps = sum(weights[0].nbytes for weights in observation.attention.values())
+    per_row = MAPS * maps if again is None else COPIES * maps // cut_BVT.shape[-1]
+    return by_rows(logits, per_row, rows, cut_BVT.flatten(0, 1), budget=NEAR).unflatten(0, cut_BVT.shape[:2])
+
+
+def _cutting(cut_RT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
+    """Take out edges of the deciding rows: of one row among all, or of the one that passes alone."""
+
+    def left(allowed: Tensor, mask: Tensor) -> Tensor:
+        places_R = deciding_R if allowed.shape[-2] > 1 else torch.zeros_like(deciding_R)
+        from_RQ = one_hot(places_R, allowed.shape[-2]).bool()
+        return allowed & ~(from_RQ[:, None, :, None] & cut_RT[:, None, None, :])
+
+    return left
+
+
+def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) -> dict[str, Tensor]:
+    """What taking out edges did, by the columns of one window; variants are the set, the first token, and random sets."""
+    before = _lead(observation.logits.unsqueeze(1), observation.predicted)
+    drop_BV = (before - _lead(logits_BVC, observation.predicted)).double()
+    flipped_BV = (class_logits(logits_BVC).argmax(dim=-1) != observation.predicted.unsqueeze(-1)).double()
+    nothing = ~cut_BVT.any(dim=-1)
+    drop_BV, flipped_BV = drop_BV.masked_fill(nothing, torch.nan), flipped_BV.masked_fill(nothing, torch.nan)
+    less = (drop_BV[:, 2:] < drop_BV[:, :1]).double() + 0.5 * (drop_BV[:, 2:] == drop_BV[:, :1]).double()
+    return {
+        "drop": drop_BV[:, 0],
+        "flipped": flipped_BV[:, 0],
+        "drop_random": drop_BV[:, 2:].mean(dim=-1),
+        "flipped_random": flipped_BV[:, 2:].mean(dim=-1),
+        "won": less.masked_fill(nothing[:, 2:], torch.nan).mean(dim=-1),
+        "drop_sink": drop_BV[:, 1],
+        "flipped_sink": flipped_BV[:, 1],
+    }
+
+
+def _lead(logits: Tensor, predicted: Tensor) -> Tensor:
+    """By how much the predicted class leads the next best, ``(B, V, C)``, ``(B,)`` -> ``(B, V)``; below 0 if behind."""
+    classes = class_logits(logits)
+    own = predicted[:, None, None].expand(*classes.shape[:2], 1)
+    others = classes.scatter(-1, own, -torch.inf)
+    return classes.gather(-1, own).squeeze(-1) - others.amax(dim=-1)
+
+
+def _answer(mean: Means) -> str | None:
+    flipped, random, won, sink = (mean(f"E16/{name}") for name in ("flipped", "flipped_random", "won", "sink"))
+    if flipped is None or random is None or won is None or sink is None:
+        return None
+    return (
+        f"Without its edges to the tokens that it attends to most, the deciding token changes {percent(flipped)} of "
+        f"decisions; without as many random edges, {percent(random)}. The logit difference falls further than without random "
+        f"edges in {percent(won)} of comparisons. On the first token of the text lies {percent(sink)} of its attention."
+    )
+
+
+WINDOWED = "the same in a window of layers"
+SPEC = Spec(
+    id="E16",
+    question="Does a decoder decide by the tokens that its deciding one attends to?",
+    does="Edges from the deciding token cut in windows of layers, against as many random edges; attention on the first token",
+    source="Geva et al. 2023",
+    about="layers",
+    cost="a pass of the last token alone for each set and window, and one of the whole text",
+    about_columns="Of decoders alone. The first token and the deciding one are in no set. The columns from `drop` to "
+    "`flipped_sink` are also there with `_layers<first>to<last>` at the end, for a window of layers, counted from 1.",
+    columns=(
+        Column("sink", "float", SHARE, "", "attention of the deciding token on the first one, mean over layers and heads"),
+        Column("sink_layer<l>", "float", SHARE, "", "the same in one layer, mean over heads"),
+        Column("sink_layer<l>_head<h>", "float", SHARE, "", "the same in one head"),
+        Column("drop", "float", ANY, "logits", "fall of the logit difference without the edges to the set"),
+        Column("flipped", "float", SHARE, "0 or 1", "whether the decision changes then"),
+        Column("drop_random", "float", ANY, "logits", "its fall without as many random edges, mean over draws"),
+        Column("flipped_random", "float", SHARE, "", "share of the random sets that change the decision"),
+        Column("won", "float", SHARE, "", "share of random sets without which it falls less, ties half"),
+        Column("drop_sink", "float", ANY, "logits", "its fall without the edge to the first token"),
+        Column("flipped_sink", "float", SHARE, "0 or 1", "whether the decision changes then"),
+        Column("drop_layers<first>to<last>", "float", ANY, "logits", WINDOWED),
+        Column("flipped_layers<first>to<last>", "float", SHARE, "0 or 1", WINDOWED),
+        Column("drop_random_layers<first>to<last>", "float", ANY, "logits", WINDOWED),
+        Column("flipped_random_layers<first>to<last>", "float", SHARE, "", WINDOWED),
+        Column("won_layers<first>to<last>", "float", SHARE, "", WINDOWED),
+        Column("drop_sink_layers<first>to<last>", "float", ANY, "logits", WINDOWED),
+        Column("flipped_sink_layers<first>to<last>", "float", SHARE, "0 or 1", WINDOWED),
+    ),
+    measures=(
+        Measure(
+            "won",
+            "random edges beaten",
+            "Share of random sets of edges without which the logit difference falls less than without the edges to the most "
+            "attended tokens. Near 0.5: the tokens that are attended to most matter no more than any others.",
+            "What an edge brought may reach the deciding token through others too.",
+            suspicious="low",
+        ),
+        Measure(
+            "flipped",
+            "decisions flipped without the edges",
+            "Share of texts whose decision changes when the deciding token may not attend to them in any layer.",
+            "A sure decision flips seldom. Hold it against the share of random edges below.",
+            suspicious="low",
+        ),
+        Measure(
+            "flipped_random",
+            "decisions flipped without random edges",
+            "The same for as many random edges, mean over draws.",
+            "It says how fragile the model is, and nothing of its attention.",
+        ),
+        Measure(
+            "sink",
+            "attention on the first token",
+            "Share of the deciding token's attention on the first token of the text, mean over layers and heads.",
+            "Much of it is parked there by many decoders, whatever the first token says.",
+            suspicious="high",
+        ),
+    ),
+    answer=_answer,
+    drawings=(
+        Drawing(
+            "sinks",
+            "Attention on the first token",
+            "Share of the deciding token's attention that falls on the first token of the text, by layer and head, mean over "
+            "texts. What lies there says little of the text.",
+            "sink_map",
+        ),
+        Drawing(
+            "knockout_by_window",
+            "Edges cut in windows of layers",
+            "Mean fall of the logit difference, in logits, when the deciding token may not attend to the tokens that it "
+            "attends to most, to as many random ones, or to the first one, in a window of layers or in all. Whiskers: 95 % of "
+            "the mean over texts.",
+            "knockout_by_window",
+        ),
+    ),
+)
