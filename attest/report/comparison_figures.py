@@ -7,14 +7,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins
+from attest.report.related_runs import HEADINGS
 
 LARGEST_JSD = float(np.log(2))
-LABELS = {
-    "jsd": "JSD of attention to the base, nats",
-    "kl": "KL of attention to the base, nats",
-    "tvd": "TVD of predictions to the base",
-    "nll": "negative log-likelihood of the base's tags",
-}
 MARKS = {"E3": "*", "E4": "s", "E5": "x"}
 
 
@@ -24,7 +19,7 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     Args:
         adversaries: ``lambda``, ``knee`` (True at one at most) and the two columns of each, by λ.
         baselines: ``experiment``, ``name`` and, where known, the two columns; may be empty.
-        cost, gained: the columns drawn along x and y; keys of ``LABELS``.
+        cost, gained: the columns drawn along x and y; keys of ``HEADINGS``.
     """
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
@@ -38,8 +33,8 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     for colour, (_, row) in zip(CLASS_COLOURS[2:] * 9, known.iterrows(), strict=False):
         label = f"{row['experiment']}, {row['name']}"
         axes.plot(row[cost], row[gained], MARKS[row["experiment"]], markersize=8, color=colour, label=label)
-    axes.set_xlabel(LABELS[cost])
-    axes.set_ylabel(LABELS[gained])
+    axes.set_xlabel(HEADINGS[cost])
+    axes.set_ylabel(HEADINGS[gained])
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, fontsize=8)
     return figure

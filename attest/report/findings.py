@@ -11,7 +11,7 @@ from attest.report.answers import answers
 from attest.report.baseline import Baseline, baseline
 from attest.report.controls import Controls
 from attest.report.pairing import pairing
-from attest.report.verdict import Group, verdict
+from attest.report.verdict import Group, Line, verdict
 from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table
 
 
@@ -74,7 +74,17 @@ class Findings:
     @cached_property
     def truth(self) -> str | None:
         """Whether the attention is right, where the corpus knows which tokens decide."""
-        return truth.sentence(self.instances)
+        return truth.sentence(self.instances, self.table("E1"))
+
+    @cached_property
+    def pictures(self) -> list[tuple[str, str, list[Line]]]:
+        """What the page opens with, the truth first where it is known: link, question and the lines that are drawn."""
+        known = truth.lines(self.instances, self.table("E1"))
+        drawn = [("truth", "Does its top token decide?", known)] if known else []
+        groups = (
+            (group, next((line for line in group.lines if line.place(line.value) is not None), None)) for group in self.verdict
+        )
+        return drawn + [(group.experiment, group.question, [line]) for group, line in groups if line is not None]
 
     @cached_property
     def judged(self) -> dict[str, str]:

@@ -52,6 +52,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "verdict": found.verdict,
         "answers": found.answers,
         "truth": found.truth,
+        "pictures": found.pictures,
         "judged": found.judged,
         "commands": found.controls.commands,
         "masked": _was_masked(settings),

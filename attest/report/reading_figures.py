@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.experiments.erasure.four_operators import KINDS, OPERATORS
-from attest.experiments.readings.compared import title_of
+from attest.experiments.readings.compared import SURVIVAL, title_of
 
 EXPLAINED, RANDOM = "#0072B2", "#999999"
 Z = 1.96
@@ -46,15 +46,15 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Random sets beaten by each reading, best first, under two operators.
 
+    The order is that of the table of readings: by the mean of both operators.
+
     Args:
         rows: ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``; NaN is left out.
         class_names: not asked.
     """
     plain = {_of(name, "win_comprehensiveness_"): name for name in rows if name.startswith("win_comprehensiveness_")}
-    worst = {
-        each: min(rows[name].mean(), rows[f"win_deleted_comprehensiveness_{each}"].mean()) for each, name in plain.items()
-    }
-    order = sorted(plain, key=lambda each: worst[each])
+    survived = {each: np.mean([rows[f"{column}_{each}"].mean() for column in SURVIVAL]) for each in plain}
+    order = sorted(plain, key=lambda each: survived[each])
     figure = Figure(figsize=(8.0, 0.3 * len(order) + 1.2), layout="constrained")
     axes = figure.subplots()
     for prefix, marker, label in (("", "o", "nothing attends to them"), ("deleted_", "s", "text shortened")):

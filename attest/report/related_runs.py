@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from attest.measures.numbers import number
 from attest.report.figures import to_svg
 from attest.report.illustration import Illustration
 from attest.report.saved_figures import embedded
@@ -12,6 +13,16 @@ from attest.report.templating import render
 from attest.runs.folder import RunFolder, read_json, write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
+HEADINGS = {
+    **{"f1": "F1", "chunk_f1": "F1 of chunks", "token_f1": "F1 of tokens", "accuracy": "accuracy", "lambda": "λ"},
+    "jsd": "JSD of attention to the base, nats",
+    "jsd_matched": "JSD of attention to the base, heads matched, nats",
+    "kl": "KL of attention to the base, nats",
+    "tvd": "TVD of predictions to the base",
+    "nll": "negative log-likelihood of the base's tags",
+    "same": "same decisions, share",
+}
+"""What a reader sees of the names of columns."""
 DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
 
 
@@ -43,13 +54,22 @@ def distances_of(run: RunFolder, identity: str) -> dict[str, float]:
 
 def _cells(rows: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     """Header and body as text; numbers with three decimals, missing ones as a dash."""
-    body = [[_cell(value) for value in row] for row in rows.itertuples(index=False)]
-    return [str(name) for name in rows.columns], body
+    body = [
+        [_cell(name, value) for name, value in zip(rows.columns, row, strict=True)] for row in rows.itertuples(index=False)
+    ]
+    return [HEADINGS.get(str(name), str(name)) for name in rows.columns], body
 
 
-def _cell(value: object) -> str:
+def _cell(name: object, value: object) -> str:
     if value is None or (isinstance(value, float) and pd.isna(value)):
         return "–"
     if isinstance(value, bool):
         return "yes" if value else ""
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:g}" if name == "lambda" else _rounded(value)
+
+
+def _rounded(value: float) -> str:
+    """Three decimals; of what is no zero and would be written as one, that it is smaller."""
+    return "< 0.001" if 0 < value < 0.0005 else number(value)

@@ -1,27 +1,89 @@
 """Whether the attention is right, where the corpus knows which tokens decide: generated corpora do."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
+from attest.measures import summarise
 from attest.measures.numbers import percent
+from attest.report.controls import Control
+from attest.report.verdict import Line
 
 RIGHT, WRONG = 0.9, 0.1
 """Share of its mass on the deciding tokens from which attention is right, and up to which it is wrong."""
+IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
+"""Columns of E1 that are held against the same truth, and what a reader calls them."""
+MEANS = "Share of texts in which the token ranked first is one that decides; tokens that tie share the place."
 
 
-def sentence(instances: pd.DataFrame | None) -> str | None:
-    """What share of the attention lies on the tokens that decide; None where these are not known.
+def sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> str | None:
+    """How often attention finds a deciding token, and how much of it lies on them; None where these are not known.
 
     Args:
         instances: one row a text; ``attention`` and ``rationale`` hold one value a token.
+        importances: the table of E1, whose readings are named beside attention; None where E1 did not run.
     """
-    if instances is None or not {"attention", "rationale"} <= {*instances.columns}:
+    if instances is None or not _known(instances):
         return None
     pairs = zip(instances["attention"], instances["rationale"], strict=True)
     mass = np.array([np.asarray(weights)[np.asarray(decides, dtype=bool)].sum() for weights, decides in pairs])
     right, wrong = percent((mass >= RIGHT).mean()), percent((mass <= WRONG).mean())
     return (
-        "Here the tokens that decide the label are known. In the average text "
+        f"Here the tokens that decide the label are known. {_first(lines(instances, importances))} In the average text "
         f"{percent(mass.mean())} of the attention lies on them. Attention is right (at least {percent(RIGHT)} on them) in "
         f"{right} of texts and wrong (at most {percent(WRONG)}) in {wrong}."
     )
+
+
+def lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> list[Line]:
+    """Attention first, then each importance: how often the token ranked first decides; empty where that is not known.
+
+    Args:
+        instances: as in ``sentence``.
+        importances: as in ``sentence``; its texts are found by ``id``.
+    """
+    if instances is None or not _known(instances):
+        return []
+    rankings = {"attention": instances["attention"]} | _of_importances(instances, importances)
+    decides = [np.asarray(each, dtype=bool) for each in instances["rationale"]]
+    chance = float(np.mean([each.mean() for each in decides]))
+    random = Control("random token", percent(chance, 1), chance)
+    return [_line(name, _hits(weights, decides), random) for name, weights in rankings.items()]
+
+
+def _known(instances: pd.DataFrame) -> bool:
+    return {"attention", "rationale"} <= {*instances.columns}
+
+
+def _of_importances(instances: pd.DataFrame, importances: pd.DataFrame | None) -> dict[str, Iterable[np.ndarray]]:
+    """Weights of the same texts, in the same order; none where a text lacks them."""
+    if importances is None or "id" not in instances or {*instances["id"]} - {*importances["id"]}:
+        return {}
+    rows = importances.set_index("id").loc[instances["id"]]
+    return {name: rows[column] for column, name in IMPORTANCES.items() if column in rows}
+
+
+def _hits(weights: Iterable[np.ndarray], decides: Iterable[np.ndarray]) -> np.ndarray:
+    """Of each text, the share of deciding tokens among those that tie for the first place."""
+    pairs = ((np.asarray(each, dtype=float), truth) for each, truth in zip(weights, decides, strict=True))
+    return np.array(
+        [truth[each == each.max()].mean() if len(each) and not np.isnan(each).any() else np.nan for each, truth in pairs]
+    )
+
+
+def _line(name: str, hits: np.ndarray, random: Control) -> Line:
+    found = summarise(pd.DataFrame({"first": hits}))
+    mean, low, high = (found[f"first/{part}"] for part in ("mean", "ci_low", "ci_high"))
+    bounds = None if low is None or high is None or low == high else (max(0.0, low), min(1.0, high))
+    ours = percent(mean, 1) + ("" if bounds is None else f" [{percent(bounds[0], 1)}, {percent(bounds[1], 1)}]")
+    return Line("truth/first", name, ours, mean, MEANS, bounds=bounds, controls=[random])
+
+
+def _first(found: list[Line]) -> str:
+    """The readings in a sentence, with chance."""
+    attention, *others = ((line.name, percent(line.value or 0.0, 1)) for line in found)
+    said = "".join(f"{share} for {name}, " for name, share in others)
+    (random,) = found[0].controls
+    ours = f"The top token is a deciding word in {attention[1]} of texts for attention"
+    return f"{ours}, {said}and {random.text} for a random token."

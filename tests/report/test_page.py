@@ -69,12 +69,24 @@ def test_it_needs_nothing_from_outside(small_run, outline):
 
 def test_it_says_first_whether_attention_is_right_and_of_each_test_what_it_misses(small_run):
     """The corpus is planted, so that the truth is known."""
-    short = small_run.report.read_text().split('<dl class="short">')[1].split("</dl>")[0]
-    questions = re.findall(r"<dt>(?:<span.*?</span>)?(.*?)</dt>", short)
-    assert questions[0] == "Is the attention right?"
-    assert "of the attention lies on them" in short
+    page = small_run.report.read_text()
+    first, rest = page.split("</header>")[0], page.split('<dl class="short">')[1].split("</dl>")[0]
+    assert re.search(
+        r"top token is a deciding word in [\d.]+\s% of texts for attention, [\d.]+\s% for gradient × input", first
+    )
     for experiment in ("E1", "E2", "E3"):
-        assert judges.of(experiment) in short
+        assert judges.of(experiment) in rest
+
+
+def test_it_opens_with_a_picture_a_question_the_truth_first_each_with_what_it_is_held_against(small_run):
+    band = html.unescape(small_run.report.read_text()).split('<ul class="glance">')[1].split("</ul>")[0]
+    questions = re.findall(r"<h3>(?:<span.*?</span>)?(.*?)</h3>", band)
+    assert questions[:2] == ["Does its top token decide?", "Is the model worth asking?"]
+    assert len(questions) == len({*questions}) == band.count("<li>")
+    truth, accuracy, *_ = band.split("<li>")[1:]
+    assert truth.count('class="scale"') == truth.count('class="control"') == 3
+    assert "random token" in truth
+    assert "always “" in accuracy
 
 
 def test_identifiers_are_unique_and_links_lead_somewhere(outline):

@@ -1,0 +1,146 @@
+"""The report in a real browser: silent, self-contained, readable on a phone, operable, accessible and fast.
+
+Needs Playwright (``pip install playwright``) and a Chromium on the path; the rules of accessibility need axe-core
+(``npm install axe-core`` in the repository, or its ``axe.min.js`` named by ``AXE_CORE``). Skipped where one is missing.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attest.report import write_report
+from attest.runs.folder import RunFolder, read_json, write_json, write_table
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"))
+WIDTHS = (390, 1400)
+TEXTS, SECONDS = 4000, 2.0
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt install chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def run(small_run, tmp_path_factory) -> RunFolder:
+    """The small run, made at a commit, as runs from a checkout are."""
+    copy = RunFolder(tmp_path_factory.mktemp("browser") / small_run.path.relative_to(small_run.path.parents[2]))
+    shutil.copytree(small_run.path, copy.path)
+    timing = read_json(copy.timing)
+    write_json(copy.timing, timing | {"environment": timing.get("environment", {}) | {"commit": "0123456789" * 4}})
+    write_report(copy, figures=[])
+    page = small_run.report.read_text()  # its figures are drawn already
+    drawn = page[page.index('<section aria-labelledby="figures">') : page.index('<section aria-labelledby="texts">')]
+    written = copy.report.read_text()
+    copy.report.write_text(written.replace('<section aria-labelledby="texts">', drawn + '<section aria-labelledby="texts">'))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def opened(browser, run) -> Iterator:
+    """The page, and what it said to the console and asked of others."""
+    page, said, asked = browser.new_page(viewport={"width": 1400, "height": 900}), [], []
+    page.on("console", lambda message: said.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(run.report.as_uri())
+    yield page, said, asked
+    page.close()
+
+
+@pytest.fixture
+def page(opened):
+    page = opened[0]
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.emulate_media(color_scheme="light")
+    return page
+
+
+def test_it_says_nothing_to_the_console_and_asks_nothing_of_others(opened, run):
+    _, said, asked = opened
+    assert said == []
+    assert asked == [run.report.as_uri()]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_wider_than_the_screen(page, width):
+    page.set_viewport_size({"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, page.evaluate(
+        "[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && "
+        "!e.closest('.wide')).map(e => e.tagName + '.' + e.className).slice(0, 9)"
+    )
+
+
+def test_words_find_their_texts(page):
+    rows = page.locator(".instances tbody tr")
+    word = page.locator("article .text b").first.inner_text()
+    everything = page.locator("#count").inner_text()
+    page.locator("#find").fill(word)
+    shown, total = map(int, re.match(r"(\d+) of (\d+)", page.locator("#count").inner_text()).groups())
+    assert 0 < shown < total
+    page.locator("#find").fill("no text has these words")
+    assert rows.count() == 0
+    page.locator("#find").fill("")
+    assert page.locator("#count").inner_text() == everything
+
+
+def test_a_heading_sorts_by_its_column_and_then_the_other_way(page):
+    heading = page.locator(".instances thead button").nth(4)
+    cells = page.locator(".instances tbody td:nth-child(5)")
+    for direction, sign in (("ascending", 1), ("descending", -1)):
+        heading.click()
+        assert page.locator(".instances thead th").nth(4).get_attribute("aria-sort") == direction
+        values = [float(text.replace("−", "-")) for text in cells.all_inner_texts() if text != "–"]
+        assert values == sorted(values, key=lambda value: sign * value)
+        assert len({*values}) > 1
+
+
+def test_a_text_opens_by_keyboard(page):
+    page.locator(".instances tbody td.excerpt button").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#opened article h4").count() > 1
+
+
+def test_dark_mode_is_dark_and_light_mode_light(page):
+    brightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
+    light = page.evaluate(brightness)
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate(brightness) < 150 < 600 < light
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: npm install axe-core, or AXE_CORE=<axe.min.js>")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_rules_of_accessibility_are_kept(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert [(each["id"], len(each["nodes"]), each["nodes"][0]["html"][:200]) for each in found] == []
+
+
+def test_a_file_of_many_texts_opens_at_once(browser, run, tmp_path):
+    large = RunFolder(tmp_path / run.path.relative_to(run.path.parents[2]))
+    shutil.copytree(run.path, large.path)
+    for path in large.evidence("instances").parent.glob("*.parquet"):
+        rows = pd.read_parquet(path)
+        repeated = pd.concat([rows] * (TEXTS // len(rows) + 1), ignore_index=True)[:TEXTS]
+        write_table(path, repeated.assign(id=np.arange(TEXTS)))
+    write_report(large, figures=[])
+    page = browser.new_page()
+    page.goto(large.report.as_uri())
+    page.locator(".instances tbody tr").first.wait_for()
+    assert page.locator("#count").inner_text().startswith(f"{TEXTS} of ")
+    assert page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 1000 * SECONDS
+    page.close()
