@@ -27,7 +27,7 @@ OTHER_WORDS = {
 
 
 def commands_of(page: Path) -> list[str]:
-    """The lines that begin with make or attest, in blocks of bash or without a language, unless ``…`` or ``<`` stands in them."""
+    """The lines that begin with make or attest, in blocks of bash or of no language, unless ``…`` or ``<`` is in them."""
     blocks = re.findall(r"^```(?:bash)?\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     lines = [line.strip() for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     return [line for line in lines if re.match(r"(make|attest) ", line) and "…" not in line and "<" not in line]
