@@ -20,6 +20,7 @@ CAPTION = (
     "Left: attention that is wrong, where 1 is best, 0.5 blind and less misleading. Right: attention that is right, where 0.5 "
     "is best and 1 a false accusation. Empty: the defendant is not wrong, or not right, in what the test speaks of."
 )
+TRAINED = "[The same tests before trained networks](judges-trained.md)."
 LIMITS = (
     "The networks are small and set by hand; trained ones may differ.",
     "The mix of defendants is ours: no average over them means anything, and none is given.",
@@ -87,7 +88,8 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
     notes = pd.DataFrame({"read this first": [words, stamp, *LIMITS]})
     figure = Illustration("judges/heat_map", "Which test sees which attention", CAPTION, lambda: drawing)
     write_related_runs(folder / "judges.html", TITLE, {"In short": notes} | tables, [figure])
-    write_text(folder / "judges.md", _markdown(tables, words, stamp))
+    trained = TRAINED if (folder / "judges-trained.md").is_file() else ""
+    write_text(folder / "judges.md", _markdown(tables, words, " ".join([stamp, trained]).strip()))
     return words
 
 
