@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attest.compute.memory import by_rows
-from attest.experiments.leave_one_out import bytes_per_variant
+from attest.experiments.leave_one_out import bytes_per_variant, leave_one_out_inputs
 from attest.experiments.observation import Observation
 from attest.measures import kendall_tau_b, probabilities, total_variation
 
@@ -35,13 +35,30 @@ def over_words(values: Tensor, words: Tensor) -> Tensor:
 def leave_words_out(observation: Observation) -> Tensor:
     """TVD of the prediction when all subwords of a word are removed and the text is read anew, ``(B, T)`` in [0, 1].
 
-    Special tokens stay. NaN for a text in which nothing is left without one of its words; 0 but at first subwords.
+    Special tokens stay. NaN for a text in which nothing is left without one of its words; 0 but at first subwords. A word of
+    one subword has the number of that subword, which is not read twice.
 
     Args:
         observation: with ``words``.
     """
     assert observation.words is not None
-    texts, places = first_of_words(observation.words).nonzero(as_tuple=True)
+    of_tokens = leave_one_out_inputs(observation)
+    known = _of_one_subword(observation.words) & of_tokens.isfinite()
+    moved = torch.where(known, of_tokens, 0)
+    texts, places = (first_of_words(observation.words) & ~known).nonzero(as_tuple=True)
+    if len(texts):
+        moved[texts, places] = _movements_without(observation, texts, places)
+    return moved
+
+
+def _of_one_subword(words: Tensor) -> Tensor:
+    """The words that were not cut, bool ``(B, T)``."""
+    return first_of_words(words) & (over_words(torch.ones_like(words), words) == 1)
+
+
+def _movements_without(observation: Observation, texts: Tensor, places: Tensor) -> Tensor:
+    """TVD ``(N,)`` of the predictions of N texts, each without the word that begins at its place: int64 ``(N,)`` twice."""
+    assert observation.words is not None
     words = observation.words[texts]
     kept = observation.mask[texts] & (words != words.gather(-1, places.unsqueeze(-1)))
     order = kept.sum(dim=-1).argsort()
@@ -51,9 +68,7 @@ def leave_words_out(observation: Observation) -> Tensor:
         observation.tokens[texts][order],
         kept[order],
     )
-    moved = torch.zeros_like(observation.probabilities[:, :1]).expand(observation.mask.shape).clone()
-    moved[texts[order], places[order]] = total_variation(outcomes, observation.probabilities[texts[order]])
-    return moved
+    return total_variation(outcomes, observation.probabilities[texts[order]])[order.argsort()]
 
 
 @torch.no_grad()

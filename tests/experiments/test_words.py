@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attest.experiments import feature_importance
+from attest.experiments import feature_importance, words
 from attest.experiments.observation import observe
 from attest.experiments.readings import side_by_side
 from attest.experiments.words import first_of_words, leave_words_out, over_words
@@ -42,6 +42,13 @@ def test_a_word_is_left_out_with_all_its_subwords(observation):
         moved = probabilities(network(tokens, mask))[0] - observation.probabilities[text]
         assert found[text, place] == pytest.approx(float(moved.abs().sum() / 2), abs=1e-6)
     assert found[~first_of_words(WORDS)].eq(0).all()
+
+
+def test_a_word_of_one_subword_is_not_read_twice(observation, monkeypatch):
+    reading, texts = words._read, []
+    monkeypatch.setattr(words, "_read", lambda *given: texts.extend(given[1]) or reading(*given))
+    leave_words_out(observation)
+    assert len(texts) == 4
 
 
 def test_a_text_of_one_word_without_special_tokens_has_no_number():
