@@ -145,7 +145,7 @@ def trial(
     names = tuple(label_names or getattr(data, "label_names", None) or ())
     inside = not getattr(network, "pools_by_attention", True)
     drawn_from = None if background is None else _background(network, background, encode)
-    measures = chosen(_sensible(batches, network) if experiments is None else experiments, inside)
+    measures = chosen(_sensible(batches, network) if experiments is None else experiments, inside, tags)
     if tags:
         _require_inside(measures)
     measures = _told(measures, background=drawn_from)
@@ -208,7 +208,7 @@ def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
         left_out = [] if getattr(network, "attends_everywhere", True) else [*TAMPERING]
         left_out += [] if getattr(network, "looks_back", False) else [*LOOKING_BACK]
         tags = getattr(network, "tags", False)
-        known = [name for name, inside in runnable_inside().items() if inside or not tags]
+        known = [name for name, inside in runnable_inside(tags).items() if inside or not tags]
         return [name for name in known if name not in left_out]
     of_sentences = "sentence_mask" in batches[0]
     return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
@@ -217,7 +217,7 @@ def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
 def _require_inside(measures: dict[str, Measured]) -> None:
     """Refuse experiments on the decision of a whole text, for a model that makes none."""
     if whole := [name for name, measure in measures.items() if measure.inside is None]:
-        known = ", ".join(name for name, inside in runnable_inside().items() if inside)
+        known = ", ".join(name for name, inside in runnable_inside(tags=True).items() if inside)
         raise AttestError(
             f"{whole[0]} asks which tokens a text's decision rests on, and the model decides each token by itself; expected "
             f"some of {known}."

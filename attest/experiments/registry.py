@@ -14,7 +14,7 @@ from torch import Tensor
 
 import attest.experiments as room
 from attest.errors import AttestError
-from attest.experiments.layers.inside import INSIDE, OF_ROLLOUT
+from attest.experiments.layers.inside import INSIDE, OF_ROLLOUT, OF_TAGS
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.observation import Observation
 from attest.experiments.spec import Measure, Spec
@@ -91,12 +91,16 @@ def runnable() -> dict[str, Spec]:
     return {name: spec for name, spec in EXPERIMENTS.items() if spec.run is not None}
 
 
-def runnable_inside() -> dict[str, Callable[..., dict[str, Tensor]] | None]:
+def runnable_inside(tags: bool = False) -> dict[str, Callable[..., dict[str, Tensor]] | None]:
     """What can be asked of a Transformer with attention inside its layers alone, by id in the order of reports.
 
     The function that is run inside the layers; None where the experiment itself is run on attention rollout.
+
+    Args:
+        tags: whether it decides each token; then nothing is left of those with None.
     """
-    return {name: INSIDE.get(name) for name in EXPERIMENTS if name in INSIDE or name in OF_ROLLOUT}
+    known = INSIDE | OF_TAGS if tags else INSIDE
+    return {name: known.get(name) for name in EXPERIMENTS if name in known or name in OF_ROLLOUT}
 
 
 def settings_of(run: Callable[..., Any]) -> dict[str, Any]:
@@ -105,18 +109,21 @@ def settings_of(run: Callable[..., Any]) -> dict[str, Any]:
     return {each.name: each.default for each in given if each.name not in TOLD}
 
 
-def chosen(experiments: Iterable[str] | Mapping[str, Mapping[str, Any]], inside: bool = False) -> dict[str, Run]:
+def chosen(
+    experiments: Iterable[str] | Mapping[str, Mapping[str, Any]], inside: bool = False, tags: bool = False
+) -> dict[str, Run]:
     """The experiments that somebody asks for, by id.
 
     Args:
         experiments: ids, or the settings of each by id: ``{"E2": {"permutations": 20}}``.
         inside: whether they are asked of the layers of a Transformer.
+        tags: whether that decides each token.
     Raises:
         AttestError: an id or a setting is not known, or there is no id.
     """
     names = [experiments] if isinstance(experiments, str) else list(experiments)
     settings = experiments if isinstance(experiments, Mapping) else {}
-    known = runnable_inside() if inside else dict.fromkeys(runnable())
+    known = runnable_inside(tags) if inside else dict.fromkeys(runnable())
     if not names or (unknown := [name for name in names if name not in known]):
         found = f"the experiment {unknown[0]!r} is not known" if names else "no experiment was asked for"
         raise AttestError(f"{found}; expected some of {', '.join(known)}. For example: experiments=('E1', 'E2')")

@@ -28,9 +28,10 @@ def described(network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase) ->
     yield "decides", DECIDES[network.decides_by]
     yield "reads", f"{longest_read(model, tokenizer)} tokens of a text at most"
     ahead = [] if network.attends_everywhere else list(TAMPERING)
-    whole = [name for name, inside in runnable_inside().items() if inside is None] if network.tags else []
+    known = runnable_inside(network.tags)
+    whole = [name for name, inside in known.items() if inside is None] if network.tags else []
     of_decoders = [] if network.looks_back else list(LOOKING_BACK)
-    yield "experiments", ", ".join(name for name in runnable_inside() if name not in (*ahead, *whole, *of_decoders))
+    yield "experiments", ", ".join(name for name in known if name not in (*ahead, *whole, *of_decoders))
     if ahead:
         yield "left out", f"{', '.join(ahead)}: tokens see only what stands before them; these would let them look ahead"
     if whole:

@@ -7,6 +7,6 @@ variants of their own; ``tags.py`` asks the same of taggers. Start at ``four_ope
 
 from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.four_operators import erasure
-from attest.experiments.erasure.tags import about_one_token
+from attest.experiments.erasure.tags import about_one_token, tag_erasure
 
-__all__ = ["Background", "about_one_token", "erasure"]
+__all__ = ["Background", "about_one_token", "erasure", "tag_erasure"]

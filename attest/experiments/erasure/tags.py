@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from attest.compute.randomness import random_uniforms
+from attest.experiments.erasure.background import Background
+from attest.experiments.erasure.four_operators import erasure
 from attest.experiments.layers import LayerObservation, attention_rollout
 from attest.experiments.observation import Observation
 
@@ -19,6 +21,26 @@ DRAWN = 4
 """Added to the seed, so that no other draw is repeated."""
 PLACES = 1 << 20
 """More than a sentence has: ids of its tokens are made with it."""
+
+
+def tag_erasure(
+    observation: LayerObservation, sampled: Tensor, seed: int, sets: int = 20, background: Background | None = None
+) -> dict[str, Tensor]:
+    """E14 about the tag of one token a sentence, by ``erasure`` of its attention rollout.
+
+    Soft scores and parameters made anew are left out.
+
+    Args:
+        observation: of a tagger's batch.
+        sampled: bool ``(B,)``, the sentences that are read anew.
+        seed: with an instance's id it fixes the token, random sets and draws.
+        sets: random sets of each size.
+        background: sentences that ``resample`` draws tokens from; None leaves that operator out.
+    Returns:
+        Columns as in ``erasure``, NaN outside the sample; and ``token``, int64 ``(B,)``, the drawn place, from 0.
+    """
+    asked, place = about_one_token(observation, seed)
+    return erasure(asked, sampled, seed, sets, background, extras=False) | {"token": place}
 
 
 def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observation, Tensor]:
@@ -65,6 +87,11 @@ class _TagOfOne:
 
     tagger: nn.Module
     attends_within = True
+
+    @property
+    def masked(self) -> int | None:
+        """The token id that stands for none, where the tagger has one."""
+        return getattr(self.tagger, "masked", None)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """int64 ``(B, T, 2)``, bool ``(B, T)`` -> logits of all tags, and the second number, ``(B, T, K + 1)``."""

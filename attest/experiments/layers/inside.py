@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from attest.attention import Entmax15, Projection, Softmax, Sparsemax
+from attest.experiments.erasure.background import Background
+from attest.experiments.erasure.tags import tag_erasure
 from attest.experiments.importance_entropy import sample_of_ids
 from attest.experiments.layers.activation_swap import layer_activation_swap
 from attest.experiments.layers.adversarial_search import layer_adversarial_attention
@@ -74,6 +76,27 @@ def keys_shuffled(observation: LayerObservation, labels: Tensor, seed: int, draw
     return key_shuffle(observation, draws, seed, labels)
 
 
+def tags_erased(
+    observation: LayerObservation,
+    everyone: Tensor,
+    seed: int,
+    texts: int = 16,
+    sets: int = 20,
+    background: Background | None = None,
+) -> dict[str, Tensor]:
+    """E14 of a tagger, on a sample of the sentences; columns as in ``tag_erasure``.
+
+    Args:
+        observation: the batch.
+        everyone: int64 ``(N,)``, the ids of all sentences.
+        seed: chooses the sample, too.
+        texts: of the sample.
+        sets, background: as in ``tag_erasure``.
+    """
+    sampled = torch.isin(observation.ids, sample_of_ids(seed, everyone, texts))
+    return tag_erasure(observation, sampled, seed, sets, background)
+
+
 INSIDE: dict[str, Callable[..., dict[str, Tensor]]] = {
     "E2": permuted,
     "E3": searched,
@@ -83,6 +106,8 @@ INSIDE: dict[str, Callable[..., dict[str, Tensor]]] = {
     "E16": knockout,
 }
 """By id; each takes a ``LayerObservation``, and by these names ``labels``, ``everyone`` and ``seed``."""
+OF_TAGS: dict[str, Callable[..., dict[str, Tensor]]] = {"E14": tags_erased}
+"""What else can be asked of a model that decides each token, likewise."""
 TAMPERING = ("E2", "E3")
 """Those that let tokens attend to one another which may not in a decoder."""
 LOOKING_BACK = ("E16",)

@@ -136,3 +136,9 @@ def test_no_ranking_puts_the_token_itself_among_the_first(asked):
         "mask",
         "resample",
     }
+
+
+def test_the_mask_token_is_that_of_the_tagger(planted):
+    assert about_one_token(planted, SEED)[0].network.masked is None
+    planted.network.masked = 103
+    assert about_one_token(planted, SEED)[0].network.masked == 103
