@@ -26,7 +26,7 @@ OF_ROLLOUT = ("E1", "E14", "E15")
 PROJECTIONS: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
 
 
-def permuted(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 5) -> dict[str, Tensor]:
+def permuted(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 3) -> dict[str, Tensor]:
     """E2; columns and arguments as in ``layer_permutation``."""
     return layer_permutation(observation, permutations, seed, labels)
 
