@@ -11,7 +11,6 @@ from torch import Tensor
 
 from attest.datamodules.batching import BatchLoader, batch_sizes, batches_by_length, deal, shuffled_batches
 from attest.datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
-from attest.datamodules.embeddings import read_vectors
 from attest.datamodules.encoded import EncodedDocuments, EncodedSentences
 from attest.datamodules.erased import read_erased
 from attest.datamodules.notice import say
@@ -19,6 +18,7 @@ from attest.datamodules.record import EXPECTED, DataRecord
 from attest.datamodules.sentences import sentence_lengths
 from attest.datamodules.subwords import corpus_in_subwords, in_subwords
 from attest.datamodules.vocabulary import Vocabulary
+from attest.datamodules.word_vectors import Unseen, WordVectors, vectors_of
 from attest.errors import AttestError
 from attest.pretrained.needed import needing_transformers
 
@@ -54,7 +54,9 @@ class TextDataModule(LightningDataModule):
         subwords: folder or Hub id of a pretrained model, into whose subwords words are cut, special tokens put around each
             text; the vocabulary is then the model's own. None for words.
         max_subwords: ends of texts with more are cut; None for as many as the model reads.
-        embeddings: file of pretrained vectors (fastText, GloVe or word2vec as text); None for none.
+        embeddings: pretrained vectors to start from, published ones (``WordVectors``) or a file (fastText, GloVe or word2vec
+            as text); None for none. ``EMBEDDINGS=glove-50`` names one.
+        unseen: how words without a vector start.
     """
 
     def __init__(
@@ -66,7 +68,8 @@ class TextDataModule(LightningDataModule):
         min_df: int | None = None,
         max_words: int | None = None,
         max_tokens: int | None = None,
-        embeddings: str | None = None,
+        embeddings: str | dict[str, Any] | None = None,
+        unseen: Unseen = "zeros",
         texts: int | None = None,
         erased: str | None = None,
         subwords: str | None = None,
@@ -81,6 +84,7 @@ class TextDataModule(LightningDataModule):
         self.max_words = max_words
         self.max_tokens = max_tokens
         self.embeddings = embeddings
+        self.unseen: Unseen = unseen
         self.texts = texts
         self.erased = erased
         self.subwords = subwords
@@ -155,12 +159,11 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def pretrained_embeddings(self) -> Tensor | None:
-        """The vectors of ``embeddings`` by token id, float32 ``(vocab_size, E)``, zeros where the file has none; or None."""
+        """The vectors of ``embeddings`` by token id, float32 ``(vocab_size, E)``; or None."""
         if self.embeddings is None:
             return None
-        vectors = read_vectors(Path(self.embeddings).expanduser(), self.vocabulary)
-        say(vectors.coverage)
-        return vectors.weights
+        source = self.embeddings if isinstance(self.embeddings, str) else WordVectors.of(self.embeddings)
+        return vectors_of(source, self.vocabulary, self.unseen, self.seed)
 
     @cached_property
     def record(self) -> DataRecord:

@@ -1,51 +1,44 @@
 """Pretrained word vectors from a text file: fastText's ``.vec``, GloVe's ``.txt`` or word2vec's text format."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from attest.compute.vector_files import first_line
 from attest.datamodules.vocabulary import SPECIALS, Vocabulary
 from attest.errors import AttestError
 
 NOT_TEXT = "expected text, a word and its numbers on each line, as fastText (.vec), GloVe (.txt) or word2vec (text) write it"
 
 
-@dataclass(frozen=True)
-class Vectors:
-    """The vectors of a vocabulary's words."""
+def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
+    """The vectors of the words that a vocabulary knows; the first vector of a word counts.
 
-    weights: Tensor
-    """float32 ``(V, E)``, by token id; zeros for padding, unknown and words without a vector, as in Jain & Wallace."""
-    coverage: str
-    """How many words have a vector, in a sentence."""
-
-
-def read_vectors(path: Path, vocabulary: Vocabulary) -> Vectors:
-    """Read the vectors of the words that a vocabulary knows; the first vector of a word counts.
-
+    Returns:
+        float32 ``(V, E)``, by token id; zeros for padding, unknown and words without a vector.
     Raises:
         AttestError: there is no such file, it is no text, a line is no vector, or no word of the vocabulary has one.
     """
-    rows = {word: index for index, word in enumerate(vocabulary.words, start=len(SPECIALS))}
+    rows = rows_of_words(vocabulary)
     found: dict[int, np.ndarray] = {}
     for word, vector in _vectors(path, rows.keys()):
         found.setdefault(rows[word], vector)
     if not found:
         raise AttestError(
             f"{path} has no vector for any of the {len(rows):,} words of the vocabulary; expected vectors of the language and "
-            "letter case of the corpus (most corpora here are lower-cased). "
-            "Give another file with --data.init_args.embeddings=<file>."
+            "letter case of the corpus (most corpora here are lower-cased). Give another file: EMBEDDINGS=<file>"
         )
-    size = len(next(iter(found.values())))
-    weights = np.zeros((len(vocabulary), size), dtype=np.float32)
+    weights = np.zeros((len(vocabulary), len(next(iter(found.values())))), dtype=np.float32)
     weights[list(found)] = np.stack(list(found.values()))
-    share = len(found) / len(rows)
-    coverage = f"{path.name}: vectors of {size} dimensions for {len(found):,} of {len(rows):,} words ({share:.1%})."
-    return Vectors(torch.from_numpy(weights), coverage)
+    return torch.from_numpy(weights)
+
+
+def rows_of_words(vocabulary: Vocabulary) -> dict[str, int]:
+    """The token id of each word."""
+    return {word: index for index, word in enumerate(vocabulary.words, start=len(SPECIALS))}
 
 
 def _vectors(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
@@ -55,8 +48,7 @@ def _vectors(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndar
     for number, line in enumerate(_lines(path), start=1):
         fields = line.rstrip().split(b" ")
         if number == 1:
-            header = len(fields) == 2
-            size = int(fields[1]) if header and fields[1].isdigit() else len(fields) - 1
+            size, header = first_line(fields)
             if header:
                 continue
         if fields[0] in first_words:
@@ -68,7 +60,7 @@ def _vectors(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndar
 
 def _lines(path: Path) -> Iterator[bytes]:
     if not path.is_file():
-        raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path with --data.init_args.embeddings=<file>.")
+        raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
     with path.open("rb") as lines:
         yield from lines
 

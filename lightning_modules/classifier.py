@@ -45,6 +45,7 @@ class Classifier(LightningModule):
         num_classes: K; given by the data.
         positive_weight: weight of positive instances in the loss of a binary task; given by the data.
         pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
+        freeze_embeddings: whether training leaves the token embedding as it starts.
     """
 
     predicts = "label"
@@ -63,13 +64,14 @@ class Classifier(LightningModule):
         num_classes: int = 2,
         positive_weight: float = 1.0,
         pretrained_embeddings: Tensor | None = None,
+        freeze_embeddings: bool = False,
     ) -> None:
         super().__init__()
         self.outputs = 1 if num_classes == 2 else num_classes
         self.network = network(vocab_size, self.outputs)
         require_steps(self.network)
         require_forward(self.network)
-        load_vectors(self.network, pretrained_embeddings)
+        load_vectors(self.network, pretrained_embeddings, vocab_size, freeze_embeddings)
         self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
         self.loss_reduction = loss_reduction
         self.masking = masking

@@ -37,6 +37,7 @@ class Tagger(LightningModule):
         num_classes: K, number of tags; given by the data.
         label_names: the tags, ``B-NP`` and the like, in the order of their ids; given by the data.
         pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
+        freeze_embeddings: whether training leaves the token embedding as it starts.
     """
 
     predicts = "tags"
@@ -54,12 +55,13 @@ class Tagger(LightningModule):
         num_classes: int = 2,
         label_names: Sequence[str] = ("O", "B-NP"),
         pretrained_embeddings: Tensor | None = None,
+        freeze_embeddings: bool = False,
     ) -> None:
         super().__init__()
         if len(label_names) != num_classes:
             raise AttestError(f"label_names: {len(label_names)} names for {num_classes} tags; expected one for each.")
         self.network = network(vocab_size, num_classes)
-        load_vectors(self.network, pretrained_embeddings)
+        load_vectors(self.network, pretrained_embeddings, vocab_size, freeze_embeddings)
         self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
         self.masking = masking
         self.label_names = tuple(label_names)

@@ -6,29 +6,40 @@ from torch import Tensor, nn
 from attest.errors import AttestError
 
 
-def load_vectors(network: nn.Module, vectors: Tensor | None) -> None:
-    """Copy vectors into the token embedding of a network, which training goes on changing.
+def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze: bool = False) -> None:
+    """Start the token embedding of a network from vectors, and leave it so where it is frozen.
 
     Args:
-        network: with one ``nn.Embedding`` as long as the vocabulary.
-        vectors: float ``(vocab_size, E)``, zeros for words that have none; None leaves the network as it is.
+        network: with one ``nn.Embedding`` as long as the vocabulary, where there are vectors or it is frozen.
+        vectors: float ``(words, E)``; None leaves the embedding as it is.
+        words: number of token ids.
+        freeze: whether training leaves the embedding as it is.
     Raises:
-        AttestError: the vectors have another dimension than the embedding.
+        AttestError: there is no such embedding, or the vectors have another dimension than it.
     """
-    if vectors is None:
+    if vectors is None and not freeze:
         return
-    words, size = vectors.shape
+    embedding = _token_embedding(network, words)
+    if vectors is not None:
+        _require_dimension(embedding, vectors.shape[1])
+        with torch.no_grad():
+            embedding.weight.copy_(vectors)
+    embedding.weight.requires_grad_(not freeze)
+
+
+def _token_embedding(network: nn.Module, words: int) -> nn.Embedding:
     for module in network.modules():
         if isinstance(module, nn.Embedding) and module.num_embeddings == words:
-            if module.embedding_dim != size:
-                raise AttestError(
-                    f"embeddings: the vectors have {size} dimensions, the network's embedding {module.embedding_dim}; "
-                    f"expected as many. Set the encoder's embedding_size to {size}, or give another file."
-                )
-            with torch.no_grad():
-                module.weight.copy_(vectors)
-            return
+            return module
     raise AttestError(
         f"embeddings: {type(network).__name__} has no embedding of {words} words; expected one to put the vectors in. "
-        "Leave data.init_args.embeddings out."
+        "Leave EMBEDDINGS and freeze_embeddings out."
     )
+
+
+def _require_dimension(embedding: nn.Embedding, size: int) -> None:
+    if embedding.embedding_dim != size:
+        raise AttestError(
+            f"embeddings: the vectors have {size} dimensions, the network's embedding {embedding.embedding_dim}; "
+            f"expected as many. EMBEDDINGS=<name or file> sets both; or set the encoder's embedding_size to {size}."
+        )

@@ -14,6 +14,7 @@ MEANING = {
     "LOGGER": "where numbers are logged",
     "TRAINER": "the device",
     "CUT": "a small part of the corpus, to see that everything runs",
+    "EMBEDDINGS": "the vectors that words start from; also random:<dimensions>, or a file of vectors",
 }
 """In the order of the help."""
 WIDTH, INDENT = 110, 14

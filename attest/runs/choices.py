@@ -14,6 +14,7 @@ import yaml
 
 from attest.errors import AttestError, unknown_choice
 from attest.runs.earlier_names import EARLIER_CHOICES
+from attest.runs.embedding_choice import embedding_options, names_a_file
 from attest.runs.words import take_words
 
 SMALL_CHOICE = re.compile(r"[A-Za-z]*[a-z][A-Za-z]*=.*")
@@ -132,11 +133,20 @@ def choice_arguments(typed: dict[str, str]) -> list[str]:
     extra = sorted(set(chosen) - set(ORDER))
     files, parameters = [], []
     for choice in (*ORDER, *extra):
+        if choice == "EMBEDDINGS":
+            parameters += _embeddings(chosen)
+            continue
         value, colon, parameter = chosen[choice].partition(":")
         file = config_file(choice, value)
         files.append(f"--config={file}")
         parameters += _parameter_options(choice, value, file, parameter if colon else None)
     return [*files, *parameters]
+
+
+def _embeddings(chosen: dict[str, str]) -> list[str]:
+    value = chosen["EMBEDDINGS"]
+    shipped = None if names_a_file(value) else config_file("EMBEDDINGS", value.partition(":")[0])
+    return embedding_options(value, shipped, config_file("MODEL", chosen["MODEL"]))
 
 
 def _parameter_options(choice: str, value: str, file: Path, parameter: str | None) -> list[str]:

@@ -102,7 +102,10 @@ ADDED_LATER = ("E14", "E15")
 nothing of it, so they are no part of what a run is: names stay the same, and a run that is complete without them stays so."""
 
 
-SETTINGS_ADDED_LATER = {"model": {"masking": None}, "data": {"erased": None, "subwords": None, "max_subwords": None}}
+SETTINGS_ADDED_LATER: dict[str, dict[str, Any]] = {
+    "model": {"masking": None, "freeze_embeddings": False},
+    "data": {"erased": None, "subwords": None, "max_subwords": None, "unseen": "zeros"},
+}
 """Settings of model and data that were added when there were runs already, with the value that leaves a run as it was.
 With that value they are no part of what a run is."""
 

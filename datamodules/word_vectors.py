@@ -1,0 +1,222 @@
+"""Published word vectors: from an installed package, or downloaded once; of a vocabulary's words alone, prepared once.
+
+Legend: V token ids of the vocabulary, E dimensions.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow.parquet as pq
+import torch
+from filelock import FileLock
+from torch import Tensor
+
+from attest.compute.storage import cache_folder
+from attest.datamodules.embeddings import read_vectors, rows_of_words
+from attest.datamodules.notice import say
+from attest.datamodules.vocabulary import Vocabulary
+from attest.errors import AttestError
+
+Unseen = Literal["zeros", "random"]
+RANDOM_STD = 0.1
+"""Standard deviation of what stands for a word that has no vector: that of embeddings that are drawn."""
+
+
+@dataclass(frozen=True)
+class VectorPackage:
+    """A Python package that holds the vectors as an array, and their words.
+
+    Args:
+        name: by which it is installed.
+        module: by which it is imported; it is looked for and never run.
+        vectors: the file of the array ``(words, E)``, as NumPy writes it, below the module's folder.
+        words: the parquet file of the words, in its first column, in the order of the array.
+        sha256: of the file of the array.
+    """
+
+    name: str
+    module: str
+    vectors: str
+    words: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """A published set of vectors, and where it is.
+
+    Args:
+        name: what it is called.
+        dimensions: E.
+        licence: of the vectors.
+        url: of the public download.
+        sha256: of that file; None where it is not known.
+        member: the file in the archive that is downloaded; None where that is no archive.
+        package: that has the same vectors; None for none.
+    """
+
+    name: str
+    dimensions: int
+    licence: str
+    url: str
+    sha256: str | None = None
+    member: str | None = None
+    package: VectorPackage | None = None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "WordVectors":
+        """From plain values, as a configuration file has them.
+
+        Raises:
+            AttestError: something is missing or not known.
+        """
+        try:
+            package = given.get("package")
+            return cls(**{**given, "package": None if package is None else VectorPackage(**package)})
+        except TypeError as error:
+            raise AttestError(
+                f"embeddings are not well formed ({error}); expected a file of vectors, or what "
+                "configs/embeddings/glove-50.yaml says. Type EMBEDDINGS=glove-50"
+            ) from None
+
+
+def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen = "zeros", seed: int = 0) -> Tensor:
+    """The vectors of a vocabulary's words; says how many have one, and how the others start.
+
+    Args:
+        source: published vectors, or the path of a file of vectors as text.
+        vocabulary: of the corpus.
+        unseen: what stands for words without a vector and for unknown words: zeros, as in Jain & Wallace, or numbers from
+            N(0, 0.1²).
+        seed: of those numbers.
+    Returns:
+        float32 ``(V, E)``, by token id; padding is zero.
+    Raises:
+        AttestError: the vectors are not to be had, or are none.
+    """
+    weights = _prepared(source, vocabulary)
+    has_one = weights.any(axis=1)
+    found, words = int(has_one.sum()), len(vocabulary.words)
+    starts = "at zero" if unseen == "zeros" else f"at random, N(0, {RANDOM_STD}²)"
+    name = Path(source).name if isinstance(source, str) else source.name
+    say(
+        f"{name}: vectors of {weights.shape[1]} dimensions for {found:,} of {words:,} words ({found / words:.1%}); "
+        f"the others start {starts}."
+    )
+    vectors = torch.from_numpy(weights.copy())
+    if unseen == "random":
+        drawn = torch.randn(vectors.shape, generator=torch.Generator().manual_seed(seed)) * RANDOM_STD
+        drawn[0] = 0
+        vectors = torch.where(torch.from_numpy(has_one).unsqueeze(-1), vectors, drawn)
+    return vectors
+
+
+def _prepared(source: WordVectors | str, vocabulary: Vocabulary) -> np.ndarray:
+    """The rows of the vocabulary, float32 ``(V, E)``, kept beside prepared corpora, so that no source is read twice."""
+    about = json.dumps([_identity(source), vocabulary.words], sort_keys=True)
+    path = cache_folder() / "vectors" / f"{hashlib.sha256(about.encode()).hexdigest()[:16]}.npy"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock"):
+            if not path.is_file():
+                _write(path, _rows(source, vocabulary))
+            return np.load(path)
+    except (OSError, ValueError):  # no folder that can be written to, or a file that another program has spoilt
+        return _rows(source, vocabulary)
+
+
+def _identity(source: WordVectors | str) -> object:
+    if isinstance(source, WordVectors):
+        return asdict(source)
+    path = Path(source).expanduser().resolve()
+    return [str(path), path.stat().st_size, path.stat().st_mtime_ns] if path.is_file() else str(path)
+
+
+def _write(path: Path, rows: np.ndarray) -> None:
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    with temporary.open("wb") as sink:
+        np.save(sink, rows)
+    temporary.replace(path)
+
+
+def _rows(source: WordVectors | str, vocabulary: Vocabulary) -> np.ndarray:
+    if isinstance(source, str):
+        return read_vectors(Path(source).expanduser(), vocabulary).numpy()
+    if source.package is not None and (folder := _installed(source.package)) is not None:
+        return _of_package(source.package, folder, vocabulary)
+    return read_vectors(_downloaded(source), vocabulary).numpy()
+
+
+def _installed(package: VectorPackage) -> Path | None:
+    """The folder of the package, which is not imported; None where it is not installed."""
+    spec = find_spec(package.module)
+    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
+
+
+def _of_package(package: VectorPackage, folder: Path, vocabulary: Vocabulary) -> np.ndarray:
+    """The vocabulary's rows of the array that a package holds; the first vector of a word counts."""
+    array, index = folder / package.vectors, folder / package.words
+    _require_hash(array, package.sha256, f"the package {package.name}")
+    known = pq.read_table(index).column(0).to_pylist()
+    rows = rows_of_words(vocabulary)
+    places: dict[int, int] = {}
+    for place, word in enumerate(known):
+        if word in rows:
+            places.setdefault(rows[word], place)
+    vectors = np.load(array, mmap_mode="r")
+    weights = np.zeros((len(vocabulary), vectors.shape[1]), dtype=np.float32)
+    weights[list(places)] = vectors[list(places.values())]
+    return weights
+
+
+def _downloaded(source: WordVectors) -> Path:
+    """The public file, downloaded once into the cache; of an archive the one member that is needed."""
+    folder = cache_folder() / "downloads"
+    path = folder / (source.member or source.url.rsplit("/", 1)[-1])
+    if path.is_file():
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    archive = folder / f"{source.url.rsplit('/', 1)[-1]}.part"
+    say(f"Downloading {source.url} ({source.licence}) into {folder}, once.")
+    try:
+        torch.hub.download_url_to_file(source.url, str(archive), hash_prefix=source.sha256, progress=True)
+    except (OSError, RuntimeError) as error:
+        archive.unlink(missing_ok=True)
+        package = "" if source.package is None else f"Type pip install {source.package.name}, or give"
+        raise AttestError(
+            f"{source.name} is not on this machine, and {source.url} could not be read ({error}). "
+            f"{package or 'Give'} a file of vectors: EMBEDDINGS=<file>"
+        ) from None
+    if source.member is None:
+        archive.replace(path)
+    else:
+        _unpack(archive, source.member, path)
+    return path
+
+
+def _unpack(archive: Path, member: str, path: Path) -> None:
+    """One file out of an archive, whole or not at all; the archive goes."""
+    temporary = path.with_suffix(".part")
+    with zipfile.ZipFile(archive).open(member) as packed, temporary.open("wb") as sink:
+        shutil.copyfileobj(packed, sink)
+    temporary.replace(path)
+    archive.unlink()
+
+
+def _require_hash(path: Path, expected: str, whose: str) -> None:
+    with path.open("rb") as content:
+        found = hashlib.file_digest(content, "sha256").hexdigest()
+    if found != expected:
+        raise AttestError(
+            f"{path.name} of {whose} has the hash {found[:16]}…; expected {expected[:16]}…. Install that package again, or "
+            "give a file of vectors: EMBEDDINGS=<file>"
+        )
