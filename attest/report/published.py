@@ -45,7 +45,7 @@ def _candidates(data: str, name: str) -> Iterator[tuple[str, Published]]:
         if corpus == data and column.key and model_name(row) == model
     ]
     for row, key, source, quoted in sorted(mine, key=lambda each: each[0].run["RECIPE"] != recipe):
-        yield key, _beside(quoted.text, source, row.run["RECIPE"], recipe)
+        yield key, _beside(quoted.text, source, row, recipe)
 
 
 def model_name(row: Row) -> str:
@@ -55,8 +55,9 @@ def model_name(row: Row) -> str:
     return portable(f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}")
 
 
-def _beside(text: str, source: Source, their_recipe: str, recipe: str) -> Published:
-    differs = [source.why] if source.why else []
+def _beside(text: str, source: Source, row: Row, recipe: str) -> Published:
+    setting, their_recipe = source.setting(row.run), row.run["RECIPE"]
+    differs = [setting.why] if setting.why else []
     differs += ["not published"] if source.own else []
     differs += [f"RECIPE={their_recipe} there"] if their_recipe != recipe else []
     return Published(text, source.citation, not differs, "; ".join(differs))

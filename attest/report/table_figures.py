@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 
 from attest.measures.knee import knee
 from attest.report.figures import CLASS_COLOURS
+from attest.tables.definition import NEARLY, OTHER, SAME_SETTING
 
-OURS, THEIRS, OTHER_SETTING = "#0072B2", "#D55E00", "#999999"
+OURS, THEIRS, NEAR_SETTING, OTHER_SETTING = "#0072B2", "#D55E00", "#CC79A7", "#999999"
 
 
 def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
@@ -28,8 +29,10 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
     places = np.arange(len(numbers))
     axes.errorbar(numbers["ours"], places, xerr=numbers["std"].fillna(0), fmt="o", color=OURS, capsize=2, label="ours")
     published = (numbers["ours"] - numbers["difference"]).to_numpy()
-    for comparable, colour, label in ((True, THEIRS, "published"), (False, OTHER_SETTING, "published, another setting")):
-        chosen = (numbers["comparable"] == comparable).to_numpy()
+    drawn = ((SAME_SETTING, THEIRS, "published"), (NEARLY, NEAR_SETTING, "published, a near setting"),
+             (OTHER, OTHER_SETTING, "published, another setting"))  # fmt: skip
+    for likeness, colour, label in drawn:
+        chosen = (numbers["setting"] == likeness).to_numpy()
         if chosen.any():
             axes.plot(published[chosen], places[chosen], "D", mfc="none", mec=colour, label=label)
     axes.set_yticks(

@@ -43,6 +43,26 @@ class Quoted:
         return cls(float(match[1]), None if match[2] is None else float(match[2]), text)
 
 
+SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
+"""How a published setting is to that of a run: near is one that differs in which pretrained vectors words start from."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a published setting is to that of a run.
+
+    Args:
+        likeness: ``the same``, ``near`` or ``another``.
+        why: in what it differs; empty where it is the same.
+    """
+
+    likeness: str = SAME_SETTING
+    why: str = ""
+
+
+SAME = Setting()
+
+
 @dataclass(frozen=True)
 class Source:
     """Where numbers were published.
@@ -53,6 +73,7 @@ class Source:
         why: how its setting differs from ours, so that digits do not compare; empty where they do.
         memory: quoted from memory, not checked against the source.
         own: a run of ours, of the authors' code, that nobody has published: shown beside ours, and never judged.
+        embeddings: the pretrained vectors there, as ``EMBEDDINGS`` names them; empty where ``why`` says it or there are none.
     """
 
     name: str
@@ -60,11 +81,21 @@ class Source:
     why: str = ""
     memory: bool = False
     own: bool = False
+    embeddings: str = field(default="", repr=False)
 
-    @property
-    def comparable(self) -> bool:
-        """Whether these are published digits that may be compared."""
-        return not (self.why or self.own)
+    def setting(self, run: Mapping[str, str]) -> "Setting":
+        """How the published setting differs from that of a run.
+
+        Args:
+            run: its choices.
+        """
+        ours = run.get("EMBEDDINGS", "random").partition(":")[0]
+        if not self.embeddings or ours == self.embeddings:
+            return Setting(OTHER, self.why) if self.why else SAME
+        there = f"pretrained {self.embeddings} embeddings there".replace("pretrained pretrained", "pretrained")
+        here = "randomly initialised ones here" if ours == "random" else f"{ours} here"
+        near = ours != "random" and not self.why
+        return Setting(NEARLY if near else OTHER, "; ".join(filter(None, (self.why, f"{there}, {here}"))))
 
     @property
     def citation(self) -> str:

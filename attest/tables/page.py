@@ -6,11 +6,17 @@ from typing import Any
 
 import pandas as pd
 
-from attest.tables.definition import PublishedTable, Source
+from attest.tables.definition import NEARLY, OTHER, SAME_SETTING, PublishedTable, Source
 from attest.tables.rules import CLAIM_VERDICTS, NUMBER_VERDICTS, RULES, UNDEFINED
 from attest.tables.stamp import stamp
 
-MARK, GONE, OWN = "†", "‡", "§"
+MARK, GONE, OWN, CLOSE = "†", "‡", "§", "¶"
+MARK_OF = {SAME_SETTING: "", NEARLY: CLOSE, OTHER: MARK}
+HEADINGS = {
+    SAME_SETTING: "Comparable numbers",
+    NEARLY: f"Numbers of a near setting {CLOSE}",
+    OTHER: f"Numbers of another setting {MARK}",
+}
 EMPTY = "–"
 LEAST = 0.0005
 """What is smaller would be written as 0.000."""
@@ -60,8 +66,8 @@ def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
     """One line on what came of a table: how many claims and numbers have which verdict."""
     sentences = [_counted("Claims", claims, CLAIM_VERDICTS)] if len(claims) else []
     judged = numbers[numbers["verdict"] != ""]
-    for comparable, name in ((True, "Comparable numbers"), (False, f"Numbers of another setting {MARK}")):
-        chosen = judged[judged["comparable"] == comparable]
+    for likeness, name in HEADINGS.items():
+        chosen = judged[judged["setting"] == likeness]
         sentences += [_counted(name, chosen, NUMBER_VERDICTS)] if len(chosen) else []
     return " ".join(sentences) or "Nothing was published to compare with."
 
@@ -85,7 +91,7 @@ def _corpus(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFr
 
 def _number_line(number: dict[str, Any], own: Collection[str]) -> list[str]:
     row = number["row"] if math.isnan(number["at"]) else f"{number['row']}, {number['at']:g}"
-    mark = OWN if number["source"] in own else "" if number["comparable"] in (True, None) else MARK
+    mark = OWN if number["source"] in own else MARK_OF.get(number["setting"], "")
     published = f"{number['published']} {mark}".strip()
     return [
         row,
@@ -147,7 +153,7 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 def _small_print(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
     used = set(numbers["source"])
     sources = [source for source in experiment.sources.values() if source.citation in used]
-    cited = [f"* {source.citation}{_setting(source)}" for source in sources]
+    cited = [f"* {source.citation}{_setting(source, experiment)}" for source in sources]
     columns = [_column_rule(column) for column in experiment.columns.values()]
     hours = f"{origin['runs']} runs, {origin['hours']:.2f} hours" + (
         f" and those of {origin['untimed']} runs that were stopped and taken up" if origin["untimed"] else ""
@@ -175,11 +181,13 @@ def _column_rule(column: Any) -> str:
     return f"* {column.name}: {what}{where}{along}{'; ' if judged else ''}{', '.join(judged)}"
 
 
-def _setting(source: Source) -> str:
-    """How a source's setting differs from ours."""
+def _setting(source: Source, experiment: PublishedTable) -> str:
+    """How a source's setting differs from ours, in the rows that it has numbers for."""
     if source.own:
         return f" {OWN}: not published, so not judged"
-    return "" if source.comparable else f" {MARK}: {source.why}"
+    rows = [row for row in experiment.rows.values() if source.name in row.published]
+    differing = dict.fromkeys(source.setting(row.run) for row in rows)
+    return "".join(f" {MARK_OF[setting.likeness]}: {setting.why}" for setting in differing if setting.why)
 
 
 def _any_gone(numbers: pd.DataFrame, claims: pd.DataFrame) -> bool:

@@ -14,7 +14,9 @@ STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
 
 def stamp(experiment: PublishedTable) -> str:
     """The line: the date of the rules, and 12 hex digits of all that decides a verdict but the runs."""
-    digest = hashlib.sha256(repr((RULES, LEVEL, SHARE, experiment)).encode()).hexdigest()
+    embeddings = [source.embeddings for source in experiment.sources.values() if source.embeddings]  # not in their repr
+    decides = (RULES, LEVEL, SHARE, experiment, *embeddings)
+    digest = hashlib.sha256(repr(decides).encode()).hexdigest()
     return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
 
 

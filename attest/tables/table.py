@@ -23,7 +23,7 @@ NOTHING_KEPT = Kept()
 NOTHING_PUBLISHED = {
     "published": "",
     "source": "",
-    "comparable": None,
+    "setting": None,
     "difference": np.nan,
     "margin": np.nan,
     "verdict": "",
@@ -57,9 +57,9 @@ def table_numbers(experiment: PublishedTable, folders: Folders, kept: Kept = NOT
     Returns:
         One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``,
         ``std`` (over seeds), ``low`` and ``high`` (of the 90 % interval), ``seeds`` (how many), ``absent`` (why there are
-        none), ``gone`` (whether its evidence is), ``published``, ``source``, ``comparable``, ``difference``, ``margin`` and
-        ``verdict``; the last six empty where nothing was published; and ``keep``, what is to be kept of it ``about`` which
-        number.
+        none), ``gone`` (whether its evidence is), ``published``, ``source``, ``setting`` (how that is to
+        ours), ``difference``, ``margin`` and ``verdict``; the last six empty where nothing was published; and ``keep``, what
+        is to be kept of it ``about`` which number.
     """
     return pd.DataFrame(
         [line for place in _places(experiment, folders) for line in _numbers(experiment, folders, kept, *place)]
@@ -152,7 +152,7 @@ def _lines(
         yield line | {
             "published": quoted.text,
             "source": source.citation,
-            "comparable": source.comparable,
+            "setting": None if source.own else source.setting(experiment.rows[row].run).likeness,
             "difference": ours.mean - quoted.value,
             "margin": margin(quoted.value, column) if judged else np.nan,
             "verdict": (found.absent or judge_number(ours, quoted.value, column)) if judged else "",

@@ -1,6 +1,7 @@
 """The tables that ship, and what a mistyped one is told."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,11 @@ from attest.runs.choices import choice_arguments
 from attest.runs.folder import RunFolder, write_json
 from attest.tables.comparison import margin
 from attest.tables.definition import (
+    NEARLY,
+    OTHER,
     Quoted,
+    Setting,
+    Source,
     Sweep,
     every_published_number,
     read_published,
@@ -30,7 +35,7 @@ IDS = [experiment.name for experiment in SHIPPED]
 def test_every_table_of_the_issue_ships():
     papers = {"jw": "2 fig2 fig3 fig5", "wp": "2 3 fig3 fig5", "ss": "fig4 flips orders", "me": "1 2 3 5 6 fig1 fig2 fig3"}
     papers |= {"dr": "1", "ya": "1 2 fig1"}
-    assert set(IDS) == {f"{paper}-{table}" for paper, tables in papers.items() for table in tables.split()}
+    assert set(IDS) == {f"{paper}-{table}" for paper, tables in papers.items() for table in tables.split()} | {"embeddings"}
 
 
 @pytest.mark.parametrize("experiment", SHIPPED, ids=IDS)
@@ -106,10 +111,21 @@ def test_a_published_number_is_judged_under_one_recipe():
         assert all(sum(bool(row.published) for row in rows) <= 1 for rows in of.values()), experiment.name
 
 
-def test_our_own_runs_of_their_code_are_called_neither_published_nor_comparable():
-    own = {source for *_, source, _ in every_published_number() if source.own}
-    assert {source.name for source in own} == {"rerun"}
-    assert not any(source.comparable for source in own)
+def test_our_own_runs_of_their_code_are_called_their_own():
+    assert {source.name for *_, source, _ in every_published_number() if source.own} == {"rerun"}
+
+
+def test_a_setting_is_near_where_words_start_from_other_pretrained_vectors():
+    source = Source("theirs", "Somebody 2018", embeddings="fasttext-simple")
+    assert source.setting({"EMBEDDINGS": "fasttext-simple"}) == Setting()
+    near, random = (source.setting(run) for run in ({"EMBEDDINGS": "glove-50"}, {"EMBEDDINGS": "random:50"}))
+    assert near == Setting(NEARLY, "pretrained fasttext-simple embeddings there, glove-50 here")
+    assert random == Setting(OTHER, "pretrained fasttext-simple embeddings there, randomly initialised ones here")
+    assert source.setting({}) == random
+    further = replace(source, why="another λ there")
+    assert further.setting({"EMBEDDINGS": "glove-50"}).likeness == OTHER
+    assert further.setting({"EMBEDDINGS": "fasttext-simple"}) == Setting(OTHER, "another λ there")
+    assert Source("ours", "Nobody 2019").setting({"EMBEDDINGS": "glove-50"}) == Setting()
 
 
 def test_the_table_says_filter_where_it_reads_the_filter():

@@ -53,13 +53,14 @@ def test_numbers_are_means_over_seeds_beside_each_source(invented, folders):
         pytest.approx(np.std([0.8, 0.82], ddof=1)),
         2,
     )
-    assert paper["published"] == "0.800"
+    assert (paper["published"], paper["setting"]) == ("0.800", "the same")
     assert (paper["difference"], paper["verdict"]) == (pytest.approx(0.01), "two seeds: cannot say")
     recalled = number(numbers, "dense", "accuracy", "Somebody")
-    assert not recalled["comparable"]
+    assert recalled["setting"] == "another"
     assert recalled["source"] == "Somebody 2018 [from memory]"
     own = number(numbers, "dense", "accuracy", "their code")
-    assert (own["published"], own["comparable"], own["verdict"]) == ("0.81", False, "")
+    assert (own["published"], own["verdict"]) == ("0.81", "")
+    assert pd.isna(own["setting"])
     assert number(numbers, "dense", "above")["ours"] == pytest.approx(0.5), "0.4 is above 0.25 and 0.2 is not"
     assert number(numbers, "swept", "accuracy", at=0.5)["ours"] == 0.85
     trend = number(numbers, "swept", "trend")
@@ -235,6 +236,22 @@ def test_the_page_shows_all_of_it(invented, folders):
     assert "not run" in page.split("## imdb")[1]
     assert "7 runs, 0.12 hours; commit abc; torch 9.9." in page
     assert with_spread(0.5, float("nan")) == "0.500"
+
+
+def test_numbers_of_a_near_setting_are_marked_and_counted_apart(folders):
+    near = TABLE.replace("why: other embeddings there", "embeddings: fasttext-simple")
+    near = parse(
+        near.replace(
+            "RECIPE: jw}\n    paper: {sst: {accuracy: 0.800",
+            "RECIPE: jw, EMBEDDINGS: glove-50}\n    paper: {sst: {accuracy: 0.800",
+        )
+    )
+    numbers, claims = table_numbers(near, folders), table_claims(near, folders)
+    page = table_page(near, numbers, claims, provenance(folders, "attest reproduce TABLE=x"), [])
+    assert "| 0.70 ¶ | +0.110 |" in page
+    assert "* Somebody 2018 [from memory] ¶: pretrained fasttext-simple embeddings there, glove-50 here" in page
+    assert "Numbers of a near setting ¶: 1 two seeds: cannot say." in page
+    assert "another setting" not in page
 
 
 def test_small_numbers_keep_their_digits():
