@@ -52,6 +52,18 @@ def _rows(folder: Path) -> list[str]:
     return [line for line in page.splitlines() if line.startswith(("| ", "**", "Judged by"))]
 
 
+COLUMNS = ("accuracy", "ROC-AUC", "τ gradient", "τ leave-one-out", "median TVD", "mean JSD, exact at 0.01")
+
+
+def test_the_page_on_embeddings_says_what_its_table_says():
+    found = pd.read_csv(RESULTS / "embeddings-sst" / "table.csv").pivot_table("ours", "row", "column", aggfunc="first")
+    lines = [line.strip("| ").split(" | ") for line in (RESULTS / "embeddings.md").read_text().splitlines()]
+    rows = {f"{line[0]}, {line[1]}": line[2:] for line in lines if line[0].partition(",")[0] in ("BiLSTM", "CNN", "average")}
+    ours = {name: numbers for name, numbers in rows.items() if "published" not in name}
+    assert set(ours) == set(found.index)
+    assert all(numbers == [f"{found.loc[name, column]:.3f}" for column in COLUMNS] for name, numbers in ours.items())
+
+
 JUDGED = {
     "E15 τ-b with integrated gradients": "E15 integrated gradients (added)",
     "E14 comprehensiveness, `delete`": "E14 comprehensiveness, delete (added)",
