@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from attest.experiments.observation import Observation, observe
     from attest.experiments.registry import EXPERIMENTS
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["EXPERIMENTS", "AttestError", "Observation", "Run", "Trial", "observe", "open_run", "train", "trial"]
 
