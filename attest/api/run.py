@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attest.api.outcome import Outcome
 from attest.errors import AttestError
@@ -96,6 +96,24 @@ class Run(Outcome):
             AttestError: it has no words, or the model does not pool by attention.
         """
         return self._opened.explain(text)
+
+    def save_pretrained(self, path: str | Path) -> None:
+        """Write a fine-tuned Transformer as the library transformers reads it: model, names of its classes, tokenizer.
+
+        Args:
+            path: a folder, which is made.
+        Raises:
+            AttestError: the run trained a network of another kind.
+        """
+        network: Any = self.model.network
+        if not getattr(network, "holds_a_model", False):
+            raise AttestError(
+                f"{self.name} trained a {type(network).__name__}; expected a Transformer that was fine-tuned, "
+                "MODEL=pretrained or pretrained-tagger."
+            )
+        from attest.pretrained.loading import save  # imports transformers
+
+        save(network.model, self.label_names, str(self._opened.data.subwords), Path(path))
 
     @cached_property
     def _opened(self) -> "Opened":

@@ -1,5 +1,6 @@
 """A fine-tuned classifier of texts or tokens, and its tokenizer, from a folder or the Hub: safetensors, no code of others."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,18 @@ def _tokenizer(name: str, **options: Any) -> PreTrainedTokenizerBase:
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def save(model: PreTrainedModel, names: Sequence[str], tokenizer: str, path: Path) -> None:
+    """Write a fine-tuned model so that ``load`` reads it.
+
+    Args:
+        model: whose classes have no names yet.
+        names: of the classes, in class order.
+        tokenizer: folder or Hub id of the model that it started from.
+        path: a folder, which is made.
+    """
+    model.config.id2label = dict(enumerate(names))
+    model.config.label2id = {name: number for number, name in enumerate(names)}
+    model.save_pretrained(path)
+    tokenizer_of(tokenizer).save_pretrained(path)

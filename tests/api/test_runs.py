@@ -29,6 +29,12 @@ def test_a_run_says_what_its_files_say(opened, small_run):
     assert repr(opened).startswith(f"Run of {small_run.path}\n")
 
 
+def test_a_network_that_is_no_transformer_of_the_library_is_not_saved_as_one(opened, tmp_path):
+    with pytest.raises(attest.AttestError, match=r"trained a PoolingClassifier; expected a Transformer that was fine-tuned"):
+        opened.save_pretrained(tmp_path / "saved")
+    assert not (tmp_path / "saved").exists()
+
+
 def test_training_from_python_is_the_run_that_the_command_made(small_run):
     run = attest.train(data="planted", root=small_run.path.parents[2], arguments=SMALL_RUN[1:])
     assert run.path == small_run.path

@@ -14,6 +14,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 import attest
 from attest.cli.main import main
 from attest.lightning_modules import Classifier
+from attest.pretrained.loading import load
 from attest.report.baseline import baseline
 from attest.report.pairing import rightly
 from attest.runs.folder import RunFolder, read_json
@@ -68,6 +69,18 @@ def test_the_rate_has_fallen_to_zero_when_training_ends(run):
 def test_a_trained_run_is_opened_and_reads_new_texts(run):
     explained = attest.open_run(run.path).explain("a brilliant film")
     assert list(explained.tokens) == ["[CLS]", "a", "brilliant", "film", "[SEP]"]
+
+
+def test_a_fine_tuned_model_is_saved_with_names_and_tokenizer_and_decides_as_the_run(run, tmp_path):
+    opened = attest.open_run(run.path)
+    opened.save_pretrained(tmp_path / "saved")
+    model, tokenizer = load(str(tmp_path / "saved"))
+    assert [model.config.id2label[number] for number in range(2)] == list(opened.label_names)
+    text = "the film was brilliant ."
+    found = model(**tokenizer(text, return_tensors="pt")).logits.softmax(dim=-1)[0]
+    assert dict(zip(opened.label_names, found.tolist(), strict=True)) == pytest.approx(
+        opened.explain(text).probabilities, abs=1e-5
+    )
 
 
 def test_a_stopped_run_ends_as_if_undisturbed(run, command, tmp_path, monkeypatch):
