@@ -56,6 +56,7 @@ def _box(name: str, says: str, left: float, top: float, width: float) -> str:
     return (
         f'<rect x="{left:g}" y="{top:g}" width="{width:g}" height="{HEIGHT}" rx="5" fill="#eef1fb" stroke="#303f9f" '
         f'stroke-width="{border}"/>\n'
-        f'<text x="{middle:g}" y="{top + 19:g}" text-anchor="middle" font-size="15" font-weight="bold" fill="#1a237e">{name}</text>\n'
+        f'<text x="{middle:g}" y="{top + 19:g}" text-anchor="middle" font-size="15" font-weight="bold" '
+        f'fill="#1a237e">{name}</text>\n'
         f'<text x="{middle:g}" y="{top + 37:g}" text-anchor="middle" font-size="13" fill="#222222">{escape(says)}</text>'
     )
