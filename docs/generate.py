@@ -118,7 +118,8 @@ def _options(module: str) -> str:
 
 def _option(action: argparse.Action) -> str:
     typed = ", ".join(action.option_strings) or action.dest
-    return f"| `{typed}` | {(action.help or '').replace('|', chr(92) + '|')} |"
+    said = (action.help or "").replace("|", chr(92) + "|").replace("%%", "%")
+    return f"| `{typed}` | {said} |"
 
 
 def choices_reference() -> str:
