@@ -1,7 +1,7 @@
 """Attest: attention on trial.
 
-Trains text models with attention, tampers with the attention in every way the literature knows, and sets what happens to
-the predictions beside the published numbers.
+Trains text models with attention or takes yours, applies the published interventions to the attention, and reports what
+changes, beside the published numbers.
 
 Rooms, in the order data flows through them:
 
