@@ -1,7 +1,7 @@
 """Attest: attention on trial.
 
-Trains text models with attention, tampers with the attention in every way the literature knows, and sets what happens to
-the predictions beside the published numbers.
+Trains text models with attention or takes yours, applies the published interventions to the attention, and reports what
+changes, beside the published numbers.
 
 Rooms, in the order data flows through them:
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from attest.experiments.observation import Observation, observe
     from attest.experiments.registry import EXPERIMENTS
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = ["EXPERIMENTS", "AttestError", "Observation", "Run", "Trial", "observe", "open_run", "train", "trial"]
 

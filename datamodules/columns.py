@@ -134,7 +134,7 @@ def _listed(names: list[str]) -> str:
 
 def _without_header(source: str) -> str:
     """What may be wrong where names are missing from the first line of a file."""
-    return " If its first line is no header, write one above it: text,label" if _has_header(source) else ""
+    return " If the first line is not a header, write one above it: text,label" if _has_header(source) else ""
 
 
 def _has_header(source: str) -> bool:

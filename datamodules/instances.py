@@ -95,7 +95,7 @@ def _decoded(cell: Any) -> str:
     try:
         return cell.decode() if isinstance(cell, bytes) else str(cell)
     except UnicodeDecodeError:
-        raise BadCellError("bytes that are no UTF-8") from None
+        raise BadCellError("bytes that are not UTF-8") from None
 
 
 def _encodable(text: str) -> str:

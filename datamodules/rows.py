@@ -19,7 +19,7 @@ from attest.errors import AttestError
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 UNDECODABLE = re.compile("[\udc80-\udcff]")
 """What ``surrogateescape`` makes of bytes that are not in the encoding."""
-UNDECODED = "bytes that are no {}"
+UNDECODED = "bytes that are not {}"
 """The problem of a row that has some."""
 UNREADABLE = re.compile("[\udc80-\udcff\0]")
 SEPARATORS = ",;\t|"

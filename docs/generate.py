@@ -21,6 +21,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import LN2, Column, Measure, Spec
 from attest.judges import findings
 from attest.runs.choices import configs_folder, file_choices
+from docs.drawing import HOUSE, house
 
 ROOT = Path(__file__).parents[1]
 AGAINST = {"low": "low values", "high": "high values", None: "neither"}
@@ -117,7 +118,8 @@ def _options(module: str) -> str:
 
 def _option(action: argparse.Action) -> str:
     typed = ", ".join(action.option_strings) or action.dest
-    return f"| `{typed}` | {(action.help or '').replace('|', chr(92) + '|')} |"
+    said = (action.help or "").replace("|", chr(92) + "|").replace("%%", "%")
+    return f"| `{typed}` | {said} |"
 
 
 def choices_reference() -> str:
@@ -161,3 +163,4 @@ if __name__ == "__main__":
         file = ROOT / name
         file.write_text(generated(file.read_text(encoding="utf-8")), encoding="utf-8")
         print(file)
+    HOUSE.write_text(house(), encoding="utf-8")

@@ -116,7 +116,7 @@ def _chosen(layers: Mapping[str, HookedModule], intervention: Intervention) -> l
     names = list(layers) if intervention.layers is None else list(intervention.layers)
     for name in names:
         if name not in layers:
-            raise ValueError(f"{name!r} is no layer that attends; expected one of: {', '.join(layers)}.")
+            raise ValueError(f"{name!r} is not a layer that attends; expected one of: {', '.join(layers)}.")
         _require_heads(name, layers[name], intervention.heads)
     return [layers[name] for name in names]
 

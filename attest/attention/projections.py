@@ -116,7 +116,7 @@ class Entmax(Projection):
         low, high = (1.01, 2.0) if learned else (1.0, math.inf)
         if not (low < alpha < high or (alpha == 1 and not learned)):
             expected = "1.01 < α < 2 to be learned from" if learned else "a finite α ≥ 1"
-            raise ValueError(f"alpha={alpha} is no α of entmax; expected {expected}, for example alpha=1.5.")
+            raise ValueError(f"alpha={alpha} is not an α of entmax; expected {expected}, for example alpha=1.5.")
         self.fixed = None if learned else float(alpha)
         self.logit = nn.Parameter(torch.tensor((alpha - 1.01) / 0.99).logit()) if learned else None
 
@@ -159,7 +159,7 @@ class Sparsegen(Projection):
     def __init__(self, lam: float = 0.0) -> None:
         super().__init__()
         if not lam < 1:
-            raise ValueError(f"lam={lam} is no λ of sparsegen; expected a number below 1, for example lam=0.5.")
+            raise ValueError(f"lam={lam} is not a λ of sparsegen; expected a number below 1, for example lam=0.5.")
         self.lam = float(lam)
 
     def onto_simplex(self, scores: Tensor) -> Tensor:

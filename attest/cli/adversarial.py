@@ -7,9 +7,9 @@ LAMBDA      weight of the divergence, several with commas between them  (1e-3 fo
 VARIANT     unfrozen: a new network; frozen: the base's, whose attention alone is trained anew
 DIVERGENCE  kl | jsd | smoothed-kl, of attention, from the adversary to the base
 
-Everything else is as in attest fit and names the base, which is trained first if it is missing; what follows a lone --
-concerns the adversaries alone. Only points that are missing or unfinished run; FORCE=1 runs them again, the base stays. A
-table and a figure of several lie beside them.
+Every other word is one of attest fit and names the base, which is trained first if it is missing. Options after a lone -- go
+to the adversaries only. Finished adversaries are not trained again, unless you type FORCE=1; the base is kept. A sweep also
+gets a table and a figure.
 """
 
 from collections.abc import Sequence

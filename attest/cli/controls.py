@@ -9,8 +9,8 @@ E6  a model without context, or for taggers the tagger itself, whose attention i
     adversaries with these LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers; trained as make adversarial does)
 
 GUIDE=base or GUIDE=unfrozen-kl-0.001 trains that one of E6 alone, and compares nothing else.
-Everything else is as in attest fit and names the base; what follows a lone -- concerns adversaries and guides alone. What is
-there is not trained again.
+Every other word is one of attest fit and names the base. Options after a lone -- go to adversaries and guides only. Runs that
+exist are not trained again.
 """
 
 from lightning_utilities.core.rank_zero import rank_zero_only

@@ -4,8 +4,8 @@
     attest evidence --ckpt model.ckpt DATA=sst MODEL=bilstm PROJECTION=sparsemax
     attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 --reading integrated-gradients E1 E14
 
-Without any experiment named all that ship are meant. Tables that are there stay unless FORCE=1 is given; the summary and
-report of a run are renewed from all its tables.
+If you name no experiment, all are computed. Tables that exist are kept, unless you type FORCE=1. The summary and the report
+of the run are then written again from all its tables.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""``attest explain``: one text, what a trained model says of it, and everything that might explain why.
+"""``attest explain``: one text, what a trained model says of it, and every reading that might explain why.
 
     attest explain --run runs/sst/jw-bilstm-additive-softmax/seed0 --text "a gorgeous , witty , seductive movie ."
     attest explain --run runs/imdb/jw-bilstm-additive-softmax/seed0 --file reviews.txt
 
-In the terminal, and as a page. Of a Transformer that has attention inside its layers alone, attention rollout is shown. A file
-holds one text a line; blank lines are no texts.
+Prints the explanation and writes it as a page. For a Transformer that has attention only inside its layers, it shows attention
+rollout. A file holds one text a line; blank lines are skipped.
 """
 
 from pathlib import Path

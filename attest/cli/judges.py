@@ -5,8 +5,8 @@
     attest judges TRAINED=1
     attest judges --defendant mine.py:Name --results /tmp/mine
 
-Networks whose attention is right or wrong by construction stand before every experiment that gives a number a text. What is
-tried, in which direction, is stated in configs/judges/constructed.yaml. A defendant of your own takes a rule and offers
+Runs every experiment that gives a number a text on networks whose attention is right or wrong by construction.
+configs/judges/constructed.yaml states what is tried, and in which direction. A defendant of your own takes a rule and offers
 encode, score, project, decode, forward, and carrying_states(tokens, mask); it names its rules in ``rules``.
 
 TRAINED=1 trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, puts them before the same tests, and
@@ -135,7 +135,7 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None:
         raise AttestError(
-            f"{path} is no Python file; expected one that ends in .py. Type for example: --defendant mine.py:Name"
+            f"{path} is not a Python file; expected one that ends in .py. Type for example: --defendant mine.py:Name"
         )
     module = importlib.util.module_from_spec(spec)
     try:

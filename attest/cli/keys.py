@@ -59,7 +59,7 @@ def _require_self_attention(settings: dict[str, Any]) -> None:
     kind = predicts(settings)
     if kind == "label" and attends_within(settings["model"]["init_args"].get("network")):
         return
-    lack = {"label": "has no self-attention", "tags": "tags"}.get(str(kind), "is no classifier to attack")
+    lack = {"label": "has no self-attention", "tags": "tags"}.get(str(kind), "is not a classifier that can be attacked")
     raise AttestError(
         f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies, whose keys can be attacked: a "
         "network that declares attends_within, or whose encoder does. Type MODEL=transformer-dr"

@@ -1,6 +1,6 @@
-"""``attest report``: the page of one run, made anew, or one page that compares several.
+"""``attest report``: write the page of one run, or one page that compares several runs.
 
-Of several, a page whose files have not changed since it was made is left as it is; that of one run is always made anew.
+The page of one run is always written again. Of several runs, only pages whose files have changed are.
 
 attest report runs/sst/jw-bilstm-additive-softmax/seed0
 attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html

@@ -16,8 +16,8 @@ JOBS     how many runs at once; 1 if not given. They share the cores of this mac
 GPUS     how many GPUs to share out, one a run; 0 if not given
 PROFILE  slurm or kubernetes: the same workflow on a cluster
 
-Everything else (LOGGER=csv, --trainer.accelerator=gpu, --run.root=<folder>) goes to every run. What is there is not done
-again; the same command takes up what was stopped.
+Everything else (LOGGER=csv, --trainer.accelerator=gpu, --run.root=<folder>) goes to every run. Finished runs
+are not repeated, and the same command continues what was stopped.
 """
 
 import shlex

@@ -3,9 +3,9 @@
     attest roar DATA=sst MODEL=bilstm READING=attention STEPS=10
     attest roar DATA=sst MODEL=bilstm READING=attention,integrated-gradients STEPS=5 -- --trainer.max_epochs=4
 
-At each of STEPS steps, 10 if not typed, an equal share of every text's tokens is masked, in training, validation and test
-texts alike, in the order of the reading; a new model is trained on what is left, and read in turn (Hooker et al. 2019; Madsen
-et al. 2022). Random erasure is always there to be held against. READING is one or several that `attest evidence --reading`
+Each of STEPS steps (10 if not typed) masks an equal share of the tokens of every training, validation and test text, in the
+order of the reading. Then a new model is trained on what is left, and read in turn (Hooker et al. 2019; Madsen et al. 2022).
+Random erasure is always trained too, for comparison. READING is one or several that `attest evidence --reading`
 takes. The models lie in ``roar/`` of the base, which is trained first if it is missing; what is there is not trained again.
 Options after a lone -- are theirs alone.
 """

@@ -1,6 +1,6 @@
 """``attest table``: many runs as one table, a row a setting, mean ± standard deviation over seeds.
 
-A sweep stands in the order of its numbers. Where more columns are asked for than a line takes, the table goes on below.
+A sweep is sorted by its numbers. If a line is too short for all columns, the table continues below.
 
 attest table runs/sst
 attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --columns "test/*" "E1/tau_*_inputs"

@@ -9,9 +9,9 @@ is a causal language model that is asked a prompt about each text, and decides b
 data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb or 20news,
 of which --split names the part. A model that classifies tokens takes words with a tag each, a file of them or conll2000.
 
-Evidence is gathered in every layer and in all together: who shuffles attention (E2), searches for another (E3), swaps the
-projection (E8), shuffles the keys (E9), cuts a decoder's edges (E16); and, of whole texts, what attention rollout says of the
-tokens (E1, E14, E15). Without any experiment named, all that make sense for the model are meant.
+Experiments act on every layer alone and on all layers together. They shuffle attention (E2), search for another attention
+(E3), swap the projection (E8), shuffle the keys (E9) or cut a decoder's edges (E16). E1, E14 and E15 ask what attention
+rollout says of the tokens of a text. If you name no experiment, all that make sense for the model are asked.
 """
 
 import re
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     typed = parser.parse_args(rest)
     wanted = [name.upper() for name in typed.experiments]
     if other := [name for name in typed.experiments if not EXPERIMENT.fullmatch(name)]:
-        raise AttestError(f"{other[0]} is no experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
+        raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
     if typed.out.exists() and any(typed.out.iterdir() if typed.out.is_dir() else [typed.out]):
         raise AttestError(f"{typed.out} is there already; expected a new folder. Give another: --out=<folder>")
     if typed.texts < 1:
@@ -103,7 +103,7 @@ def _loaded(typed: Namespace, labels: Any, tagging: bool) -> tuple[Any, Any, dic
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest trial", __doc__)
-    parser.add_argument("experiments", nargs="*", help="E1, E2, …; all that make sense if none is named")
+    parser.add_argument("experiments", nargs="*", help="E1, E2, …; all that make sense if you name none")
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
     parser.add_argument("--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, conll2000")
     parser.add_argument("--split", default="test", help="of a corpus or a dataset on the Hub: train, validation or test; test")
@@ -116,7 +116,9 @@ def _parser() -> CommandParser:
     parser.add_argument("--texts", type=int, default=200, help="at most so many texts, evenly spread over the file; 200")
     parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; 32")
     parser.add_argument("--seed", type=int, default=0, help="of random draws; 0")
-    parser.add_argument("--until", type=float, help="stop when means are known to so much at 95 %%, 0.01 for example")
+    parser.add_argument(
+        "--until", type=float, help="stop an experiment when its means are known to within this at 95 %%, such as 0.01"
+    )
     parser.add_argument("--processes", type=int, help="how many share the work; one a core")
     parser.add_argument("--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; runs/trial")
     return parser

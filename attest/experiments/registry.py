@@ -1,6 +1,6 @@
 """All experiments by id: every module below ``attest.experiments`` that holds a ``SPEC`` is one.
 
-Adding an experiment takes its file here, one line of configuration and one test; CONTRIBUTING.md has an example.
+Adding an experiment takes its file here, one line of configuration and one test; docs/your-own-experiment.md has an example.
 """
 
 import inspect

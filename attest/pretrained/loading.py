@@ -109,7 +109,7 @@ def _config(name: str) -> Any:
         return AutoConfig.from_pretrained(name, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise AttestError(
-            f"{name} is no folder here and no model that could be had from the Hub ({_first_line(error)}); expected one of "
+            f"{name} is neither a folder here nor a model that the Hub could give ({_first_line(error)}); expected one of "
             f"both. Type: {COMMAND}"
         ) from error
 

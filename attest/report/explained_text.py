@@ -75,7 +75,7 @@ class ExplainedText:
 
     def __repr__(self) -> str:
         page = io.StringIO()
-        print_explained([self._row], Console(file=page, width=WIDTH, color_system=None, highlight=False))
+        print_explained([self._row], Console(file=page, width=WIDTH, color_system=None, highlight=False, force_jupyter=False))
         return page.getvalue().strip()
 
     def _repr_html_(self) -> str:

@@ -86,7 +86,7 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
 def uniform_control(controls: Controls) -> Line:
     """E4: the same model trained with uniform attention, read from its own run folder, or how to run it."""
     name, means = "Accuracy with uniform attention", "The control that says whether the rest means anything."
-    misread = "A task that needs no attention does not show that attention is no explanation; it cannot show that it is one."
+    misread = "A task that needs no attention cannot show that attention is an explanation, nor that it is not."
     if controls.is_uniform:
         return Line("E4/accuracy", name, "this run", controls.summary.get("test/accuracy"), means, misread)
     if controls.uniform is None:

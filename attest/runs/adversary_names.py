@@ -57,7 +57,7 @@ NAMES = ("LAMBDA", "VARIANT", "DIVERGENCE")
 def _lambda(text: str) -> float:
     if not re.fullmatch(r"\d*\.?\d+([eE][-+]?\d+)?", text.strip()):
         raise AttestError(
-            f"LAMBDA={text} is no λ; expected numbers from 0, with commas between them. Type for example: make adversarial "
+            f"LAMBDA={text} is not a λ; expected numbers from 0, with commas between them. Type for example: make adversarial "
             "LAMBDA=1e-4,1e-3"
         )
     return float(text)

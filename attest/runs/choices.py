@@ -54,7 +54,7 @@ def config_file(choice: str, value: str) -> Path:
     """
     if choice not in file_choices():
         raise AttestError(
-            f"{choice}={value} is no choice; expected one of: {', '.join((*file_choices(), *SETTINGS))}. "
+            f"{choice}={value} is not a choice; expected one of: {', '.join((*file_choices(), *SETTINGS))}. "
             "Type for example: make train DATA=sst"
         )
     folder = configs_folder() / choice.lower()

@@ -173,7 +173,7 @@ class RunOnTrial(ConfiguredRun):
         choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
         where = ELSEWHERE[EXPERIMENTS[name].needs].format(choices=choices, data=run.data)
         return AttestError(
-            f"{name} is no evidence on this run alone; expected one of: {', '.join(sorted(experiments))}. {name} {where}"
+            f"{name} needs other runs than this one; expected one of: {', '.join(sorted(experiments))}. {name} {where}"
         )
 
     def _require_same_configuration(self) -> None:

@@ -67,9 +67,7 @@ def _sentence(message: str, parser: ArgumentParser) -> str:
         return f"{match[1]} does not exist; expected a configuration file. Those that ship with Attest lie in configs/."
     if match := BROKEN_CONFIG.search(message):
         reason = " ".join(match[1].split())
-        return (
-            f"a file given with --config is no configuration ({reason}); expected YAML with the keys of `attest fit --help`."
-        )
+        return f"a file given with --config is not a configuration ({reason}); expected YAML with keys of `attest fit --help`."
     if match := MISSING_CLASS.search(message):
         found = f"{match[1]}.{match[2]}" if match[1] else match[3]
         return f"there is no class {found}; expected the import path of one, as in the files below configs/."

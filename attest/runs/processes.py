@@ -34,9 +34,11 @@ _SECONDS_UNTIL_HEARD = 10
 def can_fork() -> bool:
     """Whether a process may go on as several: on Linux, before it has touched a GPU, and with one thread for tensors.
 
-    A process that is forked has the data and the network already. Elsewhere its libraries do not survive that.
+    A process that is forked has the data and the network already. Elsewhere its libraries do not survive that. An interactive
+    one, such as a notebook's, stays alone: Lightning refuses several processes there.
     """
-    return sys.platform == "linux" and not torch.cuda.is_initialized() and torch.get_num_threads() == 1
+    alone = hasattr(sys, "ps1") or torch.cuda.is_initialized()
+    return sys.platform == "linux" and not alone and torch.get_num_threads() == 1
 
 
 def together(processes: int, work: Callable[[int], Result]) -> Result:

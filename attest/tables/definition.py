@@ -39,7 +39,7 @@ class Quoted:
         """From ``0.35`` or ``0.35 ± 0.21``; the text keeps the digits as published."""
         match = NUMBER.fullmatch(text)
         if match is None:
-            raise AttestError(f"{text!r} is no number; expected for example 0.35 or 0.35 ± 0.21")
+            raise AttestError(f"{text!r} is not a number; expected for example 0.35 or 0.35 ± 0.21")
         return cls(float(match[1]), None if match[2] is None else float(match[2]), text)
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: words, lines over epochs or steps, bars that compare runs, or pictures."""
+    """One panel: words, lines over epochs or steps, bars that compare runs, a page, or a table."""
 
-    kind: Literal["words", "lines", "bars", "points", "pictures"]
+    kind: Literal["words", "lines", "bars", "points", "page", "table"]
     title: str
     """Above it; of words, the Markdown itself."""
     metrics: tuple[str, ...]
@@ -76,7 +76,7 @@ def _many_runs(summary: set[str], curves: Sequence[str]) -> list[Section]:
     """Scores, then the first measure of every experiment: as bars, and over the accuracy."""
     first = {spec.id: spec.measures[0] for spec in EXPERIMENTS.values() if spec.measures}
     shown = {name: measure for name, measure in first.items() if f"{name}/{measure.column}/mean" in summary}
-    return [_training(summary, curves, ()), *(_side_by_side(name, measure) for name, measure in shown.items())]
+    return [_training(summary, curves), *(_side_by_side(name, measure) for name, measure in shown.items())]
 
 
 def _side_by_side(name: str, measure: Measure) -> Section:
@@ -90,7 +90,7 @@ def _side_by_side(name: str, measure: Measure) -> Section:
 
 
 def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> list[Section]:
-    """What there is to see of a run, section by section: training, the report, then one experiment after another.
+    """What there is to see of a run, section by section: the report, training, one experiment after another, the figures.
 
     Args:
         summary: names of its numbers, as in ``summary.json``.
@@ -100,12 +100,13 @@ def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[s
     summary, curves, figures = set(summary), sorted(filter(is_headline, curves)), sorted(figures)
     experiments = [name for name in QUESTIONS if name != "test"]
     experiments += sorted({name.split("/")[0] for name in (*summary, *figures) if name.startswith("E")} - {*QUESTIONS})
-    sections = [Section("Report", (Panel("pictures", "Report", ("report",)),)), _training(summary, curves, figures)]
-    sections += [_experiment(name, summary, curves, figures) for name in experiments]
+    sections = [Section("Report", (Panel("page", "Report", ("report",)),)), _training(summary, curves)]
+    sections += [_experiment(name, summary, curves) for name in experiments]
+    sections += [Section("Figures", (Panel("table", "Figures", ("figures",)),))] if figures else []
     return [section for section in sections if section.panels]
 
 
-def _training(summary: set[str], curves: Sequence[str], figures: Sequence[str]) -> Section:
+def _training(summary: set[str], curves: Sequence[str]) -> Section:
     losses = Panel("lines", "Loss in training", ("train/loss",), "trainer/global_step")
     scores = tuple(name for name in curves if name.startswith("validation/"))
     tests = tuple(name for name in SCORES if name in summary)
@@ -113,15 +114,13 @@ def _training(summary: set[str], curves: Sequence[str], figures: Sequence[str]) 
     return Section("Training and scores", tuple(panel for panel in panels if panel.metrics))
 
 
-def _experiment(name: str, summary: set[str], curves: Sequence[str], figures: Sequence[str]) -> Section:
+def _experiment(name: str, summary: set[str], curves: Sequence[str]) -> Section:
     shown = {key: measure for key, measure in measures().items() if key.startswith(f"{name}/") and f"{key}/mean" in summary}
     words = [Panel("words", _description(name, shown), ())] if shown else []
     bars = [Panel("bars", f"{name} {measure.title}", (f"{key}/mean",)) for key, measure in shown.items()]
     over_epochs = tuple(curve for curve in curves if curve.removesuffix("/mean").replace("/validation", "", 1) in shown)
     lines = [Panel("lines", "Over epochs, on validation", over_epochs, "epoch")] if over_epochs else []
-    drawn = tuple(figure for figure in figures if figure.startswith(f"{name}/"))
-    pictures = [Panel("pictures", "Figures", drawn)] if drawn else []
-    return Section(f"{name}  {QUESTIONS.get(name, '')}".strip(), (*words, *bars, *lines, *pictures))
+    return Section(f"{name}  {QUESTIONS.get(name, '')}".strip(), (*words, *bars, *lines))
 
 
 def _description(name: str, shown: Mapping[str, Measure]) -> str:
@@ -167,4 +166,6 @@ def _panel(panel: Panel) -> Any:
         return panels.ScatterPlot(title=panel.title, x=x, y=panels.SummaryMetric(metrics[0]), log_x=panel.x == LAMBDA)
     if panel.kind == "bars":
         return panels.BarPlot(title=panel.title, metrics=metrics)
+    if panel.kind == "table":
+        return panels.WeavePanelSummaryTable(table_name=metrics[0])
     return panels.MediaBrowser(title=panel.title, media_keys=metrics, num_columns=1)

@@ -11,9 +11,10 @@ from pytorch_lightning.loggers import Logger, WandbLogger
 
 from attest.experiments.registry import measures
 from attest.report.illustration import Illustration
-from attest.report.saved_figures import figure_file
 from attest.runs.folder import RunFolder, read_json
 from attest.tracking.artifacts import log_artifacts
+from attest.tracking.figure_table import figure_table
+from attest.tracking.offline import logged_in
 
 UNSET = "."
 """The ``save_dir`` of a logger that was not told where to write."""
@@ -47,17 +48,8 @@ def _name_wandb_run(options: Namespace, name: str, wandb_id: str, grouping: Mapp
     options.id = wandb_id
     for option, value in grouping.items():
         options[option] = options.get(option) or value
-    if not options.offline and "WANDB_MODE" not in os.environ and not _logged_in():
+    if not options.offline and "WANDB_MODE" not in os.environ and not logged_in():
         options.offline, options.mode = True, "offline"
-
-
-def _logged_in() -> bool:
-    try:
-        return wandb.login(prompt=False)
-    except wandb.errors.Error as error:
-        reason = str(error).splitlines()[0]
-        print(f"W&B is out of reach ({reason}); this run is logged offline, `wandb sync` brings it up later.", flush=True)
-        return False
 
 
 def without_deprecated(loggers: Iterable[Logger]) -> None:
@@ -71,7 +63,7 @@ def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[I
     """Send numbers, figures, report, model and evidence to W&B, as they lie in the run folder."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
-            pictures = {each.key: wandb.Image(str(figure_file(folder, each, "png")), caption=each.caption) for each in figures}
+            pictures = {"figures": figure_table(folder, {each.key: each.caption for each in figures})}
             page = {"report": wandb.Html(str(folder.report), inject=False)}
             logger.experiment.log(pictures | page | _tables(folder))
             logger.experiment.summary.update(_verdict(read_json(folder.summary)))

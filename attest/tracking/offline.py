@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import wandb
 
@@ -18,6 +18,15 @@ def started(job: str, name: str, folder: Path, **options: Any) -> Any:
         folder: in which its files go.
         options: of ``wandb.init``.
     """
-    mode: Literal["offline", "online"] = "offline" if wandb.api.api_key is None else "online"
-    settings = None if "WANDB_MODE" in os.environ else wandb.Settings(mode=mode)
+    settings = None if "WANDB_MODE" in os.environ or logged_in() else wandb.Settings(mode="offline")
     return wandb.init(project=PROJECT, job_type=job, name=name, dir=str(folder), settings=settings, **options)
+
+
+def logged_in() -> bool:
+    """Whether W&B knows the user; where W&B cannot be reached, says so and answers no."""
+    try:
+        return wandb.login(prompt=False)
+    except wandb.errors.Error as error:
+        reason = str(error).splitlines()[0]
+        print(f"W&B is out of reach ({reason}); this run is logged offline, `wandb sync` brings it up later.", flush=True)
+        return False

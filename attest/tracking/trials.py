@@ -6,6 +6,7 @@ import pandas as pd
 import wandb
 
 from attest.runs.folder import RunFolder, read_json
+from attest.tracking.figure_table import figure_table
 from attest.tracking.offline import started
 
 
@@ -20,8 +21,7 @@ def log_trial(folder: RunFolder, model: str) -> Path:
     """
     tables = {path.stem: pd.read_parquet(path) for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))}
     plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
-    pictures = {path.stem.replace("-", "/", 1): wandb.Image(str(path)) for path in sorted(folder.figures.glob("*.png"))}
     with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
-        run.log(plain | pictures | {"report": wandb.Html(str(folder.report), inject=False)})
+        run.log(plain | {"figures": figure_table(folder, {}), "report": wandb.Html(str(folder.report), inject=False)})
         run.summary.update(read_json(folder.summary))
         return Path(run.dir).parent

@@ -55,7 +55,7 @@ def test_what_training_sets_is_set_back(small_run):
     ("choices", "sentence"),
     [
         ({"data": "plantd"}, "DATA=plantd is not known; expected one of"),
-        ({"colour": "blue"}, "COLOUR=blue is no choice"),
+        ({"colour": "blue"}, "COLOUR=blue is not a choice"),
         ({"arguments": ["--trainer.max_epochs=many"]}, "max_epochs"),
     ],
 )

@@ -122,8 +122,8 @@ def test_its_choices_are_parted_from_the_bases():
 @pytest.mark.parametrize(
     ("mistake", "sentence"),
     [
-        ("LAMBDA=-1", "LAMBDA=-1 is no λ; expected numbers from 0"),
-        ("LAMBDA=nan", "LAMBDA=nan is no λ"),
+        ("LAMBDA=-1", "LAMBDA=-1 is not a λ; expected numbers from 0"),
+        ("LAMBDA=nan", "LAMBDA=nan is not a λ"),
         ("VARIANT=frosen", "VARIANT=frosen is not known; expected one of: frozen, unfrozen.*VARIANT=frozen"),
         ("DIVERGENCE=kld", "DIVERGENCE=kld is not known; .*DIVERGENCE=kl"),
     ],

@@ -123,7 +123,7 @@ def refused(capsys, *arguments):
 
 def test_no_such_model(reviews, capsys, tmp_path):
     said = refused(capsys, "--model", tmp_path / "nowhere", "--data", reviews)
-    assert "is no folder here and no model that could be had from the Hub" in said
+    assert "is neither a folder here nor a model that the Hub could give" in said
     assert "has no config.json" in refused(capsys, "--model", tmp_path, "--data", reviews)
 
 
@@ -171,7 +171,7 @@ def test_data_that_do_not_fit(folder, tmp_path, capsys, content, said):
 
 
 def test_what_is_typed_wrongly(folder, reviews, capsys):
-    assert "fine is no experiment" in refused(capsys, "--model", folder, "--data", reviews, "fine")
+    assert "fine is not an experiment" in refused(capsys, "--model", folder, "--data", reviews, "fine")
     assert "'E12' is not known; expected some of E1, E2" in refused(capsys, "--model", folder, "--data", reviews, "E12")
     assert "--texts 0 was typed" in refused(capsys, "--model", folder, "--data", reviews, "--texts", 0)
 
@@ -211,7 +211,7 @@ def test_the_doctor_says_what_makes_no_sense_for_a_decoder(tokenizer, tmp_path, 
 
 def test_the_doctor_refuses_as_the_trial_does(tmp_path, capsys):
     assert main(["doctor", "--model", str(tmp_path / "nowhere")]) == 2
-    assert "is no folder here" in capsys.readouterr().err
+    assert "is neither a folder here" in capsys.readouterr().err
 
 
 def test_without_the_library_it_says_what_to_type(folder, reviews, capsys, monkeypatch):

@@ -191,9 +191,9 @@ def test_many_bad_rows_are_counted_and_some_shown(tmp_path):
 @pytest.mark.parametrize(
     ("suffix", "line", "problem"),
     [
-        (".csv", b"caf\xe9,pos\n", "bytes that are no UTF-8"),
-        (".tsv", b"caf\xe9\tpos\n", "bytes that are no UTF-8"),
-        (".jsonl", b'{"text": "caf\xe9", "label": "pos"}\n', "bytes that are no UTF-8"),
+        (".csv", b"caf\xe9,pos\n", "bytes that are not UTF-8"),
+        (".tsv", b"caf\xe9\tpos\n", "bytes that are not UTF-8"),
+        (".jsonl", b'{"text": "caf\xe9", "label": "pos"}\n', "bytes that are not UTF-8"),
         (".csv", b"a,b,c\n", "3 cells instead of 2"),
         (".tsv", b"alone\n", "1 cells instead of 2"),
         (".jsonl", b"{broken\n", "no JSON"),

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md shows works, word for word."""
+"""What CONTRIBUTING.md names is there, and the experiment that is added step by step works, word for word."""
 
 import re
 import shutil
@@ -12,6 +12,7 @@ from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+STEPS = (ROOT / "docs" / "your-own-experiment.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +24,8 @@ def house(tmp_path_factory) -> Path:
         ROOT / "tests" / "experiments", house / "tests" / "experiments", ignore=shutil.ignore_patterns("__pycache__")
     )
     (house / "tests" / "__init__.py").touch()
-    experiment, test = re.findall(r"^```python\n(.*?)^```", TEXT, flags=re.MULTILINE | re.DOTALL)
-    (line,) = re.findall(r"^```yaml\n(.*?)^```", TEXT, flags=re.MULTILINE | re.DOTALL)
+    experiment, test = re.findall(r"^```python\n(.*?)^```", STEPS, flags=re.MULTILINE | re.DOTALL)
+    (line,) = re.findall(r"^```yaml\n(.*?)^```", STEPS, flags=re.MULTILINE | re.DOTALL)
     (house / "attest" / "experiments" / "first_token.py").write_text(experiment)
     (house / "tests" / "experiments" / "test_first_token.py").write_text(test)
     with (house / "attest" / "configs" / "experiments" / "pooled.yaml").open("a") as pooled:

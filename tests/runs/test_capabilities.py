@@ -90,7 +90,7 @@ def test_a_subclass_of_a_transformer_can_be_attacked_wherever_its_layers_are():
         require_self_attention(TAGGER)
     with pytest.raises(AttestError, match=r"MODEL=mine has no self-attention; .* a network that declares attends_within"):
         require_self_attention(settings(own("MyClassifier", network=own("MyPooling"))))
-    with pytest.raises(AttestError, match="MODEL=mine is no classifier to attack"):
+    with pytest.raises(AttestError, match="MODEL=mine is not a classifier that can be attacked"):
         require_self_attention(settings(own("MyModule", network=own("MyTransformer"))))
 
 

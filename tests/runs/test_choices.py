@@ -36,7 +36,7 @@ def test_a_config_without_choices_stands_alone():
     [
         ("DATA=sts", r"DATA=sts is not known; expected one of: .*planted.*sst.* Type for example: make train DATA=sst"),
         ("PROJECTION=sparsmax", r"PROJECTION=sparsmax is not known.* PROJECTION=sparsemax$"),
-        ("COLOUR=blue", r"COLOUR=blue is no choice; expected one of: TRAINER, LOGGER, DATA"),
+        ("COLOUR=blue", r"COLOUR=blue is not a choice; expected one of: TRAINER, LOGGER, DATA"),
         ("DATA=PLANTED", r"Type for example: make train DATA=planted$"),
         ("FORCE=no", r"FORCE=no is neither yes nor no; expected FORCE=1, which deletes what is there, or FORCE=0"),
         ("SEED=one", r"SEED=one is not a seed; expected a whole number from 0"),

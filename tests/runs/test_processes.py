@@ -13,7 +13,7 @@ from torch import distributed
 from attest.compute import memory
 from attest.compute.memory import PIECE, by_rows, set_memory_budget
 from attest.errors import AttestError
-from attest.runs.processes import together
+from attest.runs.processes import can_fork, together
 from tests.conftest import fresh_shell
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux alone")
@@ -32,6 +32,13 @@ def test_all_talk_to_one_another_and_the_first_is_this_process():
     assert processes[0] == os.getpid()
     assert len(set(processes)) == 3
     assert not distributed.is_initialized()
+
+
+def test_a_notebook_stays_one_process(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert can_fork()
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    assert not can_fork()
 
 
 def test_an_error_elsewhere_is_raised_here_and_soon():
@@ -85,7 +92,7 @@ def test_an_error_here_ends_the_others(tmp_path):
 
 WAITING = """
 import os, sys, time
-from attest.runs.processes import together
+from attest.runs.processes import can_fork, together
 def wait(rank):
     os.write(1, f"{os.getpid()} ".encode())
     time.sleep(60)

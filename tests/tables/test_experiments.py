@@ -150,7 +150,7 @@ def test_three_values_of_a_sweep_are_its_ends_and_its_middle(invented):
 def test_numbers_keep_their_published_digits():
     assert Quoted.parse("0.90 ± 0.050") == Quoted(0.9, 0.05, "0.90 ± 0.050")
     assert Quoted.parse("-0.935").value == -0.935
-    with pytest.raises(AttestError, match="'about 1' is no number"):
+    with pytest.raises(AttestError, match="'about 1' is not a number"):
         Quoted.parse("about 1")
 
 

@@ -21,14 +21,13 @@ def sections(small_run):
 def test_there_is_a_section_for_every_experiment_that_ran(sections, small_run):
     names = [section.name.split()[0] for section in sections]
     assert names[:4] == ["Report", "Training", "E1", "E2"]
-    assert {*names[2:]} == {path.stem for path in small_run.evidence("E1").parent.glob("E*.parquet")}
+    assert {*names[2:]} == {path.stem for path in small_run.evidence("E1").parent.glob("E*.parquet")} | {"Figures"}
     assert "E8  Does the model survive another projection?" in [section.name for section in sections]
 
 
 def test_every_panel_shows_what_the_run_has_logged(sections, small_run):
     summary, epochs = read_json(small_run.summary), read_json(small_run.curves)
-    figures = {figure.key for figure in illustrations(small_run)} | {"report"}
-    logged = {"words": set(), "bars": summary.keys(), "lines": epochs[0].keys(), "pictures": figures}
+    logged = {"words": set(), "bars": summary.keys(), "lines": epochs[0].keys(), "page": {"report"}, "table": {"figures"}}
     for section in sections:
         for panel in section.panels:
             assert {*panel.metrics} <= {*logged[panel.kind]}
@@ -48,9 +47,9 @@ def test_each_experiment_says_what_it_asks_and_how_its_numbers_are_misread(secti
     assert all(measure.misread in words for measure in EXPERIMENTS["E2"].measures)
 
 
-def test_an_experiment_of_your_own_gets_its_figures():
-    sections = dashboard(["E77/mine/mean"], [], ["E77/drawing"])
-    assert sections[-1].panels == (Panel("pictures", "Figures", ("E77/drawing",)),)
+def test_figures_are_one_table_at_the_end_where_there_are_any():
+    assert dashboard([], [], ["E77/drawing"])[-1].panels == (Panel("table", "Figures", ("figures",)),)
+    assert [section.name for section in dashboard([], [], [])] == ["Report", "Training and scores"]
 
 
 def test_the_library_takes_it(sections):
@@ -60,6 +59,7 @@ def test_the_library_takes_it(sections):
     assert [section["name"] for section in drawn if section["panels"]] == [section.name for section in sections]
     assert [len(section["panels"]) for section in drawn if section["panels"]] == [len(each.panels) for each in sections]
     assert "E1/tau_gradient_inputs/mean" in json.dumps(drawn)
+    assert "figures" in json.dumps(drawn[-1])
 
 
 def test_who_is_not_logged_in_is_told_so(small_run, capsys):

@@ -1,0 +1,35 @@
+"""Execute the example notebook and store what it shows: ``python -m docs.notebook``. A test executes it again and compares."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import nbformat
+from nbclient import NotebookClient
+
+NOTEBOOK = Path(__file__).parents[1] / "examples" / "attention_on_trial.ipynb"
+
+
+def executed(notebook: Path, folder: Path) -> nbformat.NotebookNode:
+    """A notebook with what its cells print and show, executed in a folder; bars of progress are left out.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: a cell fails.
+    """
+    made = nbformat.read(notebook, as_version=4)
+    NotebookClient(made, timeout=600, resources={"metadata": {"path": str(folder)}}, record_timing=False).execute()
+    for cell in made.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [
+                each for each in cell.outputs if each.output_type == "execute_result" or each.get("name") == "stdout"
+            ]
+    return made
+
+
+def values(notebook: nbformat.NotebookNode) -> list[str]:
+    """The value of each code cell's last line, as plain text."""
+    return [each.data["text/plain"] for cell in notebook.cells for each in cell.get("outputs", []) if "data" in each]
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as folder:
+        nbformat.write(executed(NOTEBOOK, Path(folder)), NOTEBOOK)

@@ -1,0 +1,60 @@
+"""What explains Attest is true: the drawing of its rooms and imports, the files that are named, the kinds of evidence."""
+
+import re
+from pathlib import Path
+
+import grimp
+import pytest
+
+from attest.experiments.registry import EXPERIMENTS
+from attest.judges.defendants import DEFENDANTS
+from docs.drawing import HOUSE, PURE, ROWS, house
+
+ROOT = Path(__file__).parents[2]
+ROW = {name: number for number, row in enumerate(ROWS) for name in row}
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return grimp.build_graph("attest", include_external_packages=True)
+
+
+def test_every_room_is_drawn():
+    rooms = {path.parent.name for path in ROOT.glob("attest/*/__init__.py")}
+    assert rooms == ROW.keys()
+    assert HOUSE.read_text(encoding="utf-8") == house(), "type: make docs"
+
+
+def test_no_import_goes_up(graph):
+    up = {
+        (module, imported)
+        for module in graph.modules
+        for imported in graph.find_modules_directly_imported_by(module)
+        if room(module) in ROW and room(imported) in ROW and ROW[room(imported)] < ROW[room(module)]
+    }
+    assert up == set()
+
+
+def test_rooms_with_a_thick_border_are_those_without_lightning_and_wandb(graph):
+    loud = {"pytorch_lightning", "lightning_fabric", "wandb"}
+    importing = {room(module) for name in loud & graph.modules for module in graph.find_modules_that_directly_import(name)}
+    assert {"callbacks", "tracking"} <= importing
+    assert importing & PURE == set()
+
+
+def test_every_file_that_the_architecture_names_is_there():
+    named = re.findall(r"`((?:attest|configs)/[\w/.]+)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    assert len(named) > 5
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_page_on_evidence_explains_every_defendant_and_sorts_every_experiment():
+    page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^\| ([\w]+) \| ", page, flags=re.MULTILINE)
+    assert {*DEFENDANTS} - {"honest"} <= {*tables}
+    kinds = page.partition("## What each kind")[2].partition("##")[0]
+    assert EXPERIMENTS.keys() == {*re.findall(r"\bE\d+\b", kinds)}
