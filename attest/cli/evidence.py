@@ -83,29 +83,38 @@ def _one_shard(run: RunFolder, shard: str, wanted: list[str], options: list[str]
 
 
 def _in_shards(run: RunFolder, shards: int, wanted: list[str], options: list[str], words: Words) -> int:
-    """Have a workflow gather the shards, and put them together where none has failed."""
+    """Have a workflow gather what is missing, and put it together where no shard has failed."""
     from attest.runs.evaluating import RunOnTrial, configuration_of
     from attest.runs.shards import put_together
-    from attest.tables.workflow import carry_out, snakemake_command
 
-    jobs, profile = words.count("JOBS", 1), words.text("PROFILE")
-    share = [] if profile else [f"--run.processes={max(1, cores() // jobs)}"]
     with configuration_of(run) as configuration:
         on_trial = RunOnTrial(expand([*configuration, *options]), run, run.best, wanted, None)  # mistakes end it here
-        file = run.path / "shards" / "workflow.json"
-        write_json(file, workflow_configuration(run, shards, wanted, [*share, *options]))
-        command = snakemake_command(SHARDS, file, jobs, 0, profile)
-        if code := carry_out([*command, *(["--forceall"] if "FORCE=1" in options else [])]):
+        missing = on_trial.missing_tables()
+        if missing and (code := _gather(run, shards, missing, options, words)):
+            print(f"attest: a shard has failed; the logs are {run.path / 'shards' / '*' / 'evidence.log'}", file=sys.stderr)
             return code
         put_together(on_trial, shards)
     return 0
 
 
-def workflow_configuration(run: RunFolder, shards: int, wanted: list[str], options: list[str]) -> dict[str, Any]:
+def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], words: Words) -> int:
+    """Start the workflow; returns its exit code."""
+    from attest.tables.workflow import carry_out, snakemake_command
+
+    folder, jobs, profile = RunFolder(run.path / "shards"), words.count("JOBS", 1), words.text("PROFILE")
+    share = [] if profile else [f"--run.processes={max(1, cores() // jobs)}"]
+    with folder.claimed():
+        file = folder.path / "workflow.json"
+        write_json(file, workflow_configuration(run, shards, tables, [*share, *options]))
+        command = snakemake_command(SHARDS, file, jobs, 0, profile)
+        return carry_out([*command, *(["--forceall"] if "FORCE=1" in options else [])])
+
+
+def workflow_configuration(run: RunFolder, shards: int, tables: list[str], options: list[str]) -> dict[str, Any]:
     """What the workflow has to know: the command of every shard, and the file that says it is done."""
     return {
         "folder": str(run.path / "shards"),
-        "done": f"{'-'.join(wanted) or 'all'}.done",
+        "done": f"{'-'.join(tables)}.done",
         "gpus_a_job": 0,
         "jobs": {
             f"{number}-of-{shards}": [
@@ -113,7 +122,7 @@ def workflow_configuration(run: RunFolder, shards: int, wanted: list[str], optio
                 "evidence",
                 f"--run={run.path}",
                 f"--shard={number}/{shards}",
-                *wanted,
+                *tables,
                 *options,
             ]
             for number in range(1, shards + 1)

@@ -53,7 +53,7 @@ def evaluate(run: "RunOnTrial") -> None:
                 evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
                 evidence.reading = run.apart.reading if run.apart else None
             sum_up(run, test(run, str(run.on_trial_checkpoint)))
-        _name_tables(run, missing)
+        name_tables(run, missing)
 
 
 def of_reading(reading: str, wanted: list[str]) -> list[str]:
@@ -189,6 +189,12 @@ class RunOnTrial(ConfiguredRun):
     def _made_from(self) -> RunFolder | None:
         return self.on_trial
 
+    def missing_tables(self) -> list[str]:
+        """Ids of the tables that are to be made, before anything is."""
+        config = self.config.test
+        wanted = self.wanted or [name for name, evidence in config.experiments.items() if evidence is not None]
+        return wanted if config.run.force or self.on_trial is None else self.on_trial.missing_evidence(wanted)
+
     def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
         """The error for an experiment that this run cannot answer, or not by itself."""
         if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
@@ -242,7 +248,7 @@ def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
 
 
 @rank_zero_only
-def _name_tables(run: RunOnTrial, missing: list[str]) -> None:
+def name_tables(run: RunOnTrial, missing: list[str]) -> None:
     for experiment in run.expected_tables:
         state = "computed" if experiment in missing else "there already (FORCE=1 computes it again)"
         print(f"{experiment:<10} {run.folder.evidence(experiment)}  {state}")

@@ -10,7 +10,7 @@ import pandas as pd
 from attest.callbacks.evidence import each_once
 from attest.datamodules.batching import Shard
 from attest.errors import AttestError
-from attest.runs.evaluating import Apart, RunOnTrial, sum_up
+from attest.runs.evaluating import Apart, RunOnTrial, name_tables, sum_up
 from attest.runs.folder import RunFolder, read_json, read_table, write_table
 from attest.runs.training import test
 
@@ -48,17 +48,25 @@ def put_together(run: RunOnTrial, shards: int) -> None:
         AttestError: a shard is not there, or it is of another model or configuration.
     """
     with run.prepared():
-        run.require_same_data()
-        parts = [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)]
-        missing = run.missing_evidence()
-        for part in parts:
-            run.require_same_trial(part)
-        for table in missing:
-            write_table(run.folder.evidence(table), rows_together([_rows(part, table) for part in parts]))
-            _note_seconds(run.folder, parts, f"evidence/{table}")
-        for evidence in run.experiments.values():
-            evidence.enabled_on_test = False
-        sum_up(run, test(run, str(run.on_trial_checkpoint)))
+        if missing := run.missing_evidence():
+            run.require_same_data()
+            _put_together(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
+            sum_up(run, _scores(run))
+        name_tables(run, missing)
+
+
+def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> None:
+    for part in parts:
+        run.require_same_trial(part)
+    for table in tables:
+        write_table(run.folder.evidence(table), rows_together([_rows(part, table) for part in parts]))
+        _note_seconds(run.folder, parts, f"evidence/{table}")
+
+
+def _scores(run: RunOnTrial) -> dict[str, float]:
+    for evidence in run.experiments.values():
+        evidence.enabled_on_test = False
+    return test(run, str(run.on_trial_checkpoint))
 
 
 def rows_together(parts: list[pd.DataFrame]) -> pd.DataFrame:
