@@ -16,6 +16,7 @@ from torch import Tensor, distributed, nn
 
 from attest import __version__
 from attest.api.batches import Batch, attended
+from attest.api.stopping import SAMPLING, Stopping, batches_of_ids, in_random_order, looks, require_precision
 from attest.compute.memory import give_back_freed_memory
 from attest.errors import AttestError
 from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
@@ -45,38 +46,93 @@ class Measuring:
         self.network, self.measures, self.label_names, self.seed = network, measures, label_names, seed
         self.seconds: dict[str, float] = defaultdict(float)
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
+        self._asked = {self.first, *measures}
+        """What is measured now."""
+        self._stopped: dict[str, tuple[Stopping, list[pd.DataFrame]]] = {}
+        """The experiments that have read enough texts, with their tables."""
 
-    def all_of(self, batches: Sequence[Batch], progress: bool, processes: int = 1) -> None:
+    def all_of(
+        self, batches: Sequence[Batch], progress: bool, processes: int = 1, until: float | None = None, batch_size: int = 32
+    ) -> None:
         """Measure all batches.
 
         Args:
             batches: with ids, all different.
             progress: whether a bar shows how far it is, where there is a terminal or a notebook.
             processes: that share the batches; what comes out is the same for all numbers.
+            until: how well the means of the verdict are to be known, in their units; an experiment for which a part of the
+                texts is enough reads no more. None for all texts.
+            batch_size: of batches that texts are put into in random order.
         Raises:
             AttestError: a batch or what the network makes of it is not as it should be.
         """
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
-        if processes == 1 or not can_fork():
-            self._some_of(batches, everyone, progress)
-        else:
-            together(processes, lambda rank: self._share(batches[rank::processes], everyone, progress and rank == 0))
+        if until is not None:
+            require_precision(until)
 
-    def _share(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> None:
-        """Measure the batches of this process, and have those of all the others."""
-        self._some_of(batches, everyone, progress)
+        def work(rank: int) -> None:
+            if until is not None:
+                self._read_until(until, batches, everyone, progress and rank == 0, (rank, processes), batch_size)
+            self._some_of(batches[rank::processes], everyone, progress and rank == 0)
+            self._share()
+
+        if processes == 1 or not can_fork():
+            processes = 1
+            work(0)
+        else:
+            together(processes, work)
+        for name, (_, tables) in self._stopped.items():
+            self._parts[name] = tables
+
+    def _share(self) -> None:
+        """Have what all processes have measured, here and in each of them."""
+        if not distributed.is_initialized():
+            return
         shares: list[Any] = [None] * distributed.get_world_size()
         distributed.all_gather_object(shares, (dict(self._parts), dict(self.seconds)))
-        for parts, seconds in shares[1:]:
-            for name in parts:
-                self._parts[name] += parts[name]
-                self.seconds[name] += seconds[name]
+        self._parts.clear()
+        self.seconds.clear()
+        for parts, seconds in shares:
+            for name, part in parts.items():
+                self._parts[name] += part
+            for name, spent in seconds.items():
+                self.seconds[name] += spent
+
+    def _read_until(
+        self,
+        precision: float,
+        batches: Sequence[Batch],
+        everyone: Tensor,
+        progress: bool,
+        place: tuple[int, int],
+        batch_size: int,
+    ) -> None:
+        """Read texts in random order, until experiments know their means; those that need too many are left for later."""
+        order, (rank, processes), read = in_random_order(batches, self.seed), place, 0
+        going = {name: Stopping(name, precision, len(order)) for name in self.measures if name not in SAMPLING}
+        tables: dict[str, list[pd.DataFrame]] = defaultdict(list)
+        for after in looks(len(order)):
+            self._asked = set(going)
+            part = batches_of_ids(batches, order[read:after], batch_size)
+            self._some_of(part[rank::processes], everyone, progress)
+            self._share()
+            for name in list(going):
+                rows = pd.concat(self._parts.pop(name)).set_index("id", drop=False).loc[order[read:after]]
+                tables[name].append(rows.reset_index(drop=True))
+                if going[name].after(tables[name][-1]):
+                    self._stopped[name] = going.pop(name), tables[name]
+            read = after
+            if not going:
+                break
+        self._asked = {self.first, *self.measures} - self._stopped.keys()
+        if processes > 1 and rank:
+            self.seconds.clear()  # the first process has them all
 
     def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> None:
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
         with Progress(console=console, transient=True, disable=not shown) as bar:
-            task = bar.add_task("", total=len(batches) * (1 + len(self.measures)))
+            task = bar.add_task("", total=len(batches) * len(self._asked))
             for batch in batches:
                 for name in self._measured(batch, everyone):
                     bar.update(task, description=name, advance=1)
@@ -95,6 +151,8 @@ class Measuring:
         known = {} if label is None else {"label": label}
         identity = {"id": observation.ids} | known | {"predicted": observation.predicted, "length": observation.lengths}
         for name, measure in ({INSTANCES: self._texts} | self.measures).items():
+            if name not in self._asked:
+                continue
             inside = layers if isinstance(measure, Run) and measure.inside else None
             with self._timed(name):
                 rows = rows_of(identity | measure(inside or observation, asked), observation.mask)
@@ -157,7 +215,8 @@ class Measuring:
             write_table(folder.evidence(name), pd.concat(parts).sort_values("id", ignore_index=True))
         texts = pd.read_parquet(folder.evidence(self.first))
         write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
-        summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts)
+        stopped = {key: value for rule, _ in self._stopped.values() for key, value in rule.found()}
+        summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts) | stopped
         write_json(folder.summary, summary)
         seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
         write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})

@@ -80,11 +80,14 @@ class TaggedMeasuring(Measuring):
         asked = Asked(layers.labels, everyone.to(layers.ids.device), self.seed)
         identity = {"id": layers.ids, "length": layers.mask.sum(dim=-1)}
         heads = [attending(self.network)[layer].heads for layer in self_attending(self.network)]
-        with self._timed(TAGGED):
-            rows = rows_of(identity | tag_columns(layers, self.label_names), layers.mask)
-            self._parts[TAGGED].append(rows.assign(tokens=batch["tokens"], heads=[heads] * len(rows)))
-        yield TAGGED
+        if TAGGED in self._asked:
+            with self._timed(TAGGED):
+                rows = rows_of(identity | tag_columns(layers, self.label_names), layers.mask)
+                self._parts[TAGGED].append(rows.assign(tokens=batch["tokens"], heads=[heads] * len(rows)))
+            yield TAGGED
         for name, measure in self.measures.items():
+            if name not in self._asked:
+                continue
             with self._timed(name):
                 self._parts[name].append(rows_of(identity | measure(layers, asked), layers.mask))
             yield name

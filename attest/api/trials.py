@@ -97,6 +97,7 @@ def trial(
     max_tokens: int = 3000,
     progress: bool = True,
     processes: int = 1,
+    until: float | None = None,
     prompt: str | None = None,
     answers: Mapping[str, str] | None = None,
 ) -> Trial:
@@ -125,6 +126,10 @@ def trial(
         progress: whether a bar shows how far it is, where there is a terminal or a notebook.
         processes: copies of this process that share the batches, on Linux and the CPU, where ``torch.set_num_threads(1)`` was
             called before; the numbers do not depend on it.
+        until: how well the means of the verdict are to be known at 95 %, in their units, 0.01 for example. Texts are then read
+            in random order, and each experiment stops when it knows its means, by a betting confidence sequence without
+            replacement; one that would need more than three quarters of the texts reads all of them, as without this.
+            Experiments that read a sample of their own (E3, E10, E14, E15) go on doing so. None for all texts.
         prompt: what a causal language model of transformers is asked about each text, with ``{text}`` in it once.
         answers: what stands for each label after the prompt, by label, in class order: ``{"bad": " bad", "good": " good"}``.
             The model decides between the labels by the logits of the tokens that these begin with.
@@ -152,9 +157,10 @@ def trial(
     measuring = (TaggedMeasuring if tags else Measuring)(network, measures, names, seed)
     with budget_kept(), _in_evaluation_mode(network):
         set_memory_budget(memory_gib, max_tokens)
-        measuring.all_of(batches, progress, processes)
+        measuring.all_of(batches, progress, processes, until, batch_size)
     result = Trial(shown_class(network).__name__)
-    measuring.write(result.folder, {"memory_gib": memory_gib, "max_tokens": max_tokens})
+    limits = {"memory_gib": memory_gib, "max_tokens": max_tokens} | ({} if until is None else {"until": until})
+    measuring.write(result.folder, limits)
     return result
 
 

@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
     torch.set_num_threads(1)  # one process a core instead
     model, tokenizer, options = _loaded(typed, data.labels, tagging)
     processes = typed.processes or min(cores(), processes_that_fit())
-    options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size}
+    options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
     tried = attest.trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
     for line in repr(tried).splitlines()[1:]:
         print(line)
@@ -116,6 +116,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--texts", type=int, default=200, help="at most so many texts, evenly spread over the file; 200")
     parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; 32")
     parser.add_argument("--seed", type=int, default=0, help="of random draws; 0")
+    parser.add_argument("--until", type=float, help="stop when means are known to so much at 95 %%, 0.01 for example")
     parser.add_argument("--processes", type=int, help="how many share the work; one a core")
     parser.add_argument("--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; runs/trial")
     return parser

@@ -124,4 +124,13 @@ def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> st
     by_class = [f"{class_names[int(k.removeprefix(prefix))]} {number(v)}" for k, v in summary.items() if k.startswith(prefix)]
     undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
     classes = [f"predicted {', '.join(by_class)}"] if by_class else []
-    return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined])
+    return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined, *_read(summary, key.partition("/")[0])])
+
+
+READ, ALL = "texts_read/count", "texts/count"
+"""Of an experiment that read no more texts than it needed: how many, and of how many."""
+
+
+def _read(summary: dict[str, Any], experiment: str) -> list[str]:
+    read = summary.get(f"{experiment}/{READ}")
+    return [] if read is None else [f"{read:,.0f} of {summary[f'{experiment}/{ALL}']:,.0f} texts"]

@@ -1,0 +1,135 @@
+"""A trial that reads no more texts than it needs: in random order, until the means are known well enough.
+
+Legend: B batch, T tokens, K means, N texts.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from attest.api.batches import Batch
+from attest.compute.randomness import random_bits
+from attest.errors import AttestError
+from attest.experiments.registry import EXPERIMENTS
+from attest.measures.betting import MeanByBetting
+from attest.report.verdict import ALL, READ
+
+FIRST, GROWTH = 256, 1.25
+"""Texts that are read before the first look, and how much further they go from look to look."""
+MOST_READ = 0.75
+"""Share of all texts beyond which the rest is not worth leaving out: the whole evidence is gathered then."""
+STEPS = 20
+"""Candidates for a mean within the precision that is asked for."""
+ORDER = 5
+"""Added to the seed, so that no other draw is repeated."""
+SAMPLING = ("E3", "E10", "E14", "E15")
+"""Experiments that read a sample of the texts of their own."""
+
+
+def require_precision(until: float) -> None:
+    """Refuse a precision that is none.
+
+    Raises:
+        AttestError: it is not above 0.
+    """
+    if not until > 0:
+        raise AttestError(f"until is {until}; expected how well means are to be known, above 0, for example 0.01")
+
+
+def looks(texts: int) -> list[int]:
+    """After how many texts it is looked whether to stop; a fixed rule, whatever is found."""
+    after, found = float(FIRST), []
+    while after <= MOST_READ * texts:
+        found.append(int(after))
+        after *= GROWTH
+    return found
+
+
+def in_random_order(batches: Sequence[Batch], seed: int) -> list[int]:
+    """The ids of all texts, in the order of a keyed hash."""
+    ids = torch.cat([batch["id"].cpu() for batch in batches])
+    return ids[random_bits(seed + ORDER, ids).argsort()].tolist()
+
+
+def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
+    """Some texts as batches of like length.
+
+    Args:
+        batches: of all texts.
+        ids: of those that are wanted.
+        batch_size: largest batch.
+    Raises:
+        AttestError: texts are made of sentences.
+    """
+    if any(batch["token_ids"].ndim > 2 for batch in batches):
+        raise AttestError("the stopping rule reads texts of tokens, and these are made of sentences; leave until out.")
+    wanted = set(ids)
+    texts = [(batch, row) for batch in batches for row, identity in enumerate(batch["id"].tolist()) if identity in wanted]
+    texts.sort(key=lambda text: int(text[0]["mask"][text[1]].sum()))
+    return [_batch(texts[start : start + batch_size]) for start in range(0, len(texts), batch_size)]
+
+
+def _batch(texts: Sequence[tuple[Batch, int]]) -> Batch:
+    longest = max(int(batch["mask"][row].nonzero().max()) + 1 for batch, row in texts)
+
+    def together(name: str) -> Any:
+        values = [batch[name][row] for batch, row in texts]
+        if not isinstance(values[0], torch.Tensor):
+            return values
+        return (
+            torch.stack(values) if not values[0].ndim else pad_sequence([each[:longest] for each in values], batch_first=True)
+        )
+
+    return {name: together(name) for name in texts[0][0]}
+
+
+class Stopping:
+    """When to stop: every mean that the report shows of an experiment is known to ± ``precision`` at 95 %.
+
+    Args:
+        experiment: its id.
+        precision: in units of the numbers.
+        texts: N.
+    """
+
+    def __init__(self, experiment: str, precision: float, texts: int) -> None:
+        self.spec, self.precision, self.texts = EXPERIMENTS[experiment], precision, texts
+        self.names: list[str] = []
+        self._sequence: MeanByBetting | None = None
+
+    def after(self, rows: pd.DataFrame) -> bool:
+        """Whether to stop after further texts.
+
+        Args:
+            rows: of the experiment's table, in the order of reading.
+        """
+        if self._sequence is None:
+            self._begin(rows)
+        assert self._sequence is not None
+        if not self.names:
+            return False
+        self._sequence.update(rows[self.names].astype(float).to_numpy())
+        low, high = self._sequence.intervals.T
+        return bool(((high - low) / 2 <= self.precision).all())
+
+    def _begin(self, rows: pd.DataFrame) -> None:
+        """The means asked for: those of the verdict, as far as they have a range."""
+        ranges = {measure.column: column.range for measure in self.spec.measures
+                  if measure.column in rows and (column := self.spec.column(measure.column)) is not None}  # fmt: skip
+        known = {name: span for name, span in ranges.items() if span is not None and np.isfinite(span).all()}
+        self.names = list(known)
+        low, high = np.array([*known.values()], dtype=float).reshape(-1, 2).T
+        self._sequence = MeanByBetting(low, high, self.texts, self.precision / STEPS)
+
+    def found(self) -> Iterator[tuple[str, float]]:
+        """For the summary: how many of how many texts were read, and each mean's interval in the place of the ordinary one."""
+        assert self._sequence is not None
+        yield f"{self.spec.id}/{READ}", float(self._sequence.read)
+        yield f"{self.spec.id}/{ALL}", float(self.texts)
+        for name, (low, high) in zip(self.names, self._sequence.intervals, strict=True):
+            yield f"{self.spec.id}/{name}/ci_low", float(low)
+            yield f"{self.spec.id}/{name}/ci_high", float(high)

@@ -1,0 +1,109 @@
+"""How well a mean is known from a part of a finite population, at any time: a betting confidence sequence.
+
+Whoever reads texts in random order and looks again and again at an ordinary interval stops too early too often. Here each
+candidate m for the mean is played against: a gambler who does not believe in m bets on every value, fairly if m is the mean,
+and m is ruled out once the gambler's capital has grown by 1/α. By Ville's inequality the mean is ever ruled out with
+probability α at most, however often one looks (Waudby-Smith & Ramdas 2024, "Estimating means of bounded random variables by
+betting", Section 5: without replacement).
+
+Legend: K quantities, M candidates, n values read at once, N size of the population.
+"""
+
+import math
+
+import numpy as np
+
+Array = np.ndarray
+MOST = 0.5
+"""Largest share of the capital that is staked on a value."""
+FINEST = 1 << 15
+"""Most candidates between the least and the greatest value of a quantity."""
+AT_ONCE = 1 << 21
+"""Pairs of values and candidates that are computed at once."""
+
+
+class MeanByBetting:
+    """Intervals for the means of K quantities, each over the same N instances, read in random order without replacement.
+
+    Where a value is undefined (NaN) the mean is that of the defined ones. For a candidate m an undefined instance counts as m
+    itself: the mean over all N instances is then m exactly if that over the defined ones is.
+
+    Args:
+        low, high: range of each quantity, ``(K,)``.
+        size: N.
+        step: distance between candidates, in units of the quantities; intervals are wider by up to two of them.
+        level: α, with which a mean may be ruled out wrongly, ever.
+    """
+
+    def __init__(self, low: Array, high: Array, size: int, step: float, level: float = 0.05) -> None:
+        self.low, self.reach = np.asarray(low, float), np.asarray(high, float) - np.asarray(low, float)
+        self.size, self.level = size, level
+        self.read = 0
+        """n, how many instances have been read."""
+        counts = np.minimum(np.ceil(self.reach / step), FINEST).astype(int) + 1
+        self._candidates = [np.linspace(0.0, 1.0, count) for count in counts]
+        self._capital = [np.zeros((2, count)) for count in counts]
+        self._alive = [np.ones(count, dtype=bool) for count in counts]
+        self._sums = np.zeros((3, len(counts)))  # of defined values, of their squared errors, and how many are undefined
+
+    def update(self, values: Array) -> None:
+        """Read further instances.
+
+        Args:
+            values: ``(n, K)``, in the order of reading; NaN where undefined.
+        """
+        scaled = (np.asarray(values, float) - self.low) / self.reach
+        at_once = max(1, AT_ONCE // max(map(len, self._candidates), default=1))
+        for start in range(0, len(scaled), at_once):
+            part = scaled[start : start + at_once]
+            for place in range(part.shape[1]):
+                self._play(place, part[:, place])
+            self.read += len(part)
+
+    def _play(self, place: int, values: Array) -> None:
+        """Bet on the values of one quantity, for and against each candidate, one value after the other."""
+        count = np.arange(self.read + 1, self.read + len(values) + 1, dtype=float)
+        undefined = np.isnan(values)
+        total, errors, gaps = self._sums[:, place]
+        sums = total + np.cumsum(np.where(undefined, 0, values))
+        missing = gaps + np.cumsum(undefined)
+        means = (0.5 + sums) / (1 + count - missing)
+        squares = errors + np.cumsum(np.where(undefined, 0, (values - means) ** 2))
+        known = (0.25 + squares) / (1 + count - missing)
+        variance = np.concatenate([[(0.25 + errors) / (1 + self.read - gaps)], known[:-1]])
+        stake = np.sqrt(2 * math.log(2 / self.level) / (variance * count * np.log1p(count)))
+        self._sums[:, place] = sums[-1], squares[-1], missing[-1]
+        before = np.concatenate([[total], sums[:-1]]), np.concatenate([[gaps], missing[:-1]])
+        self._bet(place, values, stake, count, *before)
+
+    def _bet(self, place: int, values: Array, stake: Array, count: Array, sums: Array, missing: Array) -> None:
+        """The capital of both gamblers against each candidate after every value, and which candidates it ever ruled out."""
+        candidate = self._candidates[place]
+        left = (self.size - count + 1)[:, None]
+        expected = ((self.size - missing)[:, None] * candidate - sums[:, None]) / left
+        possible = (expected >= -1e-12) & (expected <= 1 + 1e-12)
+        expected = expected.clip(0, 1)
+        moved = np.where(np.isnan(values)[:, None], candidate - expected, values[:, None] - expected)
+        with np.errstate(divide="ignore"):
+            up = np.minimum(stake[:, None], MOST / expected)
+            down = np.minimum(stake[:, None], MOST / (1 - expected))
+        gains = np.log1p(np.stack([up * moved, -down * moved]))
+        capital = self._capital[place][:, None] + np.cumsum(gains, axis=1)
+        ruled_out = capital.max(axis=0) - math.log(2) >= math.log(1 / self.level)
+        self._alive[place] &= ~(ruled_out | ~possible).any(axis=0)
+        self._capital[place] = capital[:, -1]
+
+    @property
+    def intervals(self) -> Array:
+        """The least and the greatest mean that has not been ruled out, ``(K, 2)``, in units of the quantities."""
+        return np.array([self._interval(place) for place in range(len(self._alive))]).reshape(-1, 2)
+
+    def _interval(self, place: int) -> tuple[float, float]:
+        candidates, (alive,) = self._candidates[place], self._alive[place].nonzero()
+        total, _, gaps = self._sums[:, place]
+        between = total / max(self.read - gaps, 1)  # where all are ruled out the mean lies between two candidates
+        low, high = (candidates[alive[0]], candidates[alive[-1]]) if len(alive) else (between, between)
+        apart = 1 / (len(candidates) - 1)
+        bounds = max(low - apart, 0.0), min(high + apart, 1.0)
+        least, greatest = (float(self.low[place] + bound * self.reach[place]) for bound in bounds)
+        return least, greatest
