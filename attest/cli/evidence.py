@@ -8,13 +8,15 @@
 Without any experiment named all that ship are meant. Tables that are there stay unless FORCE=1 is given; the summary and
 report of a run are renewed from all its tables.
 
-With --shards=8 the test texts are parted into eight, a job each: JOBS at once on this machine, or PROFILE=slurm or kubernetes
-on a cluster. The tables of all are then put together, and equal those of one job bit for bit. --shard=3/8 is one such job.
+With --shards=8 the test texts are parted into eight, a job each: JOBS at once on this machine, each with one of the first
+GPUS to itself where that is given, or PROFILE=slurm or kubernetes on a cluster. The tables of all are then put together, and
+equal those of one job bit for bit. --shard=3/8 is one such job.
 """
 
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ def main(arguments: list[str]) -> int:
     typed, rest = _parser().parse_known_args(arguments)
     if typed.shards or typed.shard:
         _refuse_apart(typed)
-    words, rest = take_words(rest, ("JOBS", "PROFILE") if typed.shards else ())
+    words, rest = take_words(rest, ("JOBS", "GPUS", "PROFILE") if typed.shards else ())
     named = [argument for argument in rest if EXPERIMENT.fullmatch(argument)]
     options = [argument for argument in rest if argument not in named]
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
@@ -99,34 +101,33 @@ def _in_shards(run: RunFolder, shards: int, wanted: list[str], options: list[str
 
 def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], words: Words) -> int:
     """Start the workflow; returns its exit code."""
+    from attest.tables.gpus import on_one_gpu
     from attest.tables.workflow import carry_out, snakemake_command
 
     folder, jobs, profile = RunFolder(run.path / "shards"), words.count("JOBS", 1), words.text("PROFILE")
+    gpus = words.count("GPUS", 0, least=0)
     share = [] if profile else [f"--run.processes={max(1, cores() // jobs)}"]
     with folder.claimed():
         file = folder.path / "workflow.json"
-        write_json(file, workflow_configuration(run, shards, tables, [*share, *options]))
-        command = snakemake_command(SHARDS, file, jobs, 0, profile)
+        attest = [*(on_one_gpu(gpus) if gpus and not profile else []), *ATTEST]
+        write_json(file, workflow_configuration(run, shards, tables, [*share, *options], attest, int(gpus > 0)))
+        command = snakemake_command(SHARDS, file, jobs, gpus, profile)
         return carry_out([*command, *(["--forceall"] if "FORCE=1" in options else [])])
 
 
-def workflow_configuration(run: RunFolder, shards: int, tables: list[str], options: list[str]) -> dict[str, Any]:
+def workflow_configuration(
+    run: RunFolder, shards: int, tables: list[str], options: list[str], attest: Sequence[str] = ATTEST, gpus_a_job: int = 0
+) -> dict[str, Any]:
     """What the workflow has to know: the command of every shard, and the file that says it is done."""
+
+    def command(shard: int) -> list[str]:
+        return [*attest, "evidence", f"--run={run.path}", f"--shard={shard}/{shards}", *tables, *options]
+
     return {
         "folder": str(run.path / "shards"),
         "done": f"{'-'.join(tables)}.done",
-        "gpus_a_job": 0,
-        "jobs": {
-            f"{number}-of-{shards}": [
-                *ATTEST,
-                "evidence",
-                f"--run={run.path}",
-                f"--shard={number}/{shards}",
-                *tables,
-                *options,
-            ]
-            for number in range(1, shards + 1)
-        },
+        "gpus_a_job": gpus_a_job,
+        "jobs": {f"{shard}-of-{shards}": command(shard) for shard in range(1, shards + 1)},
     }
 
 
