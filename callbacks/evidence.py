@@ -259,7 +259,7 @@ class Evidence(Callback):
         """All rows of all ranks, each instance once, sorted by id, on every rank."""
         parts, self._parts, self._seconds = self._parts, [], 0.0
         self._running.leave()
-        return _each_once([pd.concat(shard) for shard in all_gather(parts) if shard])
+        return each_once([pd.concat(shard) for shard in all_gather(parts) if shard])
 
 
 OPTIONS = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say"
@@ -286,7 +286,7 @@ def _is_empty(batch: Batch) -> bool:
     return isinstance(batch, Mapping) and "id" in batch and not len(batch["id"])
 
 
-def _each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
+def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
     """The rows of all ranks without the repetitions by which a sampler gives every rank as many.
 
     Raises:

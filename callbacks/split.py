@@ -22,7 +22,8 @@ class Split:
     """What is asked of a loader: how many batches there are, which instances they hold.
 
     A loader is asked for its length and batch size as torch has them. It may also offer ``batches_of_all_ranks``, an int,
-    where ranks have different numbers of batches; and its data set ``ids``, int64 ``(N,)``, where these are not 0 … N - 1.
+    where ranks have different numbers of batches; ``dealt``, two ints, where it goes through a shard of the split; and its
+    data set ``ids``, int64 ``(N,)``, where these are not 0 … N - 1.
 
     Args:
         trainer: in evaluation.
@@ -36,7 +37,8 @@ class Split:
         self.place = place
         self.alone = len(loaders) == 1
         """Whether there is no other loader beside this one."""
-        self.rank, self.ranks = trainer.global_rank, trainer.world_size
+        dealt: tuple[int, int] | None = getattr(self.loader, "dealt", None)
+        self.rank, self.ranks = dealt or (trainer.global_rank, trainer.world_size)
         self._batches_here = loop.max_batches[place]
 
     @property

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
 
-from attest.datamodules.batching import BatchLoader, batch_sizes, batches_by_length, deal, shuffled_batches
+from attest.datamodules.batching import WHOLE, BatchLoader, Shard, batch_sizes, batches_by_length, deal, shuffled_batches
 from attest.datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
 from attest.datamodules.encoded import EncodedDocuments, EncodedSentences
 from attest.datamodules.erased import read_erased
@@ -89,6 +89,8 @@ class TextDataModule(LightningDataModule):
         self.erased = erased
         self.subwords = subwords
         self.max_subwords = max_subwords
+        self.shard = WHOLE
+        """Which part of the test split is gone through; all of it if not set."""
         self.expected = EXPECTED.get()
         """What the data has to be, where a trained model was made from it."""
 
@@ -261,7 +263,7 @@ class TextDataModule(LightningDataModule):
 
         def batches() -> list[list[int]]:
             epoch = self._running.current_epoch
-            return self._deal(shuffled_batches(self.train.sizes, self.batch_size, self.seed, epoch), equally=True)
+            return deal(shuffled_batches(self.train.sizes, self.batch_size, self.seed, epoch), *self._ranks, equally=True)
 
         return BatchLoader(self.train, batches, self.num_workers)
 
@@ -270,8 +272,8 @@ class TextDataModule(LightningDataModule):
         return self._evaluation_loader(self.validation)
 
     def test_dataloader(self) -> BatchLoader:
-        """Test batches for this rank, each instance on exactly one rank."""
-        return self._evaluation_loader(self.test)
+        """Test batches of the shard for this rank, each instance on exactly one rank."""
+        return self._evaluation_loader(self.test, self.shard)
 
     @property
     def validation_batches(self) -> int:
@@ -283,13 +285,16 @@ class TextDataModule(LightningDataModule):
         """Test batches over all ranks."""
         return len(batch_sizes(self.test.sizes, self.batch_size))
 
-    def _evaluation_loader(self, dataset: EncodedDocuments) -> BatchLoader:
+    def _evaluation_loader(self, dataset: EncodedDocuments, shard: Shard = WHOLE) -> BatchLoader:
         everyone = batches_by_length(dataset.sizes, self.batch_size)
-        batches = self._deal(everyone, equally=False)
-        return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone))
+        dealt = shard.place(*self._ranks)
+        batches = deal(everyone, *dealt, equally=False)
+        return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone), dealt)
 
-    def _deal(self, batches: list[list[int]], *, equally: bool) -> list[list[int]]:
-        return deal(batches, self._running.global_rank, self._running.world_size, equally=equally)
+    @property
+    def _ranks(self) -> tuple[int, int]:
+        """This rank, and how many there are."""
+        return self._running.global_rank, self._running.world_size
 
     @property
     def _running(self) -> Trainer:

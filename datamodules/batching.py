@@ -6,6 +6,7 @@ seed alone, and ranks only choose which of them they see.
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,30 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
     return batches[rank::ranks] or [[]]
 
 
+@dataclass(frozen=True)
+class Shard:
+    """One of several equal parts of a split, which jobs that know nothing of each other can evaluate.
+
+    Its batches are whole ones of the split, every ``shards``-th, so that all shards have texts of all lengths and every text
+    meets the same neighbours as in an evaluation of the whole.
+
+    Args:
+        number: from 0.
+        shards: how many there are.
+    """
+
+    number: int = 0
+    shards: int = 1
+
+    def place(self, rank: int, ranks: int) -> tuple[int, int]:
+        """Where a process of this shard stands among those of all shards, and how many these are."""
+        return self.number + self.shards * rank, self.shards * ranks
+
+
+WHOLE = Shard()
+"""The only part."""
+
+
 class BatchLoader(DataLoader):
     """A loader over batches that are computed when an epoch begins and can be entered in the middle.
 
@@ -104,6 +129,7 @@ class BatchLoader(DataLoader):
         num_workers: processes that assemble batches; 0 does it in this one.
         batch_size: of the largest batch, where that is known; not all are as large.
         batches_of_all_ranks: how many there are in an epoch, over all ranks; None for as many as this rank has.
+        dealt: this rank and the number of ranks that batches were dealt to, where these are not the Trainer's.
     """
 
     def __init__(
@@ -113,9 +139,11 @@ class BatchLoader(DataLoader):
         num_workers: int = 0,
         batch_size: int | None = None,
         batches_of_all_ranks: int | None = None,
+        dealt: tuple[int, int] | None = None,
     ) -> None:
         self._batches = _BatchSampler(batches, batch_size)
         self.batches_of_all_ranks = batches_of_all_ranks
+        self.dealt = dealt
         self._delivered = 0
         super().__init__(dataset, batch_sampler=self._batches, collate_fn=_keep, num_workers=num_workers)
 

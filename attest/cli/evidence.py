@@ -3,20 +3,32 @@
     attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 E3 E12
     attest evidence --ckpt model.ckpt DATA=sst MODEL=bilstm PROJECTION=sparsemax
     attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 --reading integrated-gradients E1 E14
+    attest evidence --run runs/imdb/jw-bilstm-additive-softmax/seed0 --shards=8 E1 PROFILE=slurm
 
 If you name no experiment, all are computed. Tables that exist are kept, unless you type FORCE=1. The summary and the report
 of the run are then written again from all its tables.
+
+With --shards=8 the test texts are parted into eight, a job each: JOBS at once on this machine, each with one of the first
+GPUS to itself where that is given, or PROFILE=slurm or kubernetes on a cluster. The tables of all are then put together, and
+equal those of one job bit for bit. --shard=3/8 is one such job.
 """
 
 import argparse
 import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from attest.cli.command_parser import CommandParser
+from attest.compute.cores import cores
 from attest.errors import AttestError
 from attest.runs.choices import expand
-from attest.runs.folder import RunFolder
+from attest.runs.folder import RunFolder, write_json
+from attest.runs.words import Words, take_words
 
+ATTEST = (sys.executable, "-m", "attest")
+SHARDS = Path(__file__).parents[1] / "tables" / "shards.smk"
 EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
 
 
@@ -29,12 +41,21 @@ def main(arguments: list[str]) -> int:
         AttestError: there is no such run, checkpoint, configuration or experiment.
     """
     typed, rest = _parser().parse_known_args(arguments)
+    if typed.shards or typed.shard:
+        _refuse_apart(typed)
+    words, rest = take_words(rest, ("JOBS", "GPUS", "PROFILE") if typed.shards else ())
     named = [argument for argument in rest if EXPERIMENT.fullmatch(argument)]
     options = [argument for argument in rest if argument not in named]
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
     checkpoint, run = _on_trial(typed)
     from attest.runs.evaluating import Apart, RunOnTrial, configuration_of, evaluate, of_reading  # takes seconds
 
+    if typed.shards:
+        assert run is not None
+        return _in_shards(run, typed.shards, wanted, options, words)
+    if typed.shard:
+        assert run is not None
+        return _one_shard(run, typed.shard, wanted, options)
     wanted = wanted if typed.reading is None else of_reading(typed.reading, wanted)
     own = run is not None and typed.out is None and typed.ckpt is None and typed.reading is None
     with configuration_of(run) as configuration:
@@ -43,13 +64,88 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def _refuse_apart(typed: argparse.Namespace) -> None:
+    """A shard is one of a run's own tables."""
+    others = [f"--{name}" for name in ("ckpt", "out", "reading") if getattr(typed, name) is not None]
+    if typed.shards and typed.shard:
+        others = ["--shard"]
+    if others:
+        raise AttestError(
+            f"{others[0]} was given beside --shard{'s' if typed.shards else ''}; expected --run alone. Leave one of both out."
+        )
+
+
+def _one_shard(run: RunFolder, shard: str, wanted: list[str], options: list[str]) -> int:
+    from attest.runs.evaluating import configuration_of, evaluate
+    from attest.runs.shards import read_shard, shard_on_trial
+
+    with configuration_of(run) as configuration:
+        evaluate(shard_on_trial(expand([*configuration, *options]), run, wanted, read_shard(shard)))
+    return 0
+
+
+def _in_shards(run: RunFolder, shards: int, wanted: list[str], options: list[str], words: Words) -> int:
+    """Have a workflow gather what is missing, and put it together where no shard has failed."""
+    from attest.runs.evaluating import RunOnTrial, configuration_of
+    from attest.runs.shards import put_together
+
+    with configuration_of(run) as configuration:
+        on_trial = RunOnTrial(expand([*configuration, *options]), run, run.best, wanted, None)  # mistakes end it here
+        missing = on_trial.missing_tables()
+        if missing and (code := _gather(run, shards, missing, options, words)):
+            print(f"attest: a shard has failed; the logs are {run.path / 'shards' / '*' / 'evidence.log'}", file=sys.stderr)
+            return code
+        put_together(on_trial, shards)
+    return 0
+
+
+def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], words: Words) -> int:
+    """Start the workflow; returns its exit code."""
+    from attest.tables.gpus import on_one_gpu
+    from attest.tables.workflow import carry_out, snakemake_command
+
+    folder, jobs, profile = RunFolder(run.path / "shards"), words.count("JOBS", 1), words.text("PROFILE")
+    gpus = words.count("GPUS", 0, least=0)
+    share = [] if profile else [f"--run.processes={max(1, cores() // jobs)}"]
+    with folder.claimed():
+        file = folder.path / "workflow.json"
+        attest = [*(on_one_gpu(gpus) if gpus and not profile else []), *ATTEST]
+        write_json(file, workflow_configuration(run, shards, tables, [*share, *options], attest, int(gpus > 0)))
+        command = snakemake_command(SHARDS, file, jobs, gpus, profile)
+        return carry_out([*command, *(["--forceall"] if "FORCE=1" in options else [])])
+
+
+def workflow_configuration(
+    run: RunFolder, shards: int, tables: list[str], options: list[str], attest: Sequence[str] = ATTEST, gpus_a_job: int = 0
+) -> dict[str, Any]:
+    """What the workflow has to know: the command of every shard, and the file that says it is done."""
+
+    def command(shard: int) -> list[str]:
+        return [*attest, "evidence", f"--run={run.path}", f"--shard={shard}/{shards}", *tables, *options]
+
+    return {
+        "folder": str(run.path / "shards"),
+        "done": f"{'-'.join(tables)}.done",
+        "gpus_a_job": gpus_a_job,
+        "jobs": {f"{shard}-of-{shards}": command(shard) for shard in range(1, shards + 1)},
+    }
+
+
 def _parser() -> CommandParser:
     parser = CommandParser("attest evidence", __doc__)
     parser.add_argument("--run", type=Path, help="a run folder; its best checkpoint is put on trial")
     parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, say what it is by choices or --config")
     parser.add_argument("--out", type=Path, help="where tables go; the run's own folder, or beside the checkpoint")
     parser.add_argument("--reading", help="what stands in the attention's place: norm, rollout, integrated-gradients, …")
+    parser.add_argument("--shards", type=_count, help="how many jobs share the test texts of a run")
+    parser.add_argument("--shard", help="one of these jobs, 3/8")
     return parser
+
+
+def _count(typed: str) -> int:
+    if not typed.isdecimal() or int(typed) < 1:
+        raise argparse.ArgumentTypeError(f"{typed} is not a whole number from 1")
+    return int(typed)
 
 
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:

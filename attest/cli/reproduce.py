@@ -24,7 +24,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +32,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from attest.compute.cores import cores
-from attest.errors import AttestError, unknown_choice
-from attest.extras import install_command
-from attest.runs.choices import SMALL_CHOICE, configs_folder, stray_word
+from attest.errors import AttestError
+from attest.runs.choices import SMALL_CHOICE, stray_word
 from attest.runs.folder import write_json
 from attest.runs.words import Words, take_words
 from attest.tables.definition import read_published, shorten_sweeps, table_file, table_names
@@ -43,7 +41,7 @@ from attest.tables.estimate import forecast
 from attest.tables.gpus import on_one_gpu
 from attest.tables.locate import RunLocator
 from attest.tables.plan import Job, Plan, as_json, make_plan
-from attest.tables.process_group import run_as_group
+from attest.tables.workflow import carry_out, profile_folder, snakemake_command
 
 WORDS = ("TABLE", "DATA", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE")
 SELECTORS = ("MODEL", "SCORING", "PROJECTION", "RECIPE", "VARIANT", "DIVERGENCE", "LAMBDA", "GUIDE", "ATTACK")
@@ -143,7 +141,7 @@ def parse_request(arguments: list[str]) -> Request:
     results = Path(_option(rest, RESULTS) or Path("results", place))
     root = Path(_option(rest, ROOT) or Path("runs", place))
     options = [argument for argument in rest if not argument.startswith((RESULTS, ROOT))]
-    jobs, profile = words.count("JOBS", 1), _profile(words.text("PROFILE")).name if words.text("PROFILE") else ""
+    jobs, profile = words.count("JOBS", 1), profile_folder(words.text("PROFILE")).name if words.text("PROFILE") else ""
     return Request(
         tables=_tables(words),
         corpora=words.listed("DATA"),
@@ -186,8 +184,6 @@ def _option(rest: list[str], prefix: str) -> str:
 
 def _carry_out(request: Request, plan: Plan) -> int:
     """Let Snakemake run what is missing; where something has failed, name it and write the tables without it."""
-    if find_spec("snakemake") is None:
-        raise AttestError(f"Snakemake is missing; expected it to carry out the runs. Type: {install_command('reproduce')}")
     try:
         with FileLock(request.results / ".lock", timeout=0):
             outcome = _snakemake(request, plan)
@@ -206,25 +202,12 @@ def _carry_out(request: Request, plan: Plan) -> int:
 
 def _snakemake(request: Request, plan: Plan) -> int:
     write_json(_configuration(request), workflow_configuration(request, plan))
-    return run_as_group(snakemake_command(request))
+    return carry_out(command_of(request))
 
 
-def snakemake_command(request: Request) -> list[str]:
-    """How the workflow is started; the lock is ours, since Snakemake's outlives a process that was killed."""
-    profile = [f"--workflow-profile={_profile(request.profile)}"] if request.profile else [f"--cores={request.jobs}"]
-    return [
-        *(sys.executable, "-m", "snakemake", f"--snakefile={SNAKEFILE}", f"--configfile={_configuration(request)}"),
-        *("--nolock", "--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "input"),
-        *("--quiet", "rules", "host", "progress", f"--resources=gpu={request.gpus}", *profile),
-    ]
-
-
-def _profile(name: str) -> Path:
-    folder = configs_folder() / "profiles" / name
-    if not folder.is_dir():
-        known = [path.name for path in folder.parent.iterdir()]
-        raise unknown_choice("PROFILE", name, known, "make reproduce TABLE=jw-2 PROFILE={}")
-    return folder
+def command_of(request: Request) -> list[str]:
+    """How the workflow is started."""
+    return snakemake_command(SNAKEFILE, _configuration(request), request.jobs, request.gpus, request.profile)
 
 
 def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:

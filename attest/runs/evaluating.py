@@ -16,6 +16,7 @@ import yaml
 from lightning_utilities.core.rank_zero import rank_zero_only
 
 from attest.datamodules import TextDataModule
+from attest.datamodules.batching import WHOLE, Shard
 from attest.datamodules.record import DataRecord
 from attest.errors import AttestError, unknown_choice
 from attest.experiments.readings import READINGS
@@ -51,8 +52,8 @@ def evaluate(run: "RunOnTrial") -> None:
             for experiment, evidence in run.experiments.items():
                 evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
                 evidence.reading = run.apart.reading if run.apart else None
-            _sum_up(run, test(run, str(run.on_trial_checkpoint)))
-        _name_tables(run, missing)
+            sum_up(run, test(run, str(run.on_trial_checkpoint)))
+        name_tables(run, missing)
 
 
 def of_reading(reading: str, wanted: list[str]) -> list[str]:
@@ -94,7 +95,7 @@ class Apart:
         Raises:
             AttestError: the folder that was asked for holds evidence on another checkpoint or configuration.
         """
-        digest = self._digest(settings)
+        digest = self.digest(settings)
         name = "-".join(filter(None, (self.checkpoint.stem, "evidence", self.reading, digest[:8])))
         folder = RunFolder(self.out or self.checkpoint.with_name(name))
         known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
@@ -106,7 +107,7 @@ class Apart:
         write_json(folder.path / TRIAL, {"sha256": digest, "checkpoint": str(self.checkpoint)})
         return folder
 
-    def _digest(self, settings: dict[str, Any]) -> str:
+    def digest(self, settings: dict[str, Any]) -> str:
         """Of the checkpoint's bytes and of all settings that evidence may depend on."""
         said = canonical(settings) + (self.reading or "").encode()
         return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + said).hexdigest()
@@ -144,12 +145,20 @@ class RunOnTrial(ConfiguredRun):
         checkpoint: what is put on trial.
         wanted: ids of experiments; all if empty.
         apart: where tables go if not into the run's folder.
+        shard: the part of the test split that is gone through; all of it if not given.
     """
 
     def __init__(
-        self, arguments: list[str], run: RunFolder | None, checkpoint: Path, wanted: list[str], apart: Apart | None
+        self,
+        arguments: list[str],
+        run: RunFolder | None,
+        checkpoint: Path,
+        wanted: list[str],
+        apart: Apart | None,
+        shard: Shard = WHOLE,
     ) -> None:
         self.on_trial, self.on_trial_checkpoint, self.wanted, self.apart = run, checkpoint, wanted, apart
+        self.shard = shard
         super().__init__(["test", *arguments])
 
     def set_up(self) -> None:
@@ -160,10 +169,31 @@ class RunOnTrial(ConfiguredRun):
         settings = self.resolved(self.config)
         self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
         super().set_up()
+        self._on_trial_settings = settings
         self.folder = self.apart.folder(settings, self.run.force) if self.apart else cast(RunFolder, self.on_trial)
+
+    def make(self) -> None:
+        """Data, model and trainer, of the shard.
+
+        Raises:
+            AttestError: the data cannot be parted.
+        """
+        super().make()
+        if isinstance(self.datamodule, TextDataModule):
+            self.datamodule.shard = self.shard
+        elif self.shard != WHOLE:
+            raise AttestError(
+                f"{type(self.datamodule).__name__} does not know of shards; expected a TextDataModule. Leave --shard out."
+            )
 
     def _made_from(self) -> RunFolder | None:
         return self.on_trial
+
+    def missing_tables(self) -> list[str]:
+        """Ids of the tables that are to be made, before anything is."""
+        config = self.config.test
+        wanted = self.wanted or [name for name, evidence in config.experiments.items() if evidence is not None]
+        return wanted if config.run.force or self.on_trial is None else self.on_trial.missing_evidence(wanted)
 
     def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
         """The error for an experiment that this run cannot answer, or not by itself."""
@@ -188,9 +218,22 @@ class RunOnTrial(ConfiguredRun):
             DataRecord.from_plain(read_json(self.folder.data)).require(self.datamodule.found, str(self.folder.path))
         write_json(self.folder.data, self.datamodule.found.plain())
 
+    def require_same_trial(self, part: RunFolder) -> None:
+        """Refuse a folder with evidence on another model or configuration.
+
+        Raises:
+            AttestError: it is, or there is no evidence in it.
+        """
+        known = read_json(part.path / TRIAL)["sha256"] if (part.path / TRIAL).is_file() else None
+        if known != Apart(self.on_trial_checkpoint, part.path).digest(self._on_trial_settings):
+            raise AttestError(
+                f"{part.path} holds no evidence on this checkpoint with this configuration; expected that of every shard. "
+                "Compute it again with FORCE=1."
+            )
+
 
 @rank_zero_only
-def _sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
+def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
     """From all tables that are there; a run that has been trained to its end gets its report anew as well."""
     folder = run.folder
     tables = [path.stem for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))]
@@ -205,7 +248,7 @@ def _sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
 
 
 @rank_zero_only
-def _name_tables(run: RunOnTrial, missing: list[str]) -> None:
+def name_tables(run: RunOnTrial, missing: list[str]) -> None:
     for experiment in run.expected_tables:
         state = "computed" if experiment in missing else "there already (FORCE=1 computes it again)"
         print(f"{experiment:<10} {run.folder.evidence(experiment)}  {state}")

@@ -6,15 +6,15 @@ import pandas as pd
 import pytest
 from pytorch_lightning.trainer.states import TrainerFn
 
-from attest.callbacks.evidence import Evidence, _each_once
+from attest.callbacks.evidence import Evidence, each_once
 from attest.callbacks.split import Split
 from attest.errors import AttestError
 
 
-def split_of(rank: int, ranks: int, batches: int) -> Split:
+def split_of(rank: int, ranks: int, batches: int, dealt: tuple[int, int] | None = None) -> Split:
     """What a rank knows of a split of ours, in batches of 32."""
     batch_sampler = SimpleNamespace(batch_size=32)
-    loader = SimpleNamespace(batches_of_all_ranks=batches, batch_sampler=batch_sampler)
+    loader = SimpleNamespace(batches_of_all_ranks=batches, batch_sampler=batch_sampler, dealt=dealt)
     loop = SimpleNamespace(
         _combined_loader=SimpleNamespace(flattened=[loader]), max_batches=[len(range(rank, batches, ranks))]
     )
@@ -35,6 +35,11 @@ def part_of(ranks: int, batches: int, instances: int, part=Split.spread) -> list
         places = map(split.place_of, range(len(range(rank, batches, ranks))))
         chosen += [place for place in places if place in part(split, instances)]
     return sorted(chosen)
+
+
+def test_a_batch_of_a_shard_stands_where_it_does_in_the_whole_split():
+    split = split_of(1, 2, 26, dealt=(4, 6))
+    assert [split.place_of(index) for index in range(4)] == [4, 10, 16, 22]
 
 
 def test_the_validation_part_does_not_depend_on_the_number_of_ranks():
@@ -60,11 +65,11 @@ def test_a_sample_of_which_no_text_was_run_is_an_empty_table():
 
 def test_an_instance_that_two_ranks_have_counts_once_and_two_instances_of_one_id_are_refused():
     first, second = pd.DataFrame({"id": [0, 2], "length": [3, 4]}), pd.DataFrame({"id": [1, 0], "length": [5, 3]})
-    assert _each_once([first, second])["id"].tolist() == [0, 1, 2]
+    assert each_once([first, second])["id"].tolist() == [0, 1, 2]
     with pytest.raises(AttestError, match=r"^different instances have the id 0"):
-        _each_once([first, second.assign(length=[5, 9])])
+        each_once([first, second.assign(length=[5, 9])])
     with pytest.raises(AttestError, match=r"^different instances have the id 2"):
-        _each_once([first.assign(id=[2, 2], length=[4, 4])])
+        each_once([first.assign(id=[2, 2], length=[4, 4])])
 
 
 def test_an_experiment_must_say_what_it_measures():

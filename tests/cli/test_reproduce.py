@@ -12,7 +12,7 @@ import pytest
 
 from attest.cli import reproduce
 from attest.cli.main import main
-from attest.cli.reproduce import _failure, _plan, parse_request, snakemake_command
+from attest.cli.reproduce import _failure, _plan, command_of, parse_request
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder, read_json
 from attest.tables.plan import Job
@@ -113,7 +113,7 @@ def test_what_is_typed_becomes_a_request(monkeypatch):
     assert chosen.selected == {"MODEL": ("bilstm",), "PROJECTION": ("softmax", "sparsemax")}
     assert chosen.options == ("--run.processes=8", "LOGGER=csv", "--run.root=runs"), "what selects rows is no option"
     assert parse_request(["TABLE=jw-2"]).seeds == 3
-    command = snakemake_command(request)
+    command = command_of(request)
     assert "--cores=4" in command
     assert "--resources=gpu=0" in command
 
@@ -128,7 +128,7 @@ def test_smoke_shortens_sweeps_but_those_of_a_choice_that_is_typed():
 def test_a_profile_leaves_the_number_of_jobs_to_the_cluster():
     request = parse_request(["TABLE=jw-2", "PROFILE=slurm"])
     assert request.options == ("--run.root=runs",), "each job has a machine of its own"
-    command = snakemake_command(request)
+    command = command_of(request)
     assert any(word.startswith("--workflow-profile=") and word.endswith("profiles/slurm") for word in command)
     assert not any(word.startswith("--cores") for word in command)
 
@@ -150,7 +150,7 @@ def test_a_mistyped_word_says_what_was_expected(typed, sentence):
 
 def test_an_unknown_profile_names_those_there_are():
     with pytest.raises(AttestError, match=r"PROFILE=slrum is not known; expected one of: kubernetes, slurm.* PROFILE=slurm$"):
-        snakemake_command(parse_request(["TABLE=jw-2", "PROFILE=slrum"]))
+        command_of(parse_request(["TABLE=jw-2", "PROFILE=slrum"]))
 
 
 def test_a_failure_is_named_with_its_last_words(tmp_path):
