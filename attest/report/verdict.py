@@ -51,6 +51,18 @@ class Line:
         low, high = self.scale
         return None if value is None or not low <= value <= high else round(100 * (value - low) / (high - low), 2)
 
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """Where the interval begins on the scale and how wide it is there, in percent; None without an interval on it.
+
+        A mean near an end of its scale can have an interval that reaches beyond it: that part is not drawn.
+        """
+        if self.bounds is None:
+            return None
+        low, high = self.scale
+        left, right = self.place(max(low, self.bounds[0])), self.place(min(high, self.bounds[1]))
+        return None if left is None or right is None else (left, round(right - left, 2))
+
 
 @dataclass(frozen=True)
 class Group:
