@@ -4,7 +4,8 @@ In: a folder of parquet files, a public source, the user's own files or a genera
 masks, labels or tags, identities and, where the deciding tokens are known, their rationales.
 
 * ``base``        the batch, described once for everyone, and the splits; start here
-* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``conll2000``, ``planted``, and ``files`` for your own
+* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``conll2000``, ``planted``, and ``files``
+                  for your own
 * ``stored``      what corpora in files share: ``sources`` and ``hub`` give tables, ``fingerprint`` tells whether they are the
                   known ones, ``tokenisers`` and ``sentences`` make words of them, ``cache`` keeps the outcome on disk
 * ``catalogue``   where each comes from, for whoever asks before anything is read
@@ -18,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from attest.datamodules.agnews import AgNewsDataModule
     from attest.datamodules.base import TextDataModule
     from attest.datamodules.conll2000 import Conll2000DataModule
     from attest.datamodules.files import FilesDataModule
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from attest.datamodules.sst import SstDataModule
 
 __all__ = [
+    "AgNewsDataModule",
     "Conll2000DataModule",
     "FilesDataModule",
     "ImdbDataModule",

@@ -22,6 +22,7 @@ CATALOGUE = {
     "sst": Source(("train", "validation", "test"), hub="SetFit/sst5"),
     "imdb": Source(("train", "test"), hub="stanfordnlp/imdb"),
     "20news": Source(("train", "test"), archive="https://ndownloader.figshare.com"),
+    "agnews": Source(("train", "test"), hub="sh0416/ag_news"),
     "conll2000": Source(("train", "test"), hub="eriktks/conll2000"),
 }
 """By the value of ``DATA``."""

@@ -16,6 +16,7 @@ CORPORA = {
     "sst": "SstDataModule",
     "imdb": "ImdbDataModule",
     "20news": "NewsgroupsDataModule",
+    "agnews": "AgNewsDataModule",
     "conll2000": "Conll2000DataModule",
 }
 """By name, as in ``DATA=``."""

@@ -112,6 +112,10 @@ CLAIMS = (
     Claim("20news", "jw-paper", "train", "1426", ME, with_validation(texts("train"))),
     Claim("20news", "jw-paper", "test", "334", ME, texts("test"), Explained("354", "the sum of a likely misprint, see above")),
     Claim("20news", "jw-current", "|V|", "6515", CODE, vocabulary, Explained("6517", NEWER_SPACY)),
+    Claim("agnews", "jw-paper", "|V|", "14752", JW, vocabulary),
+    Claim("agnews", "jw-paper", "train", "30000 / 30000", JW, with_validation(by_class("train"))),
+    Claim("agnews", "jw-paper", "test", "1900 / 1900", JW, by_class("test")),
+    Claim("agnews", "jw-paper", "mean length, cut", "36", JW, with_validation(whole_length)),
     Claim("conll2000", "plain", "train", "8042", YA, texts("train")),
     Claim("conll2000", "plain", "test", "2012", YA, texts("test")),
 )

@@ -75,8 +75,17 @@ def newsgroup_tokens(texts: pa.Array) -> pa.Array:
     return pa.array([_without_punctuation(words, text) for words, text in zip(tokens, texts, strict=True)], TOKENS)
 
 
+def masked_tokens(texts: pa.Array) -> pa.Array:
+    """Jain & Wallace's AG News: spaCy tokens, lower case, ``qqq`` for a token with a digit; punctuation is kept."""
+    return pa.array([_masked(words) for words in _spacy_words(" ".join(text.split()) for text in texts.to_pylist())], TOKENS)
+
+
+def _masked(words: list[str]) -> list[str]:
+    return ["qqq" if any(map(str.isdigit, word)) else word for word in words]
+
+
 def _without_punctuation(words: list[str], text: str) -> list[str]:
-    masked = " ".join("qqq" if any(map(str.isdigit, word)) else word for word in words)
+    masked = " ".join(_masked(words))
     followed = " " if text[-1:].isspace() else ""  # the run goes on into the next piece
     return re.sub(r"(\W)+", r" \1 ", masked + followed).split()
 

@@ -6,8 +6,8 @@
 
 The model was fine-tuned already to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. Or it
 is a causal language model that is asked a prompt about each text, and decides by the first tokens of the labels' answers. The
-data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb or 20news,
-of which --split names the part. A model that classifies tokens takes words with a tag each, a file of them or conll2000.
+data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb, 20news or
+agnews, of which --split names the part. A model that classifies tokens takes words with a tag each, a file or conll2000.
 
 Experiments act on every layer alone and on all layers together. They shuffle attention (E2), search for another attention
 (E3), swap the projection (E8), shuffle the keys (E9) or cut a decoder's edges (E16). E1, E14 and E15 ask what attention
@@ -105,7 +105,9 @@ def _parser() -> CommandParser:
     parser = CommandParser("attest trial", __doc__)
     parser.add_argument("experiments", nargs="*", help="E1, E2, …; all that make sense if you name none")
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
-    parser.add_argument("--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, conll2000")
+    parser.add_argument(
+        "--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, agnews, conll2000"
+    )
     parser.add_argument("--split", default="test", help="of a corpus or a dataset on the Hub: train, validation or test; test")
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")

@@ -12,7 +12,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import train_test_split
 from sklearn.utils import shuffle
 
-from attest.datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, PlantedDataModule, SstDataModule
+from attest.datamodules import (
+    AgNewsDataModule,
+    Conll2000DataModule,
+    ImdbDataModule,
+    NewsgroupsDataModule,
+    PlantedDataModule,
+    SstDataModule,
+)
 from attest.datamodules.newsgroups import SPORTS
 
 POOL = [f"zz{first}{second}" for first in "abcdefgh" for second in "abcdefgh"]
@@ -108,6 +115,21 @@ def newsgroup_words(posts: Sequence[str], group_of: Sequence[str], train: int, p
     for share, seed in [(0.1, 0)] if protocol == "plain" else [(0.2, 13478)] * 2:
         chosen = drawn(chosen, share, seed, [SPORTS.index(group_of[row]) for row in chosen])
     return words_of([posts[row] for row in chosen], 2)
+
+
+@pytest.mark.parametrize("protocol", ["jw-paper", "plain"])
+def test_agnews_knows_the_words_of_five_texts_of_train_with_its_validation_or_without(protocol):
+    texts, labels = made_up(120, "train", 8), [1 + row % 4 for row in range(120)]
+    columns = {"label": labels, "title": [""] * 120}
+    tables = {
+        "train": pa.table(columns | {"description": texts}),
+        "test": pa.table(columns | {"description": made_up(120, "test", 9)}),
+    }
+    chosen = [row for row in range(120) if labels[row] in (1, 3)]
+    known = [texts[row] for row in chosen]
+    if protocol == "plain":
+        known = drawn(known, 0.1, 0, [labels[row] for row in chosen])
+    assert list(AgNewsDataModule(protocol=protocol).prepare(tables).vocabulary.words) == words_of(known, 5)
 
 
 def test_conll2000_knows_the_words_it_trains_on_alone():

@@ -1,5 +1,6 @@
 """Corpora come from the folder, or from public sources in the same shape; what is missing or different is named."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from datasets import ClassLabel, Dataset, Features, List, Value
 
 from attest.cli.data import checked
-from attest.datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule, hub
+from attest.datamodules import AgNewsDataModule, Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule, hub
 from attest.datamodules.conll2000 import TAGS
 from attest.datamodules.fingerprint import Fingerprint
 from attest.datamodules.newsgroups import fetched, stripped
@@ -125,6 +126,34 @@ def test_sst_comes_from_the_hub_with_its_five_classes(public, monkeypatch):
     assert corpus.validation.ids.tolist() == [0, 2]
 
 
+NEWS = [
+    {"label": 3, "title": "Oil up", "description": "Oil rose  to $54.20."},
+    {"label": 2, "title": "Cup", "description": "A goal."},
+    {"label": 1, "title": "Vote", "description": "Polls open in Kabul."},
+    {"label": 4, "title": "Probe", "description": "A probe lands."},
+] * 10
+
+
+def test_agnews_comes_from_the_hub_with_two_of_its_four_classes(public, monkeypatch):
+    public.mkdir()
+    for split in ("train", "test"):
+        (public / f"{split}.jsonl").write_text("\n".join(map(json.dumps, NEWS)))
+    monkeypatch.setattr(AgNewsDataModule, "hub", str(public))
+    corpus = AgNewsDataModule(protocol="jw-paper").corpus
+    assert [len(corpus.train), len(corpus.validation), len(corpus.test)] == [18, 2, 20]
+    assert corpus.test.labels.tolist() == [1, 0] * 10
+    assert corpus.test.ids.tolist()[:4] == [0, 2, 4, 6]
+    assert corpus.test.tokens[:2] == [["oil", "rose", "to", "$", "qqq", "."], ["polls", "open", "in", "kabul", "."]]
+    assert AgNewsDataModule(protocol="plain").corpus.test.tokens[1] == ["vote", "polls", "open", "in", "kabul", "."]
+
+
+def test_agnews_numbered_from_zero_is_refused(folder):
+    for split in ("train", "test"):
+        write(folder / "agnews" / f"{split}.parquet", label=[0, 1, 2, 3], title=["x"] * 4, description=["y"] * 4)
+    with pytest.raises(AttestError, match=r"agnews has labels from 0 to 3; expected 1 world"):
+        _ = AgNewsDataModule().corpus
+
+
 def test_conll2000_comes_from_the_hub_without_its_empty_last_sentence(public, monkeypatch):
     tags = List(ClassLabel(names=list(TAGS)))
     features = Features({"id": Value("string"), "tokens": List(Value("string")), "pos_tags": tags, "chunk_tags": tags})
@@ -195,6 +224,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [
         (ImdbDataModule, "stanfordnlp/imdb"),
         (SstDataModule, "SetFit/sst5"),
+        (AgNewsDataModule, "sh0416/ag_news"),
         (Conll2000DataModule, "eriktks/conll2000"),
         (NewsgroupsDataModule, "20 Newsgroups"),
     ],
