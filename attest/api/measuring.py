@@ -4,7 +4,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, cast
 
 import pandas as pd
@@ -145,7 +144,7 @@ class Measuring:
         layers = self._layers(observation)
         if layers is not None:
             rollout = attention_rollout(layers.attention, where_rollout_begins(observation))
-            observation = observation.explained_by(rollout.detach())
+            observation = observation.explained_by(rollout)
         decided = observation.predicted if label is None and layers is not None else label
         asked = Asked(decided, everyone.to(observation.ids.device), self.seed)
         known = {} if label is None else {"label": label}
@@ -192,8 +191,8 @@ class Measuring:
         """What the layers attend to, of a network that has its attention there alone."""
         if getattr(self.network, "pools_by_attention", True):
             return None
-        seen = observe_layers(self.network, observation.ids, observation.tokens, observation.mask)
-        return replace(seen, attention={name: weights.detach() for name, weights in seen.attention.items()})
+        with torch.no_grad():
+            return observe_layers(self.network, observation.ids, observation.tokens, observation.mask)
 
     def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
         if "label" not in batch:

@@ -7,8 +7,11 @@ import torch
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
+from attest.api.measuring import Measuring
 from attest.errors import AttestError
+from attest.experiments.observation import observe
 from attest.networks import TransformerClassifier
+from attest.pretrained.network import PretrainedNetwork
 from tests.pretrained.tiny import batch, tiny
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "fine", "dull", "film", "very", "not", "##y", "."]
@@ -51,6 +54,18 @@ def test_words_count_beside_subwords_and_special_tokens_with_and_without(tried):
     )
     left_out = table["leave_one_out_words"][3]  # [CLS] very dull ##y film [SEP]
     assert [place for place, moved in enumerate(left_out) if moved > 0] == [1, 2, 4]
+
+
+@pytest.mark.parametrize("network", ["own", "foreign"])
+def test_what_the_layers_did_is_kept_without_its_graph(network, model):
+    """The graph would keep the activations of a whole pass alive, as long as the batch is measured."""
+    torch.manual_seed(0)
+    network = TransformerClassifier(30, 1) if network == "own" else PretrainedNetwork(model, 0)
+    tokens = torch.tensor([[2, 5, 6, 8, 3], [2, 5, 7, 3, 0]])
+    observation = observe(network.eval(), torch.arange(2), tokens, tokens != 0)
+    seen = Measuring(network, {}, (), 0)._layers(observation)
+    kept = [seen.logits, *seen.attention.values(), *seen.inputs.values()]
+    assert not any(each.requires_grad for each in kept)
 
 
 def test_hidden_states_that_no_step_hands_on_are_not_asked_about(tried):
