@@ -65,8 +65,9 @@ def last_words(run: RunFolder) -> list[str]:
     if held.only is not None:
         lines.append(f"Warning:    the model predicts “{held.only}” every time.")
     if not held.majority.better:
+        found = "below" if held.majority.accuracy < held.majority.share else "not shown to be better than"
         lines.append(
-            f"Warning:    its accuracy is not shown to be better than that of the constant answer ({held.test}). "
+            f"Warning:    its accuracy is {found} that of the constant answer ({held.test}). "
             "What is measured on a model that has not learned its task says little."
         )
     return lines

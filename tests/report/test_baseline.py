@@ -57,6 +57,9 @@ def test_a_model_that_is_worse_than_the_constant_answer_is_not_called_better(tmp
         "test texts, would be right on 100.0 % (McNemar's exact test: p < 0.0001). What is measured below on a model that has "
         "not learned its task says little about attention."
     )
+    assert words[1].startswith(
+        "Warning:    its accuracy is below that of the constant answer (McNemar's exact test: p < 0.0001)."
+    )
     assert len(words) == 2
 
 
