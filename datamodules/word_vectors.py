@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import torch
 from filelock import FileLock
+from numpy.lib.format import open_memmap
 from torch import Tensor
 
 from attest.compute.storage import cache_folder
@@ -129,7 +130,7 @@ def _prepared(source: WordVectors | str, vocabulary: Vocabulary) -> np.ndarray:
         with FileLock(f"{path}.lock"):
             if not path.is_file():
                 _write(path, _rows(source, vocabulary))
-            return np.load(path)
+            return np.array(open_memmap(path, mode="r"))
     except (OSError, ValueError):  # no folder that can be written to, or a file that another program has spoilt
         return _rows(source, vocabulary)
 
@@ -172,7 +173,7 @@ def _of_package(package: VectorPackage, folder: Path, vocabulary: Vocabulary) ->
     for place, word in enumerate(known):
         if word in rows:
             places.setdefault(rows[word], place)
-    vectors = np.load(array, mmap_mode="r")
+    vectors = open_memmap(array, mode="r")
     weights = np.zeros((len(vocabulary), vectors.shape[1]), dtype=np.float32)
     weights[list(places)] = vectors[list(places.values())]
     return weights
