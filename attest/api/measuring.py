@@ -16,7 +16,7 @@ from torch import Tensor, distributed, nn
 from attest import __version__
 from attest.api.batches import Batch, attended
 from attest.api.expected import Expected, work_of
-from attest.api.stopping import SAMPLING, Stopping, batches_of_ids, in_random_order, looks, require_precision
+from attest.api.parts import batches_of_ids
 from attest.compute.memory import give_back_freed_memory
 from attest.errors import AttestError
 from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
@@ -24,8 +24,9 @@ from attest.experiments.observation import Network, Observation, observe
 from attest.experiments.registry import Asked, Run
 from attest.experiments.rows import rows_of, text_columns
 from attest.report.summary import VERSION, summarise_tables
-from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_table, write_text
+from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_text
 from attest.runs.processes import can_fork, together
+from attest.runs.stopping import SAMPLING, Stopping, in_random_order, looks, require_precision
 from attest.runs.turns import Turns
 from attest.runs.versions import environment, peak_memory
 
@@ -109,7 +110,7 @@ class Measuring:
         turns: Turns,
     ) -> None:
         """Read texts in random order, until experiments know their means; those that need too many are left for later."""
-        order, read = in_random_order(batches, self.seed), 0
+        order, read = in_random_order(everyone, self.seed), 0
         going = {name: Stopping(name, precision, len(order)) for name in self.measures if name not in SAMPLING}
         tables: dict[str, list[pd.DataFrame]] = defaultdict(list)
         for after in looks(len(order)):
@@ -219,12 +220,12 @@ class Measuring:
 
     def write(self, folder: RunFolder, limits: dict[str, Any]) -> None:
         """Everything but the report, as a run has it."""
+        stopped = {name: rule.found() for name, (rule, _) in self._stopped.items()}
         for name, parts in self._parts.items():
-            write_table(folder.evidence(name), pd.concat(parts).sort_values("id", ignore_index=True))
+            folder.write_evidence(name, pd.concat(parts).sort_values("id", ignore_index=True), stopped.get(name))
         texts = pd.read_parquet(folder.evidence(self.first))
         write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
-        stopped = {key: value for rule, _ in self._stopped.values() for key, value in rule.found()}
-        summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts) | stopped
+        summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts)
         write_json(folder.summary, summary)
         seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
         write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})

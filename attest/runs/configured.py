@@ -52,6 +52,7 @@ from attest.runs.naming import (
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
 from attest.runs.quiet import quieten
+from attest.runs.stopping import require_precision
 from attest.runs.versions import environment
 from attest.tracking.grouping import grouping
 from attest.tracking.loggers import point_loggers, without_deprecated
@@ -195,6 +196,8 @@ class ConfiguredRun(LightningCLI):
         """Locate the run, see what there is of it, and set threads and memory."""
         self.locate()
         require_positive(self.run)
+        if self.run.until is not None:
+            require_precision(self.run.until)
         if self.config[self.subcommand].trainer.max_epochs == 0:
             raise AttestError("trainer.max_epochs is 0; expected a whole number from 1. Type --trainer.max_epochs=<number>")
         torch.set_num_threads(self.run.threads)
@@ -220,7 +223,8 @@ class ConfiguredRun(LightningCLI):
     def _is_done(self) -> bool:
         """Whether the run is complete and the files that it was made from are as they were, or gone."""
         called_for = [experiment for experiment in self.expected_tables if experiment not in ADDED_LATER]
-        return not self.run.force and self.folder.complete(called_for) and not (self.record and self.record.touched())
+        complete = self.folder.complete(called_for, self.run.until)
+        return not self.run.force and complete and not (self.record and self.record.touched())
 
     def _made_from(self) -> RunFolder | None:
         """The folder whose data this command has to see again; None where it may be any."""
@@ -328,7 +332,8 @@ class ConfiguredRun(LightningCLI):
 
     def missing_evidence(self) -> list[str]:
         """Ids of the tables that are to be made; with ``force`` all."""
-        return self.expected_tables if self.run.force else self.folder.missing_evidence(self.expected_tables)
+        missing = self.folder.missing_evidence(self.expected_tables, self.run.until)
+        return self.expected_tables if self.run.force else missing
 
     def expectation(self) -> str:
         """What is known beforehand of how long training will take."""
