@@ -85,20 +85,23 @@ class Parser(LightningArgumentParser):
         config = super().parse_args(*args, **kwargs)
         if "experiments" in config:  # that of a subcommand, not the one of all
             cut_searches_short(config)
-            count_whole_batches(config)
+            write_whole_numbers(config)
         return config
 
 
-BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
+WHOLE = (
+    *("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval"),
+    "gradient_clip_val",
+)
 
 
-def count_whole_batches(settings: Any) -> None:
-    """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1.
+def write_whole_numbers(settings: Any) -> None:
+    """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1; so is the norm for clipping.
 
     Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
     ``float | int`` before; the name of a run must not depend on which modules were imported.
     """
-    for name in BATCHES:
+    for name in WHOLE:
         value = settings["trainer"].get(name)
         if isinstance(value, float) and value > 1 and value.is_integer():
             settings["trainer"][name] = int(value)
@@ -393,7 +396,7 @@ def resolve(arguments: list[str]) -> dict[str, Any]:
 def _plain(parser: LightningArgumentParser, config: Namespace, subcommand: str | None = None) -> dict[str, Any]:
     dumped = yaml.load(parser.dump(config, skip_unset=False, skip_validation=True), YAML)
     settings = dumped[subcommand] if subcommand else dumped
-    count_whole_batches(settings)  # which writing them may have turned back
+    write_whole_numbers(settings)  # which writing them may have turned back
     return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
 
