@@ -128,6 +128,8 @@ SPEC = Spec(
         Column("support", "float", SHARE, "", "share of tokens with any weight"),
         Column("correct_<projection>", "bool", SHARE, "0 or 1", "whether the model decides rightly under this projection"),
         Column("tvd_<projection>", "float", SHARE, "", "how far the prediction moves"),
+        Column("correct_<projection>_without_sink", "bool", SHARE, "0 or 1", "in a decoder, the first token as it is"),
+        Column("tvd_<projection>_without_sink", "float", SHARE, "", "how far the prediction moves then"),
         Column("jsd_<projection>", "float", NATS, "nats", "how far attention moves"),
         Column("support_<projection>", "float", SHARE, "", "share of tokens with any weight under it"),
         Column("attention_<projection>", "list of float", SHARE, "sums to 1", "attention under it"),

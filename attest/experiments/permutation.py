@@ -59,11 +59,19 @@ SPEC = Spec(
     source="Jain & Wallace 2019",
     about="states",
     cost="linear in T where the decoder is linear; inside layers a forward pass a permutation and layer",
+    about_columns="Inside layers each row is permuted over the tokens that it may attend to. The first four columns are also "
+    "there with `_layer<l>` at the end, for the l-th layer alone; so are the last four, of decoders.",
     columns=(
         Column("tvd_median", "float", SHARE, "", "median TVD of the prediction over random permutations of attention"),
         Column("tvd_max", "float", SHARE, "", "the largest of them"),
         Column("flipped", "float", SHARE, "", "share of permutations that change the decision"),
         Column("max_attention", "float", SHARE, "", "the largest weight"),
+        Column("tvd_median_without_sink", "float", SHARE, "", "of a decoder: the first token keeps its weight in every row"),
+        Column("flipped_without_sink", "float", SHARE, "", "share of these permutations that change the decision"),
+        Column("tvd_median_deciding", "float", SHARE, "", "of a decoder: the deciding token's row alone is permuted"),
+        Column("flipped_deciding", "float", SHARE, "", "share of these permutations that change the decision"),
+        Column("tvd_median_deciding_without_sink", "float", SHARE, "", "the same, the first token keeping its weight"),
+        Column("flipped_deciding_without_sink", "float", SHARE, "", "share of these permutations that change the decision"),
     ),
     measures=(
         Measure(

@@ -135,6 +135,7 @@ def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor) -> Tensor:
     """Weights under a projection; what a sink keeps for itself is a column of its own, which is then left out."""
+    allowed = allowed | ~allowed.any(dim=-1, keepdim=True)  # padding whose window holds nothing but padding
     sink = 1 - weights.sum(dim=-1, keepdim=True)
     if sink.max() < 1e-3:
         return projection(scores, allowed)

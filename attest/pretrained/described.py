@@ -38,7 +38,7 @@ def described(
     of_decoders = [] if network.looks_back else list(LOOKING_BACK)
     yield "experiments", ", ".join(name for name in known if name not in (*ahead, *whole, *of_decoders))
     if ahead:
-        yield "left out", f"{', '.join(ahead)}: tokens see only what stands before them; these would let them look ahead"
+        yield "left out", f"{', '.join(ahead)}: tokens see only what stands before them; it would let them look ahead"
     if whole:
         yield (
             "left out",

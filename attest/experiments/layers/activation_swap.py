@@ -7,6 +7,7 @@ from torch import Tensor
 
 from attest.attention import Entmax15, Projection, Softmax, Sparsemax, Uniform
 from attest.attention.interventions import Intervention, attending
+from attest.experiments.layers.allowed import SinkKept, parks_attention
 from attest.experiments.layers.observation import LayerObservation
 
 WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
@@ -27,7 +28,9 @@ def layer_activation_swap(
         Per instance ``(B,)``: ``correct`` and ``support`` of the trained projection, and for each name ``correct_<name>``,
         ``tvd_<name>`` of predictions in [0, 1], ``jsd_<name>`` of attention in nats and ``support_<name>``, with every layer
         swapped. The same with ``_layer<l>``, the l-th layer alone swapped and its own attention measured. JSD and support,
-        the share of real tokens with weight, are means over rows: heads and real tokens that attend.
+        the share of real tokens with weight, are means over rows: heads and real tokens that attend. Of a decoder also
+        ``correct_<name>_without_sink`` and ``tvd_<name>_without_sink``, every layer swapped and the first token keeping its
+        weight in every row.
     """
     columns = {"correct": observation.correct(labels)}
     for suffix, layers in observation.scopes.items():
@@ -38,13 +41,19 @@ def layer_activation_swap(
             columns[f"tvd_{name}{suffix}"] = swapped.moved_from(observation)
             columns[f"jsd_{name}{suffix}"] = swapped.diverged_from(observation, layers)
             columns[f"support_{name}{suffix}"] = swapped.support(layers)
+    for name, projection in projections.items() if parks_attention(observation.network) else ():
+        swapped = _under(observation, projection, observation.scopes[""], sink_kept=True)
+        columns[f"correct_{name}_without_sink"] = swapped.correct(labels)
+        columns[f"tvd_{name}_without_sink"] = swapped.moved_from(observation)
     return columns
 
 
-def _under(observation: LayerObservation, projection: Projection, layers: list[str]) -> LayerObservation:
+def _under(
+    observation: LayerObservation, projection: Projection, layers: list[str], sink_kept: bool = False
+) -> LayerObservation:
     """The batch with another projection in some layers; observed anew unless they are known to have it already."""
     attend = attending(observation.network)
     trained = {type(getattr(attend[layer], "projection", None)) for layer in layers}
     if type(projection) in WITHOUT_SETTINGS and trained == {type(projection)}:
         return observation
-    return observation.under(Intervention("projection", projection, layers))
+    return observation.under(Intervention("projection", SinkKept(projection) if sink_kept else projection, layers))

@@ -108,7 +108,7 @@ INSIDE: dict[str, Callable[..., dict[str, Tensor]]] = {
 """By id; each takes a ``LayerObservation``, and by these names ``labels``, ``everyone`` and ``seed``."""
 OF_TAGS: dict[str, Callable[..., dict[str, Tensor]]] = {"E14": tags_erased}
 """What else can be asked of a model that decides each token, likewise."""
-TAMPERING = ("E2", "E3")
+TAMPERING = ("E3",)
 """Those that let tokens attend to one another which may not in a decoder."""
 LOOKING_BACK = ("E16",)
 """Those that cut what the last token of a decoder attends to, and make sense nowhere else."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from attest.compute.randomness import random_bits, random_permutations
+from attest.experiments.layers.allowed import parks_attention
 from attest.experiments.layers.keys import clean_keys, replacing_keys
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import Tamper, Tampering, tampered_at_random
@@ -26,12 +27,16 @@ def key_shuffle(observation: LayerObservation, draws: int, seed: int, labels: Te
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
     Returns:
         Per instance ``(B,)``: ``correct``; with every layer shuffled ``correct_shuffled`` in [0, 1], ``tvd_shuffled`` of
-        predictions and ``jsd_shuffled`` of attention in nats, mean over rows; the same with ``_layer<l>``, the l-th alone.
+        predictions and ``jsd_shuffled`` of attention in nats, mean over rows; the same with ``_layer<l>``, the l-th alone; of
+        a decoder with ``_without_sink``, every layer shuffled and the first token keeping its key.
     """
     everywhere = observation.scopes[""]
     keys = clean_keys(observation.network, everywhere, observation.tokens, observation.mask)
     columns = {"correct": observation.correct(labels)}
     outcomes = tampered_at_random(observation, labels, draws, seed, _shuffling(keys, everywhere, seed), compared=True)
+    if parks_attention(observation.network):
+        spared, tamper = {"_without_sink": everywhere}, _shuffling(keys, everywhere, seed, sink_kept=True)
+        outcomes |= tampered_at_random(observation, labels, draws, seed, tamper, compared=True, scopes=spared)
     for suffix, outcome in outcomes.items():
         for name in ("correct", "tvd", "jsd"):
             columns[f"{name}_shuffled{suffix}"] = getattr(outcome, name).mean(dim=-1)
@@ -48,9 +53,13 @@ def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObserva
     return observation.under(*shuffle(observation, rows, draw)(layers))
 
 
-def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int) -> Tamper:
+def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sink_kept: bool = False) -> Tamper:
     def shuffle(clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
-        order_RYT = random_permutations(seed, draws, len(everywhere), clean.mask)
+        if sink_kept:  # the others move as they would in a text that begins with the second token
+            rest_RYT = random_permutations(seed, draws, len(everywhere), clean.mask[:, 1:]) + 1
+            order_RYT = torch.nn.functional.pad(rest_RYT, (1, 0))
+        else:
+            order_RYT = random_permutations(seed, draws, len(everywhere), clean.mask)
         keys_RYTH = keys_BYTH[rows]
         shuffled_RYTH = keys_RYTH.gather(-2, order_RYT.unsqueeze(-1).expand_as(keys_RYTH))
         changes = dict(zip(everywhere, replacing_keys(clean.network, everywhere, shuffled_RYTH), strict=True))
@@ -73,6 +82,9 @@ SPEC = Spec(
         Column("correct", "float", SHARE, "0 or 1", "whether the model decides rightly"),
         Column("correct_shuffled", "float", SHARE, "", "share of shuffles under which it decides rightly"),
         Column("correct_shuffled_layer<l>", "float", SHARE, "", "the same in one layer alone"),
+        Column("correct_shuffled_without_sink", "float", SHARE, "", "in a decoder, the first key in its place"),
+        Column("tvd_shuffled_without_sink", "float", SHARE, "", "how far the prediction moves then"),
+        Column("jsd_shuffled_without_sink", "float", NATS, "nats", "how far attention moves then"),
         Column("tvd_shuffled", "float", SHARE, "", "how far the prediction moves, mean over shuffles"),
         Column("jsd_shuffled", "float", NATS, "nats", "how far attention moves, mean over rows and shuffles"),
         Column("correct_attacked", "float", SHARE, "0 or 1", "the decision under attack, on the label that it is scored on"),

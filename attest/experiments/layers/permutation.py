@@ -10,13 +10,17 @@ from torch import Tensor
 
 from attest.attention.interventions import Intervention
 from attest.compute.randomness import random_bits, random_permutations
+from attest.experiments.layers.allowed import attends_everywhere, parks_attention, shuffled_within, without_sink
+from attest.experiments.layers.deciding_row import deciding_row_permutation
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import Tamper, Tampering, keys_of_rows, tampered_at_random
 from attest.experiments.permutation import median
 
 
 def layer_permutation(observation: LayerObservation, permutations: int, seed: int, labels: Tensor) -> dict[str, Tensor]:
-    """Permute each row of each head over the real tokens, in one layer or in all, and see how far the prediction moves.
+    """Permute each row of each head over the tokens that it may attend to, and see how far the prediction moves.
+
+    In an encoder these are all real tokens; in a decoder those up to its own, and in a sliding window those within.
 
     Args:
         observation: the batch.
@@ -26,34 +30,46 @@ def layer_permutation(observation: LayerObservation, permutations: int, seed: in
     Returns:
         Per instance ``(B,)``: with every layer permuted ``tvd_median`` over permutations, in [0, 1]; ``tvd_max``; ``flipped``,
         the share that changes the decision; ``correct_permuted``, the share of right ones; ``max_attention``, the largest
-        weight of a row, mean over rows. The same with ``_layer<l>``, the l-th layer alone.
+        weight of a row, mean over rows. The same with ``_layer<l>``, the l-th layer alone. Of a decoder also the first four
+        with ``_without_sink``, every layer permuted and the first token keeping its weight in every row, and what
+        ``deciding_row_permutation`` returns.
     """
     outcomes = tampered_at_random(observation, labels, permutations, seed, _permuting(seed))
-    columns = {}
-    for suffix, layers in observation.scopes.items():
-        columns[f"tvd_median{suffix}"] = median(outcomes[suffix].tvd)
-        columns[f"tvd_max{suffix}"] = outcomes[suffix].tvd.amax(dim=-1)
-        columns[f"flipped{suffix}"] = outcomes[suffix].flipped.mean(dim=-1)
-        columns[f"correct_permuted{suffix}"] = outcomes[suffix].correct.mean(dim=-1)
-        columns[f"max_attention{suffix}"] = observation.largest(layers)
+    columns: dict[str, Tensor] = {}
+    if parks_attention(observation.network):
+        spared = {"_without_sink": observation.scopes[""]}
+        outcomes |= tampered_at_random(observation, labels, permutations, seed, _permuting(seed, True), scopes=spared)
+    for suffix, outcome in outcomes.items():
+        columns[f"tvd_median{suffix}"] = median(outcome.tvd)
+        columns[f"tvd_max{suffix}"] = outcome.tvd.amax(dim=-1)
+        columns[f"flipped{suffix}"] = outcome.flipped.mean(dim=-1)
+        columns[f"correct_permuted{suffix}"] = outcome.correct.mean(dim=-1)
+        if suffix in observation.scopes:
+            columns[f"max_attention{suffix}"] = observation.largest(observation.scopes[suffix])
+    if parks_attention(observation.network):
+        columns |= deciding_row_permutation(observation, permutations, seed)
     return columns
 
 
-def _permuting(seed: int) -> Tamper:
+def _permuting(seed: int, sink_kept: bool = False) -> Tamper:
     def permute(clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
         keys = (random_bits(seed, draws, torch.tensor(place, device=draws.device)) for place in range(len(clean.attention)))
-        orders = {layer: _order(clean, key, seed) for layer, key in zip(clean.attention, keys, strict=True)}
+        pairs = zip(clean.attention.items(), keys, strict=True)
+        orders = {layer: _order(clean, weights, key, seed, sink_kept) for (layer, weights), key in pairs}
         return lambda layers: _permuted(clean, {layer: orders[layer] for layer in layers})
 
     return permute
 
 
-def _order(clean: LayerObservation, keys_R: Tensor, seed: int) -> Tensor:
+def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sink_kept: bool) -> Tensor:
     """How every row of every head of a layer is permuted: int64 ``(R, N, T, T)``, indices to gather with."""
-    like_RNTT = next(iter(clean.attention.values()))
-    mask_RNTT = clean.mask[:, None, None].expand(like_RNTT.shape)
-    order = random_permutations(seed, keys_of_rows(seed, keys_R, like_RNTT), 1, mask_RNTT.flatten(0, 2))
-    return order.view_as(like_RNTT)
+    keys = keys_of_rows(seed, keys_R, weights_RNTT)
+    allowed = clean.mask[:, None, None].expand(weights_RNTT.shape)
+    if attends_everywhere(clean.network):
+        return random_permutations(seed, keys, 1, allowed.flatten(0, 2)).view_as(weights_RNTT)
+    allowed = allowed & (weights_RNTT > 0)  # a weight of 0 is one that the mask forbids
+    allowed = without_sink(allowed) if sink_kept else allowed
+    return shuffled_within(seed, keys, allowed.flatten(0, 2)).view_as(weights_RNTT)
 
 
 def _permuted(clean: LayerObservation, orders: dict[str, Tensor]) -> list[Intervention]:

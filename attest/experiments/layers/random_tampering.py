@@ -12,7 +12,7 @@ from torch import Tensor
 from attest.attention.interventions import Intervention
 from attest.compute.memory import NEAR, by_rows
 from attest.compute.randomness import random_bits
-from attest.experiments.layers.observation import LayerObservation
+from attest.experiments.layers.observation import LayerObservation, Scopes
 
 Tampering = Callable[[Sequence[str]], list[Intervention]]
 """Takes layers to what is put there."""
@@ -37,7 +37,13 @@ class Outcomes(NamedTuple):
 
 @torch.no_grad()
 def tampered_at_random(
-    observation: LayerObservation, labels: Tensor, draws: int, seed: int, tamper: Tamper, compared: bool = False
+    observation: LayerObservation,
+    labels: Tensor,
+    draws: int,
+    seed: int,
+    tamper: Tamper,
+    compared: bool = False,
+    scopes: Scopes | None = None,
 ) -> dict[str, Outcomes]:
     """Tamper with every instance D times, in each scope of layers: what is drawn for a layer is the same in all of them.
 
@@ -48,10 +54,11 @@ def tampered_at_random(
         seed: with an instance's id it fixes the keys of that instance's draws.
         tamper: says what to put where.
         compared: whether attention is compared too, which costs as much as a pass.
+        scopes: layers to tamper with together, by suffix; None for those of the observation.
     Returns:
         By the suffix of the scope.
     """
-    scopes = observation.scopes
+    scopes = observation.scopes if scopes is None else scopes
 
     def measure(rows: Tensor, draw: Tensor) -> Tensor:
         clean = observation.rows(rows)

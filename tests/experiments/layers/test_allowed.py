@@ -1,0 +1,125 @@
+"""What a row of attention may attend to is what is shuffled: in decoders too, and with the first token left as it is."""
+
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from attest.attention import Softmax, Sparsemax
+from attest.attention.interventions import recorded
+from attest.experiments.layers import observe_layers
+from attest.experiments.layers.activation_swap import layer_activation_swap
+from attest.experiments.layers.allowed import SinkKept, shuffled_within, without_sink
+from attest.experiments.layers.deciding_row import deciding_row_permutation
+from attest.experiments.layers.key_shuffle import key_shuffle
+from attest.experiments.layers.permutation import _permuting, layer_permutation
+from attest.networks import TransformerClassifier
+from attest.pretrained.network import PretrainedNetwork
+from tests.pretrained.tiny import batch, tiny
+
+KINDS = {"llama": {}, "mistral": {"sliding_window": 4}, "gemma2": {"sliding_window": 4}, "gpt2": {}, "gpt_oss": {}}
+IDS, LABELS = torch.tensor([7, 3, 11]), torch.tensor([0, 1, 2])
+
+
+@pytest.fixture(params=KINDS)
+def observation(request):
+    tokens, mask = batch()
+    return observe_layers(PretrainedNetwork(tiny(request.param, **KINDS[request.param]), 0), IDS, tokens, mask)
+
+
+def test_places_that_may_not_move_stay_and_all_others_are_shuffled_evenly():
+    allowed = torch.tensor([False, True, True, False, True, False]).expand(6000, -1)
+    order = shuffled_within(0, torch.arange(6000), allowed)
+    assert (order[:, [0, 3, 5]] == torch.tensor([0, 3, 5])).all()
+    moved = order[:, [1, 2, 4]]
+    assert (moved.sort(dim=-1).values == torch.tensor([1, 2, 4])).all()
+    _, counts = moved.unique(dim=0, return_counts=True)
+    assert len(counts) == 6
+    assert counts.min() > 880, "1,000 each on average, standard deviation 29"
+
+
+def test_nothing_may_move():
+    assert shuffled_within(0, torch.arange(2), torch.zeros(2, 4, dtype=torch.bool)).tolist() == [[0, 1, 2, 3]] * 2
+    assert without_sink(torch.ones(1, 3, dtype=torch.bool)).tolist() == [[False, True, True]]
+
+
+@pytest.mark.parametrize("sink_kept", [False, True])
+def test_no_row_of_a_decoder_attends_where_it_could_not(observation, sink_kept):
+    rows = torch.arange(3)
+    tampering = _permuting(0, sink_kept)(observation, rows, torch.tensor([5, 6, 7]))
+    tampered = observation.under(*tampering(list(observation.attention)[:1]))
+    first, clean = (each.attention[next(iter(observation.attention))] for each in (tampered, observation))
+    real = observation.mask[:, None, :, None].expand(clean.shape)
+    assert not (first[real & (clean == 0)]).any()
+    assert torch.equal(first.sort(dim=-1).values[real], clean.sort(dim=-1).values[real])
+    assert not torch.equal(first[real], clean[real])
+    assert torch.equal(first[..., 0][real[..., 0]], clean[..., 0][real[..., 0]]) == sink_kept
+
+
+def test_the_deciding_token_read_alone_says_what_the_whole_text_says(observation, monkeypatch):
+    alone = deciding_row_permutation(observation, 4, 0)
+    monkeypatch.setattr(PretrainedNetwork, "from_the_last", lambda *_: None)
+    whole = deciding_row_permutation(observation, 4, 0)
+    assert alone.keys() == whole.keys()
+    for name, column in alone.items():
+        torch.testing.assert_close(column, whole[name], rtol=1e-4, atol=1e-5, msg=name)
+    assert (alone["tvd_median_deciding"] > 0).all()
+
+
+@torch.no_grad()
+def test_only_the_deciding_row_is_shuffled(observation, monkeypatch):
+    monkeypatch.setattr(PretrainedNetwork, "from_the_last", lambda *_: None)
+    network, seen = observation.network, []
+    forward = PretrainedNetwork.forward
+
+    def looking(self, tokens, mask):
+        with recorded(network, "weights") as weights:
+            logits = forward(self, tokens, mask)
+        seen.append((len(tokens), dict(weights)))
+        return logits
+
+    monkeypatch.setattr(PretrainedNetwork, "forward", looking)
+    deciding_row_permutation(observation, 1, 0)
+    first = next(iter(observation.attention))
+    clean, last = observation.attention[first], observation.mask.sum(dim=-1) - 1
+    for kept, (_, weights) in zip((False, True), (seen[0], seen[len(seen) // 2]), strict=True):
+        for text, place in enumerate(last.tolist()):
+            assert torch.equal(weights[first][text, :, :place], clean[text, :, :place])
+            assert not torch.equal(weights[first][text, :, place], clean[text, :, place])
+            if clean[text, :, place, 0].all():  # within the window
+                assert torch.equal(weights[first][text, :, place, 0], clean[text, :, place, 0]) == kept
+
+
+def test_shuffled_keys_leave_the_first_one_in_its_place(observation):
+    columns = key_shuffle(observation, 3, 0, LABELS)
+    assert (columns["jsd_shuffled_without_sink"] > 0).all()
+    assert not torch.equal(columns["tvd_shuffled_without_sink"], columns["tvd_shuffled"])
+
+
+def test_a_projection_of_the_others_leaves_the_first_token_its_weight():
+    torch.manual_seed(0)
+    scores, allowed = torch.randn(2, 3, 5, 5, dtype=torch.double), torch.ones(5, 5).tril().bool().expand(2, 3, 5, 5)
+    own, sparse = (projection(scores, allowed) for projection in (Softmax(), SinkKept(Sparsemax())))
+    torch.testing.assert_close(SinkKept(Softmax())(scores, allowed), own)
+    torch.testing.assert_close(sparse[..., 0], own[..., 0])
+    torch.testing.assert_close(sparse.sum(dim=-1), torch.ones(2, 3, 5, dtype=torch.double))
+    expected = Sparsemax()(scores[..., 1:, 1:], allowed[..., 1:, 1:]) * (1 - own[..., 1:, :1])
+    torch.testing.assert_close(sparse[..., 1:, 1:], expected)
+    assert (sparse[..., 0, 0] == 1).all(), "it can attend to nothing else"
+
+
+def test_sparse_attention_without_the_sink_is_another_than_with_it(observation):
+    columns = layer_activation_swap(observation, {"softmax": Softmax(), "sparsemax": Sparsemax()}, LABELS)
+    assert (columns["tvd_softmax_without_sink"] == 0).all()
+    assert (columns["tvd_sparsemax_without_sink"] > 0).all()
+    assert not torch.equal(columns["tvd_sparsemax_without_sink"], columns["tvd_sparsemax"])
+
+
+def test_an_encoder_has_no_sink_to_leave_out():
+    torch.manual_seed(0)
+    tokens, mask = batch()
+    seen = observe_layers(
+        TransformerClassifier(40, 1, size=16, layers=2, heads=2, feedforward_size=16).eval(), IDS, tokens, mask
+    )
+    for columns in (layer_permutation(seen, 2, 0, LABELS % 2), key_shuffle(seen, 2, 0, LABELS % 2)):
+        assert not [name for name in columns if "sink" in name or "deciding" in name]
