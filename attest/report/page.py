@@ -54,6 +54,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "truth": found.truth,
         "pictures": found.pictures,
         "judged": found.judged,
+        "first_tokens": found.first_tokens,
         "commands": found.controls.commands,
         "masked": _was_masked(settings),
         "readings": _readings(found, timing),

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
 from attest.experiments.registry import measures, range_of
 from attest.experiments.spec import Measure
-from attest.measures.numbers import interval, number
+from attest.measures import summarise
+from attest.measures.numbers import interval, number, percent
 from attest.report.controls import Control, Controls
 from attest.report.described import QUESTIONS, SCORES, newer
 from attest.report.published import Published, published
@@ -120,6 +123,23 @@ def _line(
     bounds = None if low is None or high is None or low == high else (low, high)
     return Line(key, measure.title, interval(mean, low, high), mean, measure.means, measure.misread,
                 _detail(summary, key, names), bounds, controls, theirs)  # fmt: skip
+
+
+def share(key: str, name: str, values: pd.Series, means: str, control: Control) -> Line:
+    """A share of each text as a line: its mean over texts in percent, with its interval.
+
+    Args:
+        key: of the line.
+        name: of what is measured.
+        values: in [0, 1], NaN where undefined; at least one is not.
+        means: what the number says.
+        control: what it is held against.
+    """
+    found = summarise(pd.DataFrame({"share": values}))
+    mean, low, high = (found[f"share/{part}"] for part in ("mean", "ci_low", "ci_high"))
+    bounds = None if math.isnan(low) or low == high else (max(0.0, low), min(1.0, high))
+    ours = percent(mean, 1) + ("" if bounds is None else f" [{percent(bounds[0], 1)}, {percent(bounds[1], 1)}]")
+    return Line(key, name, ours, mean, means, bounds=bounds, controls=[control])
 
 
 def _grouped(lines: list[Line]) -> list[Group]:
