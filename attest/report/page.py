@@ -11,6 +11,7 @@ import yaml
 from attest.experiments.registry import EXPERIMENTS
 from attest.report import readings
 from attest.report.comparison_illustrations import comparison_illustrations
+from attest.report.controls import NAMES
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
 from attest.report.figures import learning_curves
@@ -55,6 +56,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "pictures": found.pictures,
         "judged": found.judged,
         "first_tokens": found.first_tokens,
+        "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
         "masked": _was_masked(settings),
         "readings": _readings(found, timing),
@@ -87,9 +89,9 @@ def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], atten
     instances = tables.get(INSTANCES)
     if instances is None or "attention" not in instances:
         return {"texts": [], "instances": None}
-    data = as_script_data(instance_table(tables, class_names, attention_name))
+    table = instance_table(tables, class_names, attention_name)
     shown = {"texts": shown_texts(tables, class_names, attention_name), "shown_tokens": f"{TOKENS_SHOWN:,}"}
-    return {"instances": len(instances), "data": data} | shown
+    return {"instances": len(instances), "data": as_script_data(table), "empty": table["empty"]} | shown
 
 
 def shown_texts(
