@@ -49,9 +49,10 @@ def learning_curves(epochs: Sequence[dict[str, float]]) -> Figure:
     at = [epoch["epoch"] + 1 for epoch in epochs]
     for axes, names in (
         (losses, ("train/loss", "validation/loss")),
-        (scores, ("validation/accuracy", "validation/f1", "validation/roc_auc")),
+        (scores, ("validation/accuracy", "validation/f1", "validation/chunk_f1", "validation/roc_auc")),
     ):
-        for colour, name in zip(CLASS_COLOURS, names, strict=False):
+        known = [name for name in names if any(name in epoch for epoch in epochs)]
+        for colour, name in zip(CLASS_COLOURS, known, strict=False):
             axes.plot(at, [epoch.get(name, np.nan) for epoch in epochs], marker="o", markersize=3, color=colour, label=name)
         axes.set_xlabel("epoch")
         axes.legend(frameon=False, fontsize=8)

@@ -15,6 +15,9 @@ from attest.report.pairing import pairing
 from attest.report.verdict import Group, Line, verdict
 from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table
 
+CHUNKS = "test/chunk_f1"
+"""The score that taggers are known by; drawn beside accuracy."""
+
 
 class Findings:
     """Reads the folder of a run, each file when it is first asked for.
@@ -88,8 +91,9 @@ class Findings:
         known = truth.lines(self.instances, self.table("E1"))
         drawn = [("truth", "Does its top token decide?", known)] if known else []
         for group in self.verdict:
-            line = next((line for line in group.lines if line.place(line.value) is not None), None)
-            drawn += [] if line is None else [(group.experiment, group.question, [line])]
+            placed = [line for line in group.lines if line.place(line.value) is not None]
+            first = placed[:1] + [line for line in placed[1:] if line.key == CHUNKS]
+            drawn += [(group.experiment, group.question, first)] if first else []
             if group.experiment == "E1" and self.first_tokens is not None and (lines := self.first_tokens.lines()):
                 drawn.append(("E1", QUESTION, lines))
         return drawn

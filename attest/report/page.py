@@ -21,8 +21,9 @@ from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table
 from attest.report.layer_illustrations import layer_illustrations
 from attest.report.saved_figures import as_svg, embedded, save_figures
+from attest.report.sentences import shown_sentences
 from attest.report.templating import render
-from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table, write_text
+from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_json, read_table, write_text
 from attest.runs.identity import identity_of
 
 TOKENS_SHOWN = 3000
@@ -60,6 +61,8 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "commands": found.controls.commands,
         "masked": _was_masked(settings),
         "readings": _readings(found, timing),
+        "sentences": shown_sentences(tables.get(TAGGED)),
+        "tagged": len(tables[TAGGED]) if TAGGED in tables else None,
         "figures": embedded(save_figures(folder, drawn) if alone is None else as_svg(drawn)),
         "beside": alone is None,
         "config": yaml.safe_dump(settings, sort_keys=False),
