@@ -10,6 +10,7 @@ import yaml
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.report import readings
+from attest.report.class_names import drawable, legend
 from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.controls import NAMES
 from attest.report.evidence_illustrations import evidence_illustrations
@@ -64,6 +65,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "sentences": shown_sentences(tables.get(TAGGED)),
         "tagged": len(tables[TAGGED]) if TAGGED in tables else None,
         "figures": embedded(save_figures(folder, drawn) if alone is None else as_svg(drawn)),
+        "drawn_names": legend(found.class_names),
         "beside": alone is None,
         "config": yaml.safe_dump(settings, sort_keys=False),
         "timing": timing,
@@ -130,7 +132,7 @@ def _shown(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
 def illustrations(folder: RunFolder) -> list[Illustration]:
     """Every figure that the files in a run folder allow, in the order of the report."""
     found = Findings(folder)
-    class_names = found.class_names
+    class_names = drawable(found.class_names)
     figures = []
     if folder.curves.is_file():
         figures.append(
