@@ -96,15 +96,18 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
 
     Args:
         instances: one row a text; ``attention`` holds one value a token.
-        importances: the table of E1; its texts are found by ``id``.
+        importances: the table of E1; its texts are found by ``id``. Texts that it did not read are left out.
     """
-    rows = of_same_texts(instances, importances)
-    if instances is None or rows is None or "attention" not in instances or not len(instances):
+    if instances is None or importances is None or not {"id", "attention"} <= {*instances}:
+        return None
+    read = instances[instances["id"].isin(importances["id"])]
+    rows = of_same_texts(read, importances)
+    if rows is None or not len(read):
         return None
     names = [name for name in _titles() if {name, f"tau_{name}"} <= {*rows}]
     if not names:
         return None
-    shares = _shares(instances["attention"].to_numpy(), {name: rows[name].to_numpy() for name in names})
+    shares = _shares(read["attention"].to_numpy(), {name: rows[name].to_numpy() for name in names})
     return FirstTokens(shares, {name: float(rows[f"tau_{name}"].mean()) for name in names})
 
 

@@ -69,13 +69,19 @@ def test_a_size_that_no_text_is_long_enough_for_is_left_out():
     assert short.lines() == []
 
 
+def test_texts_that_the_experiment_did_not_read_are_left_out():
+    found = compared_first_tokens(INSTANCES, IMPORTANCES[:2])
+    assert found.shares["gradient_inputs/1"].tolist() == [0, 1]
+    np.testing.assert_allclose(found.shares["random/1"], [1 / 6, 1 / 2])
+
+
 @pytest.mark.parametrize(
     ("instances", "importances"),
     [
         (None, IMPORTANCES),
         (INSTANCES, None),
         (INSTANCES.drop(columns="attention"), IMPORTANCES),
-        (INSTANCES, IMPORTANCES[:2]),
+        (INSTANCES, IMPORTANCES[3:]),
         (INSTANCES, IMPORTANCES[["id", "tau_gradient_inputs"]]),
         (INSTANCES[:0], IMPORTANCES),
     ],
