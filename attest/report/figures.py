@@ -57,7 +57,8 @@ def learning_curves(epochs: Sequence[dict[str, float]]) -> Figure:
         for colour, name in zip(CLASS_COLOURS, known, strict=False):
             axes.plot(at, [epoch.get(name, np.nan) for epoch in epochs], marker="o", markersize=3, color=colour, label=name)
         axes.set_xlabel("epoch")
-        axes.legend(frameon=False, fontsize=8)
+        if known:
+            axes.legend(frameon=False, fontsize=8)
     losses.set_ylabel("loss")
     scores.set_ylabel("score")
     return figure
