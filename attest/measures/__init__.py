@@ -10,6 +10,7 @@ from attest.measures.entropy import normalised_entropy
 from attest.measures.majority import Majority, against_majority
 from attest.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k
 from attest.measures.summary import summarise
+from attest.measures.top_k import top_k_overlap
 
 __all__ = [
     "KendallTau",
@@ -27,5 +28,6 @@ __all__ = [
     "probabilities",
     "signed_rank",
     "summarise",
+    "top_k_overlap",
     "total_variation",
 ]

@@ -93,6 +93,8 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
         f"The model decides {percent(majority.accuracy, 1)} of {of} rightly; always answering “{held.answer}”, the most "
         f"frequent label of these {units}, would be right on {percent(majority.share, 1)} ({held.test})."
     )
+    if (chunks := summary.get("test/chunk_f1")) is not None:
+        said = f"{said} The F1 of its chunks is {percent(chunks, 1)}."
     only = "" if held.only is None else f" The model predicts “{held.only}” every time."
     if majority.better:
         return f"Yes. {said}{only}"

@@ -24,9 +24,11 @@ class Control:
     text: str
     """As a reader should see it."""
     value: float | None = None
-    """None where it is undefined or was not run."""
-    missing: str = ""
-    """The kind of run that would give it, where that was not run: ``uniform`` or ``seeds``."""
+    """None where it is undefined."""
+
+
+NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
+"""The controls that are runs of their own, by kind."""
 
 
 class Controls:
@@ -51,11 +53,17 @@ class Controls:
         """Of the base's attention and that of its other seeds, ``E5/…``, where ``make controls`` has compared them."""
 
     def of(self, key: str) -> list[Control]:
-        """Everything that one number can be held against, the nearest first."""
+        """Everything that one number can be held against, the nearest first; without what was not run."""
         constant = [self._constant(self.held)] if key == "test/accuracy" and self.held is not None else []
         within = [self._within_run(key)]
-        uniform = [] if self.is_uniform else [self._of_uniform(key)]
-        return [control for control in (*constant, *within, *uniform, self._of_seeds(key)) if control is not None]
+        beside = (*constant, *within, self._of_uniform(key), self._of_seeds(key))
+        return [control for control in beside if control is not None]
+
+    @cached_property
+    def not_run(self) -> list[str]:
+        """The kinds of controls that were not run: ``uniform``, ``seeds``."""
+        missing = {"uniform": not self.is_uniform and self.uniform is None, "seeds": len(self.seeds) < 2}
+        return [kind for kind, lacking in missing.items() if lacking]
 
     @cached_property
     def commands(self) -> dict[str, str]:
@@ -63,11 +71,9 @@ class Controls:
 
         None for a model that was trained elsewhere.
         """
-        if TRIAL in self.settings:
+        if TRIAL in self.settings or not self.not_run:
             return {}
-        missing = {"uniform": not self.is_uniform and self.uniform is None, "seeds": len(self.seeds) < 2}
-        wanted = [kind for kind, lacking in missing.items() if lacking]
-        return {kind: command for kind, command in control_commands(*self._base).items() if kind in wanted} if wanted else {}
+        return {kind: command for kind, command in control_commands(*self._base).items() if kind in self.not_run}
 
     def _constant(self, held: Baseline) -> Control:
         return Control(f"always “{held.answer}”", number(held.majority.share), held.majority.share)
@@ -81,16 +87,18 @@ class Controls:
         value = self.summary.get(other)
         return Control(name, number(value), value) if other in self.summary else None
 
-    def _of_uniform(self, key: str) -> Control:
+    def _of_uniform(self, key: str) -> Control | None:
         if self.uniform is None:
-            return Control("uniform attention", "not run", missing="uniform")
+            return None
         value = value_of(self.uniform, key)
-        return Control("uniform attention", number(value), value)
+        return Control(NAMES["uniform"], number(value), value)
 
-    def _of_seeds(self, key: str) -> Control:
+    def _of_seeds(self, key: str) -> Control | None:
+        if len(self.seeds) < 2:
+            return None
         values = [value for summary in self.seeds if (value := value_of(summary, key)) is not None]
         if len(values) < 2:
-            return Control("other seeds", "not run" if len(self.seeds) < 2 else "undefined", missing="seeds")
+            return Control(NAMES["seeds"], number(None))
         return Control(f"{len(values)} seeds", spread(mean(values), stdev(values)), mean(values))
 
 

@@ -9,11 +9,17 @@ SCORES = {
     "test/accuracy": Measure(
         "accuracy",
         "Accuracy",
-        "Share of test texts decided as their label says.",
+        "Share of test texts, of a tagger of their words, decided as their label says.",
         "How well the model decides says nothing about why.",
     ),
     "test/f1": Measure(
         "f1", "F1", "Harmonic mean of precision and recall of the positive class (macro average for more classes)."
+    ),
+    "test/chunk_f1": Measure(
+        "chunk_f1",
+        "F1 of chunks",
+        "Harmonic mean of precision and recall over whole chunks: first word, last word and kind must be right.",
+        "A chunk with one wrong tag counts as missed, however many of its words are tagged rightly.",
     ),
     "test/roc_auc": Measure("roc_auc", "ROC-AUC", "Probability that a positive text scores above a negative one."),
 }

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attest.measures import critical_tau
-from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins, scatter
+from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins, class_title, panels_width, scatter
 
 IMPORTANCES = {
     "gradient_inputs": "gradient × input",
@@ -31,13 +31,13 @@ def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
         class_names: in class order.
     """
     kinds = [name for name in ("gradient_inputs", "leave_one_out_inputs") if f"tau_{name}" in rows]
-    figure = Figure(figsize=(max(8.0, 2.5 * len(class_names)), 2.4 * len(kinds)), layout="constrained")
+    figure = Figure(figsize=(panels_width(class_names), 2.6 * len(kinds)), layout="constrained")
     grid = figure.subplots(len(kinds), len(class_names), sharex=True, squeeze=False)
     needed = critical_tau(float(rows["length"].median()))
     for row, kind in enumerate(kinds):
         for k, axes in enumerate(grid[row]):
             _histogram(axes, rows.loc[rows["predicted"] == k, f"tau_{kind}"].dropna(), CLASS_COLOURS[k % 8], needed)
-            axes.set_title(f"predicted: {class_names[k]}", fontsize=10)
+            axes.set_title(class_title(class_names[k]), fontsize=10)
             axes.set_xlabel(f"τ-b with {IMPORTANCES[kind]}")
         grid[row][0].set_ylabel("instances")
     return figure
@@ -174,7 +174,7 @@ def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "f
             )
         axes.set_yticks(range(1, len(orders) + 1), orders if k == 0 else [""] * len(orders))
         axes.set_xlim(0, 1)
-        axes.set_title(f"predicted: {class_names[k]}, n={len(mine)}", fontsize=10)
+        axes.set_title(class_title(class_names[k], f", n={len(mine)}"), fontsize=10)
     return figure
 
 

@@ -4,6 +4,7 @@ Colours are Okabe and Ito's, distinguishable with any colour vision; classes dif
 """
 
 import io
+import textwrap
 from collections.abc import Sequence
 
 import matplotlib
@@ -15,7 +16,8 @@ from matplotlib.figure import Figure
 CLASS_COLOURS = ("#E69F00", "#0072B2", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 
-
+PANEL, TITLE = 3.2, 20
+"""Inches of a panel a class, and characters that fit a line above it."""
 RASTERISED = 400
 """From so many points on, a scatter is a picture within the drawing: a mark each would weigh megabytes."""
 
@@ -49,12 +51,14 @@ def learning_curves(epochs: Sequence[dict[str, float]]) -> Figure:
     at = [epoch["epoch"] + 1 for epoch in epochs]
     for axes, names in (
         (losses, ("train/loss", "validation/loss")),
-        (scores, ("validation/accuracy", "validation/f1", "validation/roc_auc")),
+        (scores, ("validation/accuracy", "validation/f1", "validation/chunk_f1", "validation/roc_auc")),
     ):
-        for colour, name in zip(CLASS_COLOURS, names, strict=False):
+        known = [name for name in names if any(name in epoch for epoch in epochs)]
+        for colour, name in zip(CLASS_COLOURS, known, strict=False):
             axes.plot(at, [epoch.get(name, np.nan) for epoch in epochs], marker="o", markersize=3, color=colour, label=name)
         axes.set_xlabel("epoch")
-        axes.legend(frameon=False, fontsize=8)
+        if known:
+            axes.legend(frameon=False, fontsize=8)
     losses.set_ylabel("loss")
     scores.set_ylabel("score")
     return figure
@@ -99,12 +103,24 @@ def tau_histograms(rows: pd.DataFrame, column: str, class_names: Sequence[str]) 
     return figure
 
 
+def panels_width(class_names: Sequence[str]) -> float:
+    """Inches of a figure with a panel a class: as many as a panel needs for the labels of its ticks."""
+    return max(8.0, PANEL * len(class_names))
+
+
+def class_title(name: str, beside: str = "") -> str:
+    """Heads the panel of a class, in as many lines as fit above it; a dollar sign begins no formula."""
+    lines = textwrap.wrap(f"predicted: {name}{beside}", TITLE)
+    return "\n".join(lines).replace("$", r"\$")
+
+
 def _panel_per_class(class_names: Sequence[str], xlabel: str) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(max(8.0, 2.5 * len(class_names)), 2.8), layout="constrained")
+    """All panels share their label along x: side by side, long ones run into one another."""
+    figure = Figure(figsize=(panels_width(class_names), 2.8), layout="constrained")
     panels = list(np.atleast_1d(figure.subplots(1, len(class_names), sharex=True)))
     for name, axes in zip(class_names, panels, strict=True):
-        axes.set_title(f"predicted: {name}", fontsize=10)
-        axes.set_xlabel(xlabel)
+        axes.set_title(class_title(name), fontsize=10)
+    figure.supxlabel(xlabel, fontsize=10)
     return figure, panels
 
 

@@ -10,9 +10,13 @@ from attest.report import survival, truth
 from attest.report.answers import answers
 from attest.report.baseline import Baseline, baseline
 from attest.report.controls import Controls
+from attest.report.first_tokens import QUESTION, FirstTokens, compared_first_tokens
 from attest.report.pairing import pairing
 from attest.report.verdict import Group, Line, verdict
 from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table
+
+CHUNKS = "test/chunk_f1"
+"""The score that taggers are known by; drawn beside accuracy."""
 
 
 class Findings:
@@ -77,14 +81,22 @@ class Findings:
         return truth.sentence(self.instances, self.table("E1"))
 
     @cached_property
+    def first_tokens(self) -> FirstTokens | None:
+        """Whether other readings rank the same tokens first as attention does, where weights of tokens are stored."""
+        return compared_first_tokens(self.instances, self.table("E1"))
+
+    @cached_property
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
         """What the page opens with, the truth first where it is known: link, question and the lines that are drawn."""
         known = truth.lines(self.instances, self.table("E1"))
         drawn = [("truth", "Does its top token decide?", known)] if known else []
-        groups = (
-            (group, next((line for line in group.lines if line.place(line.value) is not None), None)) for group in self.verdict
-        )
-        return drawn + [(group.experiment, group.question, [line]) for group, line in groups if line is not None]
+        for group in self.verdict:
+            placed = [line for line in group.lines if line.place(line.value) is not None]
+            first = placed[:1] + [line for line in placed[1:] if line.key == CHUNKS]
+            drawn += [(group.experiment, group.question, first)] if first else []
+            if group.experiment == "E1" and self.first_tokens is not None and (lines := self.first_tokens.lines()):
+                drawn.append(("E1", QUESTION, lines))
+        return drawn
 
     @cached_property
     def judged(self) -> dict[str, str]:
@@ -101,7 +113,9 @@ class Findings:
         said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
         readings = self.table("E15")
         survived = None if readings is None else survival.sentence(readings)
-        return said | ({"E15": survived} if survived else {})
+        first = None if self.first_tokens is None else self.first_tokens.sentence
+        ranked = {"E1": f"{said['E1']} {first}"} if first and "E1" in said else {}
+        return said | ranked | ({"E15": survived} if survived else {})
 
 
 def pools(settings: dict[str, Any]) -> bool:

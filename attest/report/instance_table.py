@@ -57,17 +57,19 @@ def instance_table(
         attention_name: as in ``joined``.
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
-        then the measures, None where undefined), ``texts`` by id (see ``_whole``), ``kinds`` (what is shown of a text) and
-        ``total``.
+        then the measures, None where undefined), ``texts`` by id (see ``_whole``), ``empty`` (names of the measures that are
+        undefined on every text, which have no column) and ``total``.
     """
     rows = joined(tables, attention_name).assign(**_measures(tables))
-    shown = [column for column in _columns() if column.key in rows]
+    known = [column for column in _columns() if column.key in rows]
+    shown = [column for column in known if rows[column.key].notna().any()]
     part = evenly(rows, ROWS)
     return {
         "columns": [{"name": column.name, "meaning": column.meaning} for column in shown],
         "classes": list(class_names),
         "rows": [_row(row, shown) for row in part.to_dict("records")],
         "texts": _whole_texts(part.sort_values(f"{INSTANCES}/confidence")),
+        "empty": [column.name for column in known if column not in shown],
         "total": len(rows),
     }
 

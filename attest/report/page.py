@@ -10,7 +10,9 @@ import yaml
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.report import readings
+from attest.report.class_names import drawable, legend
 from attest.report.comparison_illustrations import comparison_illustrations
+from attest.report.controls import NAMES
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
 from attest.report.figures import learning_curves
@@ -20,8 +22,9 @@ from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table
 from attest.report.layer_illustrations import layer_illustrations
 from attest.report.saved_figures import as_svg, embedded, save_figures
+from attest.report.sentences import shown_sentences
 from attest.report.templating import render
-from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table, write_text
+from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_json, read_table, write_text
 from attest.runs.identity import identity_of
 
 TOKENS_SHOWN = 3000
@@ -54,10 +57,15 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "truth": found.truth,
         "pictures": found.pictures,
         "judged": found.judged,
+        "first_tokens": found.first_tokens,
+        "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
         "masked": _was_masked(settings),
         "readings": _readings(found, timing),
+        "sentences": shown_sentences(tables.get(TAGGED)),
+        "tagged": len(tables[TAGGED]) if TAGGED in tables else None,
         "figures": embedded(save_figures(folder, drawn) if alone is None else as_svg(drawn)),
+        "drawn_names": legend(found.class_names),
         "beside": alone is None,
         "config": yaml.safe_dump(settings, sort_keys=False),
         "timing": timing,
@@ -86,9 +94,9 @@ def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], atten
     instances = tables.get(INSTANCES)
     if instances is None or "attention" not in instances:
         return {"texts": [], "instances": None}
-    data = as_script_data(instance_table(tables, class_names, attention_name))
+    table = instance_table(tables, class_names, attention_name)
     shown = {"texts": shown_texts(tables, class_names, attention_name), "shown_tokens": f"{TOKENS_SHOWN:,}"}
-    return {"instances": len(instances), "data": data} | shown
+    return {"instances": len(instances), "data": as_script_data(table), "empty": table["empty"]} | shown
 
 
 def shown_texts(
@@ -124,7 +132,7 @@ def _shown(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
 def illustrations(folder: RunFolder) -> list[Illustration]:
     """Every figure that the files in a run folder allow, in the order of the report."""
     found = Findings(folder)
-    class_names = found.class_names
+    class_names = drawable(found.class_names)
     figures = []
     if folder.curves.is_file():
         figures.append(

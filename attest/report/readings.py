@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from attest.experiments.readings.compared import SURVIVAL, title_of
+from attest.measures import top_k_overlap
 from attest.measures.numbers import number
 
 SIGNED = "_signed"
@@ -24,11 +26,16 @@ SCORES = {
     "AUPRC": "auprc",
 }
 """Headings, and the beginnings of E15's columns."""
-AGREEMENT, SECONDS, RANKED_FIRST = "τ-b with attention", "seconds a text", "ranked first"
+AGREEMENT, SHARED = "τ-b with attention", f"first {FIRST} shared"
+SECONDS, RANKED_FIRST = "seconds a text", "ranked first"
 LEGEND = (
     "Random sets beaten: share of random sets of as many tokens that move the prediction less, nothing attending to them, or "
     "the text shortened; 0.5 is chance. NAOPC: place between the sets that move it least, 0, and most, 1. τ-b with attention: "
     "whether both order the tokens alike, by magnitude."
+)
+ABOUT_SHARED = (
+    f"First {FIRST} shared: of the {FIRST} tokens with the most attention, the share that the reading has among its {FIRST} "
+    "first, too; tokens that tie share a place."
 )
 ABOUT_SIGNED = "Signed readings rank tokens by how much they speak for the predicted class, the others by magnitude."
 ABOUT_TRUTH = (
@@ -48,8 +55,13 @@ class Table:
     @property
     def legend(self) -> str:
         """What the columns and rows mean."""
-        said = (LEGEND, ABOUT_SIGNED if self.has_signed else "", ABOUT_TRUTH if "P@k" in self.header else "")
-        return " ".join(filter(None, said))
+        said = {
+            LEGEND: True,
+            ABOUT_SHARED: SHARED in self.header,
+            ABOUT_SIGNED: self.has_signed,
+            ABOUT_TRUTH: "P@k" in self.header,
+        }
+        return " ".join(sentence for sentence, is_said in said.items() if is_said)
 
 
 def of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> Table | None:
@@ -74,7 +86,12 @@ def of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | None:
     numbers = {name: float(value) for name, value in own.items() if isinstance(value, int | float) and SIGNED not in name}
     weights = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
     weights["attention"] = np.asarray(row.get("instances/attention", ()))
-    return _table(numbers, {RANKED_FIRST: lambda reading: _ranked_first(weights.get(reading), tokens)})
+    known = {name: each for name, each in weights.items() if len(each) == len(tokens) and not np.isnan(each).any()}
+    beside = {
+        SHARED: lambda reading: _shared(known.get("attention"), known.get(reading)),
+        RANKED_FIRST: lambda reading: _ranked_first(known.get(reading), tokens),
+    }
+    return _table(numbers, beside)
 
 
 def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> Table | None:
@@ -123,7 +140,15 @@ def _seconds(measured: Mapping[str, float]) -> Any:
     return cell
 
 
+def _shared(attention: np.ndarray | None, weights: np.ndarray | None) -> str:
+    """Of the first tokens of attention, the share that are among the first of a reading."""
+    if attention is None or weights is None:
+        return EMPTY
+    ours, theirs = (torch.from_numpy(np.asarray(each, dtype=float)).unsqueeze(0) for each in (attention, weights))
+    return _cell(float(top_k_overlap(ours, theirs, FIRST, torch.ones_like(ours, dtype=torch.bool))))
+
+
 def _ranked_first(weights: np.ndarray | None, tokens: Sequence[str]) -> str:
-    if weights is None or len(weights) != len(tokens) or np.isnan(weights).any():
+    if weights is None:
         return EMPTY
     return ", ".join(tokens[place] for place in np.argsort(-weights, kind="stable")[:FIRST])

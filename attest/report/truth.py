@@ -5,10 +5,9 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from attest.measures import summarise
 from attest.measures.numbers import percent
 from attest.report.controls import Control
-from attest.report.verdict import Line
+from attest.report.verdict import Line, share
 
 RIGHT, WRONG = 0.9, 0.1
 """Share of its mass on the deciding tokens from which attention is right, and up to which it is wrong."""
@@ -49,19 +48,29 @@ def lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None = Non
     decides = [np.asarray(each, dtype=bool) for each in instances["rationale"]]
     chance = float(np.mean([each.mean() for each in decides]))
     random = Control("random token", percent(chance, 1), chance)
-    return [_line(name, _hits(weights, decides), random) for name, weights in rankings.items()]
+    hits = {name: pd.Series(_hits(weights, decides)) for name, weights in rankings.items()}
+    return [share("truth/first", name, each, MEANS, random) for name, each in hits.items()]
 
 
 def _known(instances: pd.DataFrame) -> bool:
     return {"attention", "rationale"} <= {*instances.columns}
 
 
+def of_same_texts(instances: pd.DataFrame | None, importances: pd.DataFrame | None) -> pd.DataFrame | None:
+    """The importances of the texts of a run, in their order; None where a text lacks them.
+
+    Args:
+        instances: one row a text, with ``id``.
+        importances: one row a text, with ``id``, in any order; maybe of more texts.
+    """
+    if instances is None or importances is None or "id" not in instances or not importances["id"].is_unique:
+        return None
+    return None if {*instances["id"]} - {*importances["id"]} else importances.set_index("id").loc[instances["id"]]
+
+
 def _of_importances(instances: pd.DataFrame, importances: pd.DataFrame | None) -> dict[str, Iterable[np.ndarray]]:
-    """Weights of the same texts, in the same order; none where a text lacks them."""
-    if importances is None or "id" not in instances or {*instances["id"]} - {*importances["id"]}:
-        return {}
-    rows = importances.set_index("id").loc[instances["id"]]
-    return {name: rows[column] for column, name in IMPORTANCES.items() if column in rows}
+    rows = of_same_texts(instances, importances)
+    return {} if rows is None else {name: rows[column] for column, name in IMPORTANCES.items() if column in rows}
 
 
 def _hits(weights: Iterable[np.ndarray], decides: Iterable[np.ndarray]) -> np.ndarray:
@@ -70,14 +79,6 @@ def _hits(weights: Iterable[np.ndarray], decides: Iterable[np.ndarray]) -> np.nd
     return np.array(
         [truth[each == each.max()].mean() if len(each) and not np.isnan(each).any() else np.nan for each, truth in pairs]
     )
-
-
-def _line(name: str, hits: np.ndarray, random: Control) -> Line:
-    found = summarise(pd.DataFrame({"first": hits}))
-    mean, low, high = (found[f"first/{part}"] for part in ("mean", "ci_low", "ci_high"))
-    bounds = None if low is None or high is None or low == high else (max(0.0, low), min(1.0, high))
-    ours = percent(mean, 1) + ("" if bounds is None else f" [{percent(bounds[0], 1)}, {percent(bounds[1], 1)}]")
-    return Line("truth/first", name, ours, mean, MEANS, bounds=bounds, controls=[random])
 
 
 def _first(found: list[Line]) -> str:

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
+
 from attest.experiments.registry import measures, range_of
 from attest.experiments.spec import Measure
-from attest.measures.numbers import interval, number
+from attest.measures import summarise
+from attest.measures.numbers import interval, number, percent
 from attest.report.controls import Control, Controls
 from attest.report.described import QUESTIONS, SCORES, newer
 from attest.report.published import Published, published
@@ -72,6 +75,16 @@ class Group:
     question: str
     lines: list[Line]
 
+    @property
+    def defined(self) -> list[Line]:
+        """The rows that have a number."""
+        return [line for line in self.lines if line.value is not None and not math.isnan(line.value)]
+
+    @property
+    def undefined(self) -> list[str]:
+        """Names of the others."""
+        return [line.name for line in self.lines if line not in self.defined]
+
 
 def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     """Scores first, which say whether the model is worth asking, then its control, then evidence; only what did run.
@@ -82,7 +95,7 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     """
     summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
     theirs = {} if run.kind else published(run.data, run.full_name)
-    lines = [uniform_control(controls)]
+    lines = uniform_control(controls)
     for key, score in SCORES.items():
         if key in summary:
             lines.append(Line(key, score.title, number(summary[key]), summary[key], score.means, score.misread,
@@ -95,17 +108,17 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     return _grouped(lines)
 
 
-def uniform_control(controls: Controls) -> Line:
-    """E4: the same model trained with uniform attention, read from its own run folder, or how to run it."""
+def uniform_control(controls: Controls) -> list[Line]:
+    """E4: the same model trained with uniform attention, read from its own run folder; empty where that was not run."""
     name, means = "Accuracy with uniform attention", "The control that says whether the rest means anything."
     misread = "A task that needs no attention cannot show that attention is an explanation, nor that it is not."
     if controls.is_uniform:
-        return Line("E4/accuracy", name, "this run", controls.summary.get("test/accuracy"), means, misread)
+        return [Line("E4/accuracy", name, "this run", controls.summary.get("test/accuracy"), means, misread)]
     if controls.uniform is None:
-        return Line("E4/accuracy", name, "not run", None, means, misread, detail=controls.commands.get("uniform", ""))
+        return []
     value, mine = (summary.get("test/accuracy") for summary in (controls.uniform, controls.summary))
     ours = Control("this run", number(mine), mine)
-    return Line("E4/accuracy", name, number(value), value, means, misread, controls=[ours])
+    return [Line("E4/accuracy", name, number(value), value, means, misread, controls=[ours])]
 
 
 def _line(
@@ -122,12 +135,29 @@ def _line(
                 _detail(summary, key, names), bounds, controls, theirs)  # fmt: skip
 
 
+def share(key: str, name: str, values: pd.Series, means: str, control: Control) -> Line:
+    """A share of each text as a line: its mean over texts in percent, with its interval.
+
+    Args:
+        key: of the line.
+        name: of what is measured.
+        values: in [0, 1], NaN where undefined; at least one is not.
+        means: what the number says.
+        control: what it is held against.
+    """
+    found = summarise(pd.DataFrame({"share": values}))
+    mean, low, high = (found[f"share/{part}"] for part in ("mean", "ci_low", "ci_high"))
+    bounds = None if math.isnan(low) or low == high else (max(0.0, low), min(1.0, high))
+    ours = percent(mean, 1) + ("" if bounds is None else f" [{percent(bounds[0], 1)}, {percent(bounds[1], 1)}]")
+    return Line(key, name, ours, mean, means, bounds=bounds, controls=[control])
+
+
 def _grouped(lines: list[Line]) -> list[Group]:
     experiments = [*QUESTIONS, *sorted({line.experiment for line in lines} - {*QUESTIONS})]
     groups = [
         Group(name, QUESTIONS.get(name, ""), [line for line in lines if line.experiment == name]) for name in experiments
     ]
-    return [group for group in groups if group.lines]
+    return [group for group in groups if group.lines or group.experiment == "E4"]  # whose question is answered at any rate
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:

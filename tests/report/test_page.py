@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from attest.cli.main import main
+from attest.experiments.permutation import SPEC
 from attest.judges import findings as judges
 from attest.report import illustrations, write_report
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
@@ -98,11 +99,18 @@ def test_identifiers_are_unique_and_links_lead_somewhere(outline):
 
 
 def test_text_from_the_data_cannot_inject_markup(run):
+    drawn = Outline(run.report.read_text())
+    write_report(run, figures=[])
     before = Outline(run.report.read_text())
     rows = pd.read_parquet(run.evidence("instances"))
     rows["tokens"] = rows["tokens"].map(lambda tokens: [HOSTILE] * len(tokens))
     write_table(run.evidence("instances"), rows.rename(columns={"probability_praise": f"probability_{HOSTILE}"}))
     write_report(run)
+    redrawn = Outline(run.report.read_text())
+    assert {*redrawn.tags} == {*drawn.tags}, "figures wrap long names, so that they have more elements, but of no other kind"
+    assert redrawn.tags.count("script") == drawn.tags.count("script")
+    assert not [name for name, _ in redrawn.attributes if name.startswith("on")]
+    write_report(run, figures=[])
     page = run.report.read_text()
     after = Outline(page)
     assert after.tags == before.tags, "not one element more or less"
@@ -117,10 +125,41 @@ def test_whether_the_model_is_worth_asking_comes_first_then_its_control_with_the
     page = html.unescape(small_run.report.read_text())
     short, verdict = page.split('id="verdict"')
     assert short.index("Is the model worth asking?") < short.index("Does the task need attention at all?")
-    order = ["Is the model worth asking?", "Accuracy</th>", "always “blame”:", "Accuracy with uniform attention", "τ-b of att"]
+    order = ["Is the model worth asking?", "Accuracy</th>", "always “blame”:", "τ-b of att", "Controls that were not run"]
     places = [verdict.index(text) for text in order]
     assert places == sorted(places)
     assert "make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0 ARGS='--data" in page
+
+
+def test_what_was_not_run_is_folded_and_named_once_and_columns_without_a_number_are_left_out(small_run):
+    page = html.unescape(small_run.report.read_text())
+    assert "not run" not in page.replace("Controls that were not run", "")
+    folded = page.split('<details class="missing">')[1].split("</details>")[0]
+    assert "<summary>Controls that were not run: uniform attention, other seeds</summary>" in folded
+    assert "make controls" in folded
+    assert "Not known: the same model with uniform attention was not trained." in page, "the question is answered at any rate"
+    verdict = page.split('<table class="verdict"')[1].split("</table>")[0]
+    assert "Does the task need attention at all?" not in verdict
+    assert ">Controls</th>" in verdict
+    assert ">Published</th>" not in verdict
+    assert "No published number is known of this setting." in verdict
+
+
+def test_what_is_undefined_on_every_text_is_named_and_has_neither_row_nor_column(run):
+    undefined = {f"E2/tvd_median/{part}": None for part in ("mean", "std", "ci_low", "ci_high")} | {"E2/tvd_median/nan": 77.0}
+    write_json(run.summary, read_json(run.summary) | undefined)
+    rows = pd.read_parquet(run.evidence("E2"))
+    write_table(run.evidence("E2"), rows.assign(tvd_median=np.nan))
+    write_report(run, figures=[])
+    page = html.unescape(run.report.read_text())
+    name = next(measure.title for measure in SPEC.measures if measure.column == "tvd_median")
+    assert f"Undefined on every text: {name}." in page
+    assert f">{name}</th>" not in page
+    columns = [column["name"] for column in json.loads(Outline(run.report.read_text()).scripts[0])["columns"]]
+    short = next(measure.short[0] for measure in SPEC.measures if measure.column == "tvd_median")
+    assert short not in columns
+    assert "max α" in columns
+    assert short in page.split("Undefined on every text, and so without a column: ")[1].split("</p>")[0]
 
 
 def sibling(run: RunFolder, name: str, seed: int, settings: dict, accuracy: float) -> None:
@@ -141,6 +180,9 @@ def test_controls_are_read_from_the_runs_beside_it(run):
     page = run.report.read_text()
     mine = read_json(run.summary)["test/accuracy"]
     assert f"{(mine + 0.25) / 2:.3f} ± {abs(mine - 0.25) / 2**0.5:.3f}" in page
+    assert page.split('<table class="verdict"')[1].index("Is the model") < page.split('<table class="verdict"')[1].index(
+        "Does the task need"
+    )
     assert "<strong>0.125</strong>" in page, "and not 0.062, of a run that differs in more than its projection"
     assert "Controls that were not run" not in page
 

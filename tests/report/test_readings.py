@@ -59,6 +59,9 @@ def test_a_text_names_the_tokens_that_each_reading_ranks_first(text):
         ("Attention α", "fine, film, a"),
         ("Gradient × input", "a, ., film"),
     ]
+    assert table.header[-2] == "first 3 shared"
+    assert [row[-2] for row in table.rows] == ["1.000", "0.667"], "a and film are among the three first of both"
+    assert "First 3 shared: of the 3 tokens" in table.legend
     assert "Signed" not in table.legend, "the words shown are shaded by magnitude"
 
 

@@ -107,7 +107,9 @@
   at("before").addEventListener("click", () => { page -= 1; draw(); });
   at("after").addEventListener("click", () => { page += 1; draw(); });
   document.addEventListener("pointerover", follow);
-  for (const id of ["label", "decided"]) at(id).parentNode.hidden = data.rows.every((row) => row[2] === null);
+  const unlabelled = data.rows.every((row) => row[2] === null);
+  for (const id of ["label", "decided"]) at(id).parentNode.hidden = unlabelled;
+  document.querySelector(".instances").classList.toggle("unlabelled", unlabelled);
   at("explorer").hidden = false;
   select();
 })();
