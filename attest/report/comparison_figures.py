@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins
-from attest.report.related_runs import HEADINGS
+from attest.report.related_table import HEADINGS
 
 LARGEST_JSD = float(np.log(2))
 MARKS = {"E3": "*", "E4": "s", "E5": "x"}

@@ -10,6 +10,7 @@ from attest.measures.knee import knee
 from attest.report.comparison_figures import divergence_against_distance
 from attest.report.illustration import Illustration
 from attest.report.related_runs import distances_of, scores_of, write_related_runs
+from attest.report.related_table import REPORT
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.identity import identity_of
 
@@ -38,7 +39,8 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
         partial(divergence_against_distance, rows, shown, cost(tagging), gained(tagging)),
     )
     title = f"Adversaries of {identity_of(base)}: {sweep}"
-    write_related_runs(folder / f"{sweep}.html", title, {"Adversaries": rows, "Baselines": shown}, [figure])
+    linked = rows.assign(**{REPORT: [RunFolder(folder / name).report for name in rows["run"]]}).drop(columns="run")
+    write_related_runs(folder / f"{sweep}.html", title, {"Adversaries": linked, "Compared with": shown}, [figure])
     print(rows.round(4).to_string(index=False))
     print(f"Sweep:      {folder / sweep}.html", flush=True)
 
