@@ -8,8 +8,11 @@ import pandas as pd
 
 from attest.measures import summarise
 from attest.report.comparison_figures import divergence_violins
+from attest.report.conclusion import Conclusion
+from attest.report.controls_conclusions import conclusions, guides_compared
 from attest.report.findings import Findings
 from attest.report.illustration import Illustration
+from attest.report.pairing import Decided, paired
 from attest.report.related_runs import scores_of, write_related_runs
 from attest.report.related_table import DISTANCES, REPORT
 from attest.runs.comparison import compare_runs
@@ -45,9 +48,20 @@ def write_controls(base: RunFolder, found: Found) -> None:
     linked = shown.assign(**{REPORT: [run.report for run in (base, *(run for _, _, run in found))]})
     title = f"Controls of {identity_of(base)}"
     figures = _figures(tables, Findings(base).class_names)
-    write_related_runs(folder.report, title, {"Scores, and distance to the base": linked}, figures)
+    write_related_runs(
+        folder.report, title, {"Scores, and distance to the base": linked}, figures, _concluded(base, found, rows)
+    )
     print(shown.round(4).to_string(index=False))
     print(f"Controls:   {folder.report}", flush=True)
+
+
+def _concluded(base: RunFolder, found: Found, rows: Sequence[dict[str, Any]]) -> list[Conclusion]:
+    """From the decisions on single texts, each run's read once."""
+    read = {name: Decided.by(run) for _, name, run in found}
+    mine = Decided.by(base)
+    compared = guides_compared([*read])
+    of_use = None if compared is None else paired(*(read[name] for name in compared))
+    return conclusions(rows, {name: paired(mine, theirs) for name, theirs in read.items()}, of_use)
 
 
 def _row(experiment: str, name: str, run: RunFolder, compared: pd.DataFrame) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from attest.report.conclusion import Conclusion
 from attest.report.figures import to_svg
 from attest.report.illustration import Illustration
 from attest.report.related_table import DISTANCES, SCORES, related_table
@@ -13,18 +14,25 @@ from attest.report.templating import render
 from attest.runs.folder import RunFolder, read_json, write_text
 
 
-def write_related_runs(path: Path, title: str, tables: Mapping[str, pd.DataFrame], figures: Sequence[Illustration]) -> None:
+def write_related_runs(
+    path: Path,
+    title: str,
+    tables: Mapping[str, pd.DataFrame],
+    figures: Sequence[Illustration],
+    conclusions: Sequence[Conclusion] = (),
+) -> None:
     """Write the page.
 
     Args:
         path: of the file.
         title: of the page.
         tables: by heading, as ``related_table`` takes them; empty ones are left out.
-        figures: in order.
+        figures: in order; they stand below the first table.
+        conclusions: what the page begins with.
     """
     shown = {name: related_table(rows, path) for name, rows in tables.items() if len(rows)}
     drawn = embedded([(figure, to_svg(figure.drawing)) for figure in figures])
-    write_text(path, render("related.html", title=title, tables=shown, figures=drawn))
+    write_text(path, render("related.html", title=title, tables=shown, figures=drawn, conclusions=conclusions))
 
 
 def scores_of(run: RunFolder) -> dict[str, float]:

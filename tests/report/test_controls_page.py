@@ -51,3 +51,17 @@ def test_each_control_stands_under_the_question_of_its_experiment(base):
     page = page_of(base)
     assert "How far apart is attention when only the seed differs?" in page
     assert '<a href="../../seed1/report.html">seed 1</a>' in page
+
+
+def test_the_page_begins_with_what_the_decisions_on_single_texts_say(base):
+    wrong = [1 - label for label in LABELS]
+    root = base.path.parents[1]
+    uniform = run(root / "jw-bilstm-additive-uniform" / "seed0", wrong, UNIFORM, projection="uniform")
+    average = run(root / "jw-average-additive-uniform" / "seed0", wrong, UNIFORM, projection="uniform", model="average")
+    guide = run(base.path / "guides" / "base", LABELS, BASE)
+    controls = [("E4", "uniform attention", uniform), ("E6", "guide: uniform attention", average)]
+    write_controls(base, [*controls, ("E6", "guide: base's attention", guide)])
+    assert re.findall("<strong>(.*?)</strong>", page_of(base)) == [
+        "Uniform attention does worse than learned attention.",
+        "The base's attention guides a model without context better than uniform attention does.",
+    ]
