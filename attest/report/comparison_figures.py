@@ -1,6 +1,6 @@
 """Figures of how runs differ from their base: pure functions of their tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -33,14 +33,19 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     label = "knee" if len(bend) else None
     axes.plot(bend[cost], bend[gained], "o", markersize=13, mfc="none", mec=CLASS_COLOURS[4], label=label)
     known = baselines.dropna(subset=[cost, gained]) if {cost, gained} <= {*baselines.columns} else baselines.iloc[:0]
-    for colour, (_, row) in zip(CLASS_COLOURS[2:] * 9, known.iterrows(), strict=False):
-        label = f"{row['experiment']}, {row['name']}"
-        axes.plot(row[cost], row[gained], MARKS[row["experiment"]], markersize=8, color=colour, label=label)
+    for colour, (experiment, several) in zip(CLASS_COLOURS[2:], _by_experiment(known), strict=False):
+        label = f"{experiment}, {several['name'].iloc[0] if len(several) == 1 else f'{len(several)} other seeds'}"
+        axes.plot(several[cost], several[gained], MARKS[experiment], markersize=8, color=colour, label=label)
     axes.set_xlabel(HEADINGS[cost])
     axes.set_ylabel(HEADINGS[gained])
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, fontsize=8)
     return figure
+
+
+def _by_experiment(baselines: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    if len(baselines):
+        yield from baselines.groupby("experiment")
 
 
 def _with_room(points: np.ndarray) -> np.ndarray:

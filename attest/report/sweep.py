@@ -10,7 +10,7 @@ from attest.measures.knee import knee
 from attest.report.comparison_figures import divergence_against_distance
 from attest.report.illustration import Illustration
 from attest.report.related_runs import distances_of, scores_of, write_related_runs
-from attest.report.related_table import REPORT
+from attest.report.related_table import DISTANCES, REPORT, SCORES
 from attest.report.sweep_conclusions import Sweep
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.identity import identity_of
@@ -86,4 +86,5 @@ def baselines(base: RunFolder) -> pd.DataFrame:
         rows.append({"experiment": "E3", "name": "each text its own adversary"} | means)
     if controls.is_file():
         rows += [row for row in read_json(controls)["rows"] if row["experiment"] in ("E4", "E5")]
-    return pd.DataFrame(rows)
+    found = pd.DataFrame(rows)
+    return found[[name for name in ("experiment", "name", *SCORES, *DISTANCES) if name in found]]
