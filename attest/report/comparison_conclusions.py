@@ -116,7 +116,7 @@ def _numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
         why = "None has an interval, which takes a second seed, or evidence."
         return Conclusion("It is not known which numbers differ.", why)
     found = apart(settings, keys)
-    how = f"Intervals are those of {_of_what(settings)}, so wide that two lie apart by chance in about one of 20 numbers."
+    how = f"Intervals are over {_over(settings)}. They are so wide that equal settings lie apart in about one of 20 numbers."
     if not found:
         which = f"None of {known} numbers" if known > 1 else "The number"
         return Conclusion(f"{which} {'differs' if known > 1 else 'does not differ'} by more than its intervals.", how)
@@ -128,13 +128,13 @@ def _count(found: int, known: int) -> str:
     return f"{found} of {known} numbers {'differs' if found == 1 else 'differ'}"
 
 
-def _of_what(settings: Sequence[Setting]) -> str:
+def _over(settings: Sequence[Setting]) -> str:
     """What an interval would be another with."""
     several = sum(len(setting.summaries) > 1 for setting in settings)
     if several == len(settings):
-        return "the mean over seeds"
-    texts = "the mean over the texts of one seed, which say nothing of another"
-    return f"the mean over seeds, or where there is one seed {texts}" if several else texts
+        return "seeds"
+    texts = "the texts of one seed, and say nothing of another seed"
+    return f"seeds, or where a setting has one, over {texts}" if several else texts
 
 
 def _decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
@@ -148,7 +148,7 @@ def _decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
     corrected = f"{p_value(tested[surest])}{f', corrected for {len(tested)} tests' if len(tested) > 1 else ''}"
     counted = f"of {surest.instances:,} {'sentences' if surest.tagging else 'texts'}"
     only = f"{surest.pair[0]} alone is better on {surest.test.only_first:,} {counted}, {surest.pair[1]} alone on"
-    figures = f"With seed {surest.seed} {only} {surest.test.only_second:,} ({corrected})."
+    figures = f"With seed {surest.seed}, {only} {surest.test.only_second:,} ({corrected})."
     if len(tested) == 1:
         better = surest.pair[0] if surest.test.favours > 0 else surest.pair[1]
         said = f"{better} decides better by more than chance" if differing else "Neither is shown to decide better"

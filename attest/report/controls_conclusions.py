@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from attest.measures.numbers import number, percent
+from attest.measures.numbers import percent
 from attest.report.conclusion import Conclusion
 from attest.report.pairing import Pairing
+from attest.report.related_table import exceeds, rounded
 from attest.runs.control_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, UNIFORM
 
 Rows = Sequence[Mapping[str, Any]]
@@ -47,11 +48,13 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
     floor = f"{_seeds(seeds)} (JSD); {MOST}." if seeds else f"Measured as JSD; {MOST}. Other seeds were not compared."
     if moved:
         farthest = max(moved, key=_distance)
-        lies = f"The adversary's attention ({_lambda(farthest)}) lies {number(_distance(farthest))} nats from the base's"
-        beyond = f", {'farther' if _distance(farthest) > max(seeds) else 'no farther'} than another seed's" if seeds else ""
+        lies = f"The adversary's attention ({_lambda(farthest)}) lies {rounded(_distance(farthest))} nats from the base's"
+        beyond = (
+            f", {'farther' if exceeds(_distance(farthest), max(seeds)) else 'no farther'} than another seed's" if seeds else ""
+        )
         yield Conclusion(f"{lies}{beyond}.", floor)
     elif seeds:
-        yield Conclusion(f"Attention moves by {number(fmean(seeds))} nats when nothing but the seed differs.", floor)
+        yield Conclusion(f"Attention moves by {rounded(fmean(seeds))} nats when nothing but the seed differs.", floor)
 
 
 def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, model: str) -> Iterator[Conclusion]:
@@ -96,7 +99,7 @@ def _distance(row: Mapping[str, Any]) -> float:
 
 
 def _seeds(distances: Sequence[float]) -> str:
-    ends = dict.fromkeys([number(min(distances)), number(max(distances))])
+    ends = dict.fromkeys([rounded(min(distances)), rounded(max(distances))])
     count = f"{len(distances)} other seeds lie" if len(distances) > 1 else "Another seed lies"
     return f"{count} {' to '.join(ends)} nats from the base"
 

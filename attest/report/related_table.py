@@ -117,3 +117,8 @@ def rounded(value: float) -> str:
     if 0 < abs(value) < 0.0005:
         return "< 0.001" if value > 0 else "> −0.001"
     return number(value)
+
+
+def exceeds(value: float, other: float) -> bool:
+    """Whether one number is larger as both are written; what a reader sees as the same is not called more."""
+    return round(value, 3) > round(other, 3)

@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures.numbers import number, percent
+from attest.measures.numbers import percent
 from attest.report.conclusion import Conclusion
 from attest.report.intervals import Interval, over_texts
-from attest.report.related_table import plain
+from attest.report.related_table import exceeds, plain, rounded
 
 FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer to"}
 """What is said of a number by whether its interval lies higher at the end of the sweep, overlaps, or lies lower."""
@@ -53,8 +53,8 @@ class Sweep:
     def _beyond_seeds(self) -> Iterator[Conclusion]:
         """Beyond is farther from the base than every other seed."""
         if self.seeds:
-            where = _where(self._lambdas, (self.rows[self.gained] > max(self.seeds)).tolist())
-            farthest = f"{self.gained.upper()} {number(max(self.seeds))}{_unit(self.gained)}"
+            where = _where(self._lambdas, [exceeds(value, max(self.seeds)) for value in self.rows[self.gained]])
+            farthest = f"{self.gained.upper()} {rounded(max(self.seeds))}{_unit(self.gained)}"
             said = f"Their attention lies farther from the base's than any other seed's {where}."
             yield Conclusion(said, f"The farthest of {len(self.seeds)} seeds lies at {farthest}.")
 
@@ -63,7 +63,7 @@ class Sweep:
         if bend.empty:
             return Conclusion("No λ stands out.", "The curve of cost against gain has no knee.")
         at = bend.iloc[0]
-        stands = " for ".join(f"{name.upper()} {number(at[name])}{_unit(name)}" for name in (self.gained, self.cost))
+        stands = " for ".join(f"{name.upper()} {rounded(at[name])}{_unit(name)}" for name in (self.gained, self.cost))
         return Conclusion(f"The curve has its knee at λ = {plain(at['lambda'])}.", f"There an adversary has {stands}.")
 
     @property
@@ -77,7 +77,7 @@ class Sweep:
 
     def _from_to(self, column: str) -> str:
         found = self._intervals(column)
-        ends = [number(self.rows[column].iloc[place]) if found is None else str(found[place]) for place in (0, -1)]
+        ends = [rounded(self.rows[column].iloc[place]) if found is None else str(found[place]) for place in (0, -1)]
         said = f"{column.upper()} goes from {ends[0]} to {ends[1]}{_unit(column)}"
         if found is None or not (between := max(found)).apart(found[-1]) or not between.apart(found[0]):
             return said

@@ -55,7 +55,7 @@ def test_over_several_seeds_texts_do_not_count(tmp_path):
             made_run(tmp_path / "mine" / name / f"seed{seed}", {ACCURACY: accuracy} | measured(accuracy * seed))
     found = settings_of(find_runs([tmp_path]))
     assert [each.key for each in apart(found, [ACCURACY, TAU])] == [ACCURACY], "τ-b is another with every seed"
-    assert "mean over seeds" in conclusions(found, [ACCURACY], [], True)[1].figures
+    assert "Intervals are over seeds." in conclusions(found, [ACCURACY], [], True)[1].figures
 
 
 def test_numbers_that_differ_are_counted_and_the_widest_gaps_named(tmp_path):
@@ -64,7 +64,7 @@ def test_numbers_that_differ_are_counted_and_the_widest_gaps_named(tmp_path):
     assert numbers.said == "1 of 2 numbers differs by more than its intervals.", "of the accuracy no interval is known"
     assert numbers.figures.startswith(
         "E1 τ-b of attention and gradient × input: 0.000 [−0.100, 0.100] with a, 0.600 [0.500, 0.700] with b. Intervals are "
-        "those of the mean over the texts of one seed, which say nothing of another"
+        "over the texts of one seed, and say nothing of another seed."
     )
 
 
@@ -106,7 +106,7 @@ def test_one_setting_is_not_compared(tmp_path):
 def test_of_one_pair_of_runs_the_test_says_which_decides_better(tmp_path, p_value, favours, expected):
     last = conclusions(settings(tmp_path, {}, {}), [], [decision(p_value, favours)], True)[-1]
     assert last.said == expected
-    assert last.figures == f"With seed 0 a alone is better on 30 of 100 texts, b alone on 10 (p = {p_value})."
+    assert last.figures == f"With seed 0, a alone is better on 30 of 100 texts, b alone on 10 (p = {p_value})."
 
 
 @pytest.mark.parametrize(("p_value", "count"), [(0.02, 1), (0.03, 0)])
@@ -114,5 +114,5 @@ def test_of_several_pairs_the_p_values_are_corrected(tmp_path, p_value, count):
     several = [decision(0.9), decision(p_value, seed=1)]
     last = conclusions(settings(tmp_path, {}, {}), [], several, True)[-1]
     assert last.said == f"{count} of 2 pairs of runs differ in their decisions by more than chance."
-    assert last.figures.startswith("With seed 1 ")
+    assert last.figures.startswith("With seed 1, ")
     assert last.figures.endswith(f"(p = {2 * p_value}, corrected for 2 tests).")

@@ -61,6 +61,7 @@ def test_the_price_is_told_with_the_accuracy(last, expected):
         ((0.1, 0.2, 0.1), "at no λ"),
         ((0.1, 0.4, 0.5), "from λ = 0.01 on"),
         ((0.1, 0.4, 0.2), "at λ = 0.01"),
+        ((0.1, 0.2004, 0.201), "from λ = 0.1 on"),
     ],
 )
 def test_seeds_say_which_distance_is_more_than_theirs(jsd, expected):
