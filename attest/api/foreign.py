@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from attest.api.batches import Batch, Encode, Words
 from attest.errors import AttestError
 
 if TYPE_CHECKING:
+    from attest.pretrained.network import PretrainedNetwork
     from attest.pretrained.prompted import Prompt
 
 
@@ -41,7 +41,7 @@ def read_by(
     words: Words | None,
     label_names: Sequence[str] | None,
     prompt: "Prompt | None" = None,
-) -> tuple[nn.Module, Encode | None, Words | None, Sequence[str]]:
+) -> tuple["PretrainedNetwork", Encode | None, Words | None, Sequence[str]]:
     """The network to put on trial, and how texts are encoded, shown and named, as far as the caller has not said.
 
     Args:
@@ -96,7 +96,7 @@ def _padded(rows: list[list[int]]) -> torch.Tensor:
 
 def _asked(
     model: Any, tokenizer: Any, padding: int, masked: int, words: Words | None, prompt: "Prompt"
-) -> tuple[nn.Module, Encode, Words, Sequence[str]]:
+) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
     """A language model that answers a prompt, as ``read_by`` returns it."""
     from attest.pretrained.prompted import PromptedNetwork, PromptEncoder
 

@@ -3,6 +3,7 @@
 attest doctor                     # the machine, the packages, the corpora, W&B, the disk
 attest doctor imdb --root runs    # … and whether a run on IMDb could begin
 attest doctor --model my-model    # whether a Transformer of yours can be put on trial, and what can be asked of it
+attest doctor --model my-llama --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"    # … by a prompt
 """
 
 import netrc
@@ -22,11 +23,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from attest.cli.command_parser import CommandParser
+from attest.cli.trial import PROMPT
 from attest.compute.storage import CACHE_VARIABLE, cache_folder
 from attest.datamodules.catalogue import CATALOGUE, Source
 from attest.datamodules.hub import endpoint, reachable
 from attest.datamodules.sources import DATA_VARIABLE
-from attest.errors import unknown_choice
+from attest.errors import AttestError, unknown_choice
 from attest.extras import DISTRIBUTION
 from attest.pretrained.needed import needing_transformers
 from attest.runs.versions import environment
@@ -57,10 +59,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("corpora", nargs="*", help=f"corpora that must be within reach: any of {', '.join(CATALOGUE)}")
     parser.add_argument("--root", type=Path, default=Path("runs"), help="where runs are to go")
     parser.add_argument("--model", help="look at a fine-tuned Transformer alone, a folder or an id on the Hub")
+    parser.add_argument("--prompt", help=PROMPT)
+    parser.add_argument(
+        "--labels", help='with --prompt, what the model answers for each label: positive=" good",negative=" bad"'
+    )
     typed = parser.parse_args(list(arguments))
     if typed.model:
-        show([Finding(what, found) for what, found in model(typed.model)], "a trial")
+        show([Finding(what, found) for what, found in model(typed.model, typed.prompt, typed.labels)], "a trial")
         return 0
+    if typed.prompt is not None:
+        raise AttestError(
+            "--prompt was typed without --model; expected the model that is asked. Add --model=<folder or Hub id>"
+        )
     for name in typed.corpora:
         if name not in CATALOGUE:
             raise unknown_choice("The corpus", name, CATALOGUE, "attest doctor {}")
@@ -81,14 +91,17 @@ def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
     console.print(f"What would stop {stopped}: {told}.", highlight=False)
 
 
-def model(name: str) -> Iterator[tuple[str, str]]:
+def model(name: str, prompt: str | None = None, labels: str | None = None) -> Iterator[tuple[str, str]]:
     """What a Transformer is to a trial, after a first pass; AttestError says why it cannot be tried."""
     with needing_transformers():
+        from attest.api.foreign import read_by
         from attest.pretrained.described import described
         from attest.pretrained.loading import load
-        from attest.pretrained.network import PretrainedNetwork
-    loaded, tokenizer = load(name)
-    return described(PretrainedNetwork(loaded, loaded.config.pad_token_id or 0), tokenizer)
+        from attest.pretrained.prompted import prompt_typed
+    asked = None if prompt is None else prompt_typed(prompt, labels)
+    loaded, tokenizer = load(name, prompted=asked is not None)
+    network, _, _, names = read_by(loaded, tokenizer, None, None, None, asked)
+    return described(network, tokenizer, names, asked)
 
 
 def packages() -> Iterator[Finding]:

@@ -30,8 +30,7 @@ LABELS = (
     "which label is class 0, 1, … of the model, where names differ: negative,positive; with --prompt what the model answers "
     'for each: positive=" good",negative=" bad"'
 )
-NEWLINE = r"\n"
-"""As it is typed in a prompt."""
+PROMPT = r"what a causal language model is asked, with {text} in it; \n is a new line"
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
@@ -90,13 +89,13 @@ def _loaded(typed: Namespace, labels: Any, tagging: bool) -> tuple[Any, Any, dic
     with needing_transformers():
         from attest.pretrained.labels import as_classes, class_names, tags_as_classes
         from attest.pretrained.loading import load
-        from attest.pretrained.prompted import Prompt, answers_typed
+        from attest.pretrained.prompted import prompt_typed
     if typed.prompt is None:
         model, tokenizer = load(typed.model)
         order, names = typed.labels.split(",") if typed.labels else [], class_names(model.config)
         classes = (tags_as_classes if tagging else as_classes)(labels, names, order)
         return model, tokenizer, {"labels": classes, "label_names": order or names}
-    asked = Prompt(typed.prompt.replace(NEWLINE, "\n"), answers_typed(typed.labels or ""))
+    asked = prompt_typed(typed.prompt, typed.labels)
     told = {"labels": asked.classes(labels), "prompt": asked.template, "answers": asked.answers}
     return *load(typed.model, prompted=True), told
 
@@ -112,9 +111,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
     parser.add_argument("--labels", help=LABELS)
-    parser.add_argument(
-        "--prompt", help=f"what a causal language model is asked, with {{text}} in it; {NEWLINE} is a new line"
-    )
+    parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument("--texts", type=int, default=200, help="at most so many texts, evenly spread over the file; 200")
     parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; 32")
     parser.add_argument("--seed", type=int, default=0, help="of random draws; 0")

@@ -1,28 +1,33 @@
 """What a model of transformers is to a trial, in words: what can be asked of it, and why not the rest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from transformers import PreTrainedTokenizerBase
 
 from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
 from attest.experiments.registry import runnable_inside
-from attest.pretrained.labels import class_names
 from attest.pretrained.network import PretrainedNetwork
+from attest.pretrained.prompted import Prompt
 from attest.pretrained.texts import longest_read
 
 DECIDES = {"first": "at its first token", "last": "at its last token", "all": "at all of its tokens"}
 
 
-def described(network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[str, str]]:
+def described(
+    network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase, classes: Sequence[str], prompt: Prompt | None = None
+) -> Iterator[tuple[str, str]]:
     """Pairs of what is told and what was found.
 
     Args:
         network: whose calls have been counted by a pass.
         tokenizer: of the model.
+        classes: their names, in class order.
+        prompt: that the model is asked; None where it classifies.
     """
     model = network.model
     yield "model", f"{type(model).__name__}, {sum(each.numel() for each in model.parameters()):,} parameters"
-    yield "classes", ", ".join(class_names(model.config))
+    yield "classes", ", ".join(classes)
+    yield from _asked(prompt, tokenizer) if prompt is not None else ()
     heads = ", ".join(dict.fromkeys(str(call.heads) for call in network.calls))
     yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
     yield "decides", DECIDES[network.decides_by]
@@ -39,3 +44,11 @@ def described(network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase) ->
             "left out",
             f"{', '.join(whole)}: they ask what a whole text's decision rests on; each token is decided by itself",
         )
+
+
+def _asked(prompt: Prompt, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[str, str]]:
+    """How long the question is, and by which tokens it is answered."""
+    yield "prompt", f"takes {len(tokenizer(prompt.about(''), verbose=False)['input_ids'])} tokens beside the text"
+    first = tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer))
+    pairs = zip(prompt.answers.items(), first, strict=True)
+    yield "answers", "; ".join(f"{label}: {answer!r}, told by its first token {token!r}" for (label, answer), token in pairs)

@@ -84,6 +84,15 @@ class Prompt:
         return [known[label] for label in labels]
 
 
+def prompt_typed(template: str, labels: str | None) -> Prompt:
+    """A prompt as it is typed in a shell, with ``\\n`` for a new line, and its answers.
+
+    Raises:
+        AttestError: as of ``Prompt`` and ``answers_typed``.
+    """
+    return Prompt(template.replace(r"\n", "\n"), answers_typed(labels or ""))
+
+
 def answers_typed(typed: str) -> dict[str, str]:
     """``positive= good,negative= bad`` as answers by label; blanks belong to the answers.
 

@@ -49,10 +49,8 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
     if moved:
         farthest = max(moved, key=_distance)
         lies = f"The adversary's attention ({_lambda(farthest)}) lies {rounded(_distance(farthest))} nats from the base's"
-        beyond = (
-            f", {'farther' if exceeds(_distance(farthest), max(seeds)) else 'no farther'} than another seed's" if seeds else ""
-        )
-        yield Conclusion(f"{lies}{beyond}.", floor)
+        farther = "farther" if exceeds(_distance(farthest), max(seeds, default=0.0)) else "no farther"
+        yield Conclusion(f"{lies}, {farther} than another seed's." if seeds else f"{lies}.", floor)
     elif seeds:
         yield Conclusion(f"Attention moves by {rounded(fmean(seeds))} nats when nothing but the seed differs.", floor)
 

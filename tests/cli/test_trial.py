@@ -209,9 +209,38 @@ def test_the_doctor_says_what_makes_no_sense_for_a_decoder(tokenizer, tmp_path, 
     assert "E2, E3: tokens see only what stands before them" in said
 
 
+def test_the_doctor_says_how_a_language_model_is_asked(speaker, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = ["--prompt", r"Review: {text}\nSentiment:", "--labels", "bad= bad,good= good"]
+    assert main(["doctor", "--model", str(speaker), *asked]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for part in (
+        "classes │ bad, good",
+        "takes 6 tokens beside the text",
+        "bad: ' bad', told by its first token 'Ġbad'",
+        "E16",
+    ):
+        assert part in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--prompt", "{text}:", "--labels", "bad= bad,worse= bad"], "begin with the same token"),
+        (["--prompt", "{text}:"], "has '' without an answer"),
+        ([], "a language model is asked by --prompt"),
+    ],
+)
+def test_the_doctor_refuses_a_prompt_as_the_trial_does(speaker, capsys, options, said):
+    assert main(["doctor", "--model", str(speaker), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_the_doctor_refuses_as_the_trial_does(tmp_path, capsys):
     assert main(["doctor", "--model", str(tmp_path / "nowhere")]) == 2
     assert "is neither a folder here" in capsys.readouterr().err
+    assert main(["doctor", "--prompt", "{text}"]) == 2
+    assert "--prompt was typed without --model" in capsys.readouterr().err
 
 
 def test_without_the_library_it_says_what_to_type(folder, reviews, capsys, monkeypatch):
