@@ -55,7 +55,8 @@ class Sweep:
         if self.seeds:
             where = _where(self._lambdas, [exceeds(value, max(self.seeds)) for value in self.rows[self.gained]])
             farthest = f"{self.gained.upper()} {rounded(max(self.seeds))}{_unit(self.gained)}"
-            said = f"Their attention lies farther from the base's than any other seed's {where}."
+            farther = f"farther from the base's than any other seed's {where}" if where else "no farther than another seed's"
+            said = f"Their attention lies {farther}."
             yield Conclusion(said, f"The farthest of {len(self.seeds)} seeds lies at {farthest}.")
 
     def _bend(self) -> Conclusion:
@@ -91,10 +92,11 @@ class Sweep:
 
 
 def _where(lambdas: Sequence[float], chosen: Sequence[bool]) -> str:
+    """Which λ are chosen, in words; empty where none is."""
     if all(chosen):
         return "at every λ"
     if not any(chosen):
-        return "at no λ"
+        return ""
     if list(chosen) == sorted(chosen):
         return f"from λ = {plain(lambdas[chosen.index(True)])} on"
     return f"at λ = {', '.join(plain(each) for each, is_so in zip(lambdas, chosen, strict=True) if is_so)}"
