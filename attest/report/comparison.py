@@ -3,22 +3,23 @@
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from attest.measures import Paired, in_seed_spreads
+from attest.measures import in_seed_spreads
 from attest.measures.numbers import p_value
 from attest.report.collection import Setting, settings_of, shared_keys
+from attest.report.comparison_conclusions import apart, conclusions
 from attest.report.controls import value_of
+from attest.report.decisions import decisions
 from attest.report.described import QUESTIONS, described, label_of
 from attest.report.figures import CLASS_COLOURS, to_svg
-from attest.report.notes import notes
-from attest.report.pairing import Decided, paired
+from attest.report.intervals import over_texts
+from attest.report.notes import other_orders, other_texts
+from attest.report.related_table import LONG
 from attest.report.tables import cell
 from attest.report.templating import render
 from attest.report.verdict import scale_of
@@ -36,19 +37,24 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
     """
     settings = settings_of(runs)
     keys = shared_keys(settings)
-    compared = decisions(settings)
+    compared, note = decisions(settings), other_texts(settings)
+    differing = [each.key for each in apart(settings, keys)] if note is None else []
     page = {
         "settings": settings,
-        "notes": notes(settings, keys),
+        "conclusions": conclusions(settings, keys, compared, note is None),
+        "other_texts": note,
+        "other_orders": other_orders(settings, keys),
         "links": {each.name: _links(path, each) for each in settings},
-        "groups": _groups(settings, keys),
+        "differing": _groups(settings, [key for key in keys if key in differing]),
+        "others": _groups(settings, [key for key in keys if key not in differing]),
+        "meanings": [(described()[key].title, described()[key].means) for key in keys],
         "figure": to_svg(dots(settings, keys)),
         "decisions": [each for each in compared if each.test is not None],
         "unpaired": [each for each in compared if each.same is False],
         "pairs": list(combinations([each.name for each in settings], 2)),
         "differences": differences(settings, keys),
     }
-    write_text(path, render("comparison.html", **page, p_value=p_value))
+    write_text(path, render("comparison.html", **page, long=LONG, p_value=p_value))
 
 
 def _links(page: Path, setting: Setting) -> list[tuple[int, str | None]]:
@@ -60,21 +66,26 @@ def _links(page: Path, setting: Setting) -> list[tuple[int, str | None]]:
 
 
 def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of the table by question: name, meaning and one cell a setting."""
+    """The rows of a table by question: name and one cell a setting."""
     experiments = dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)])
     groups = [
         {
             "experiment": experiment,
             "question": QUESTIONS.get(experiment, ""),
             "rows": [
-                {"name": described()[key].title, "means": described()[key].means,
-                 "cells": [cell(each.over_seeds(key)) for each in settings]}
+                {"name": described()[key].title, "cells": [_cell(each, key) for each in settings]}
                 for key in keys if key.split("/")[0] == experiment
             ],
         }
         for experiment in experiments
     ]  # fmt: skip
     return [group for group in groups if group["rows"]]
+
+
+def _cell(setting: Setting, key: str) -> str:
+    """Mean and spread over seeds; of one seed the mean over its texts and its interval."""
+    only = over_texts(next(iter(setting.summaries.values())), key) if len(setting.summaries) == 1 else None
+    return cell(setting.over_seeds(key)) if only is None else str(only)
 
 
 def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
@@ -108,31 +119,6 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
         axes.grid(axis="y", linewidth=0.3)
     figure.legend(*grid[0].get_legend_handles_labels(), loc="outside upper left", ncols=min(4, len(settings)), frameon=False)
     return figure
-
-
-@dataclass(frozen=True)
-class Decision:
-    """Two settings with the same seed, text by text."""
-
-    pair: tuple[str, str]
-    seed: int
-    same: bool | None
-    """Whether both were tested on the same texts; None where their folders do not tell."""
-    test: Paired | None
-    """None where the texts are not the same, or were not kept."""
-    instances: int
-    tagging: bool
-
-
-def decisions(settings: Sequence[Setting]) -> list[Decision]:
-    """The paired test of every two settings, for every seed that both have."""
-    compared, decided = [], cache(Decided.by)
-    for first, second in combinations(settings, 2):
-        for seed in sorted({*first.runs} & {*second.runs}):
-            pair = paired(decided(first.runs[seed]), decided(second.runs[seed]))
-            names = first.name, second.name
-            compared.append(Decision(names, seed, pair.same, pair.test, pair.instances, pair.tagging))
-    return compared
 
 
 def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:

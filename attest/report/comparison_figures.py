@@ -1,15 +1,17 @@
 """Figures of how runs differ from their base: pure functions of their tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins
-from attest.report.related_runs import HEADINGS
+from attest.report.related_table import HEADINGS
 
 LARGEST_JSD = float(np.log(2))
+BESIDE = 0.1
+"""Share of the extent of both axes within which two labels would overlap."""
 MARKS = {"E3": "*", "E4": "s", "E5": "x"}
 
 
@@ -24,20 +26,41 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
     axes.plot(adversaries[cost], adversaries[gained], "o-", markersize=5, color=CLASS_COLOURS[1], label="adversaries (E7)")
-    for lam, x, y in adversaries[["lambda", cost, gained]].to_numpy():
+    points = adversaries[[cost, gained]].to_numpy(float)
+    for lam, (x, y) in zip(adversaries["lambda"][_with_room(points)], points[_with_room(points)], strict=True):
         axes.annotate(f"{lam:g}", (x, y), textcoords="offset points", xytext=(6, -10), fontsize=7)
     bend = adversaries[adversaries["knee"]]
     label = "knee" if len(bend) else None
     axes.plot(bend[cost], bend[gained], "o", markersize=13, mfc="none", mec=CLASS_COLOURS[4], label=label)
     known = baselines.dropna(subset=[cost, gained]) if {cost, gained} <= {*baselines.columns} else baselines.iloc[:0]
-    for colour, (_, row) in zip(CLASS_COLOURS[2:] * 9, known.iterrows(), strict=False):
-        label = f"{row['experiment']}, {row['name']}"
-        axes.plot(row[cost], row[gained], MARKS[row["experiment"]], markersize=8, color=colour, label=label)
+    for colour, (experiment, several) in zip(CLASS_COLOURS[2:], _by_experiment(known), strict=False):
+        label = f"{experiment}, {several['name'].iloc[0] if len(several) == 1 else f'{len(several)} other seeds'}"
+        axes.plot(several[cost], several[gained], MARKS[experiment], markersize=8, color=colour, label=label)
     axes.set_xlabel(HEADINGS[cost])
     axes.set_ylabel(HEADINGS[gained])
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, fontsize=8)
     return figure
+
+
+def _by_experiment(baselines: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    if len(baselines):
+        yield from baselines.groupby("experiment")
+
+
+def _with_room(points: np.ndarray) -> np.ndarray:
+    """Which points can be labelled, bool ``(N,)``: the first, and each that is not beside one that is.
+
+    Args:
+        points: ``(N, 2)``.
+    """
+    extent = np.ptp(points, axis=0)
+    scaled = points / np.where(extent > 0, extent, 1)
+    chosen: list[int] = []
+    for place, point in enumerate(scaled):
+        if all(np.abs(point - scaled[other]).max() > BESIDE for other in chosen):
+            chosen.append(place)
+    return np.isin(np.arange(len(points)), chosen)
 
 
 def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:

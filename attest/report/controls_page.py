@@ -8,8 +8,13 @@ import pandas as pd
 
 from attest.measures import summarise
 from attest.report.comparison_figures import divergence_violins
+from attest.report.conclusion import Conclusion
+from attest.report.controls_conclusions import conclusions, guides_compared
+from attest.report.findings import Findings
 from attest.report.illustration import Illustration
-from attest.report.related_runs import DISTANCES, scores_of, write_related_runs
+from attest.report.pairing import Decided, paired
+from attest.report.related_runs import scores_of, write_related_runs
+from attest.report.related_table import DISTANCES, REPORT
 from attest.runs.comparison import compare_runs
 from attest.runs.folder import RunFolder, write_json, write_table
 from attest.runs.identity import identity_of
@@ -40,10 +45,23 @@ def write_controls(base: RunFolder, found: Found) -> None:
     measured = {f"{name}/{key}": value for name, table in tables.items() for key, value in summarise(table).items()}
     write_json(folder.summary, {"version": 1, "rows": rows} | measured)
     shown = pd.DataFrame(rows)
+    linked = shown.assign(**{REPORT: [run.report for run in (base, *(run for _, _, run in found))]})
     title = f"Controls of {identity_of(base)}"
-    write_related_runs(folder.report, title, {"Controls": shown}, _figures(tables))
+    figures = _figures(tables, Findings(base).class_names)
+    write_related_runs(
+        folder.report, title, {"Scores, and distance to the base": linked}, figures, _concluded(base, found, rows)
+    )
     print(shown.round(4).to_string(index=False))
     print(f"Controls:   {folder.report}", flush=True)
+
+
+def _concluded(base: RunFolder, found: Found, rows: Sequence[dict[str, Any]]) -> list[Conclusion]:
+    """From the decisions on single texts, each run's read once."""
+    read = {name: Decided.by(run) for _, name, run in found}
+    mine = Decided.by(base)
+    compared = guides_compared([*read])
+    of_use = None if compared is None else paired(*(read[name] for name in compared))
+    return conclusions(rows, {name: paired(mine, theirs) for name, theirs in read.items()}, of_use)
 
 
 def _row(experiment: str, name: str, run: RunFolder, compared: pd.DataFrame) -> dict[str, Any]:
@@ -62,16 +80,15 @@ def _joined(experiment: str, compared: dict[tuple[str, str], pd.DataFrame]) -> p
     return joined.assign(**{f"{column}/{name}": rows[column] for name, rows in mine.items() for column in columns})
 
 
-def _figures(tables: dict[str, pd.DataFrame]) -> list[Illustration]:
+def _figures(tables: dict[str, pd.DataFrame], class_names: Sequence[str]) -> list[Illustration]:
     if "E5" not in tables:
         return []
-    names = [str(k) for k in range(int(tables["E5"].get("predicted", pd.Series([0])).max()) + 1)]
     return [
         Illustration(
             "E5/jsd_by_max_attention",
             "E5  How far apart are seeds?",
             "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
             "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
-            partial(divergence_violins, tables["E5"], names),
+            partial(divergence_violins, tables["E5"], class_names),
         )
     ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from attest.report.collection import Setting
-from attest.report.described import newer
+from attest.report.described import label_of, newer
 from attest.runs.same_texts import Texts, texts_of
 
 Tested = dict[int, Texts]
@@ -18,10 +18,11 @@ def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
         settings: its columns.
         keys: of the numbers in its rows.
     """
-    return [note for note in (_other_texts(settings), _other_orders(settings, keys)) if note]
+    return [note for note in (other_texts(settings), other_orders(settings, keys)) if note]
 
 
-def _other_texts(settings: Sequence[Setting]) -> str | None:
+def other_texts(settings: Sequence[Setting]) -> str | None:
+    """That not all settings were tested on the same texts; None where they were, as far as is known."""
     groups: list[tuple[Tested, list[str]]] = []
     for setting in settings:
         tested = {seed: texts_of(run) for seed, run in setting.runs.items()}
@@ -43,14 +44,15 @@ def _differ(first: Tested, second: Tested) -> bool:
     return any(differing) if shared else all(differing)
 
 
-def _other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
+def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
+    """That orders of erasure were measured over different texts, as older runs have them; None where that is not so."""
     older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
-    counts = [f"{setting.name}: {', '.join(f'{key}: {_undefined(setting, key)}' for key in older)}" for setting in settings]
+    counts = [f"{each.name}: {' and '.join(_undefined(each, key) for key in older)}" for each in settings]
     return (
-        f"{' and '.join(older)} are means over different texts, those that flip in the order, and cannot be compared. "
-        f"Texts left out, by seed: {'; '.join(counts)}."
+        f"{' and '.join(f'“{label_of(key)}”' for key in older)} are means over different texts, those that flip in the order, "
+        f"and cannot be compared. Texts left out by each, by seed: {'; '.join(counts)}."
     )
 
 

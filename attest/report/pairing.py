@@ -7,8 +7,12 @@ import pandas as pd
 
 from attest.measures import Paired, mcnemar, signed_rank
 from attest.measures.majority import mean_of_each
+from attest.measures.numbers import p_value
 from attest.runs.folder import TAGGED, RunFolder, read_table
 from attest.runs.same_texts import Texts, table_of, texts_of
+
+LEVEL = 0.05
+"""Of a test, below which a difference is more than chance."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,19 @@ class Pairing:
     """Whether the instances are sentences whose tokens are tagged."""
     test: Paired | None = None
     """None where the texts are not the same, or a run has kept no table of them."""
+
+    @property
+    def better(self) -> int:
+        """1 where the first is better by more than chance, -1 where the second is; 0 where neither is shown to be."""
+        return 0 if self.test is None or self.test.p_value >= LEVEL else self.test.favours
+
+    @property
+    def tested(self) -> str:
+        """The test that was made, with its p-value; empty where none was."""
+        if self.test is None:
+            return ""
+        name = "Wilcoxon's signed-rank test over sentences" if self.tagging else "McNemar's exact test"
+        return f"{name}: {p_value(self.test.p_value)}"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from attest.measures.knee import knee
 from attest.report.comparison_figures import divergence_against_distance
 from attest.report.illustration import Illustration
 from attest.report.related_runs import distances_of, scores_of, write_related_runs
+from attest.report.related_table import DISTANCES, REPORT, SCORES
+from attest.report.sweep_conclusions import Sweep
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.identity import identity_of
 
@@ -32,15 +34,27 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     figure = Illustration(
         f"E7/{sweep}",
         "E7  What a different attention costs",
-        "One point an adversary, labelled with its λ: how differently it attends, and how far its predictions are from the "
-        "base's (Wiegreffe & Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Seeds (E5) are the noise floor; ringed: the knee, the "
-        "point farthest below the chord.",
+        "One point an adversary, labelled with its λ where there is room: how differently it attends, and how far its "
+        "predictions are from the base's (Wiegreffe & Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Seeds (E5) are the noise "
+        "floor; ringed: the knee, the point farthest below the chord.",
         partial(divergence_against_distance, rows, shown, cost(tagging), gained(tagging)),
     )
+    summaries = [read_json(RunFolder(folder / name).summary) for name in rows["run"]]
+    accuracy = read_json(base.summary).get("test/accuracy")
+    found = Sweep(rows, summaries, gained(tagging), cost(tagging), _seeds(shown, gained(tagging)), accuracy)
     title = f"Adversaries of {identity_of(base)}: {sweep}"
-    write_related_runs(folder / f"{sweep}.html", title, {"Adversaries": rows, "Baselines": shown}, [figure])
+    linked = rows.assign(**{REPORT: [RunFolder(folder / name).report for name in rows["run"]]}).drop(columns="run")
+    tables = {"Adversaries": linked, "Compared with": shown}
+    write_related_runs(folder / f"{sweep}.html", title, tables, [figure], found.conclusions())
     print(rows.round(4).to_string(index=False))
     print(f"Sweep:      {folder / sweep}.html", flush=True)
+
+
+def _seeds(shown: pd.DataFrame, column: str) -> list[float]:
+    """How far other seeds lie from the base, where that was measured."""
+    if column not in shown:
+        return []
+    return [float(value) for value in shown.loc[shown["experiment"] == "E5", column].dropna()]
 
 
 def gained(tagging: bool) -> str:
@@ -72,4 +86,5 @@ def baselines(base: RunFolder) -> pd.DataFrame:
         rows.append({"experiment": "E3", "name": "each text its own adversary"} | means)
     if controls.is_file():
         rows += [row for row in read_json(controls)["rows"] if row["experiment"] in ("E4", "E5")]
-    return pd.DataFrame(rows)
+    found = pd.DataFrame(rows)
+    return found[[name for name in ("experiment", "name", *SCORES, *DISTANCES) if name in found]]

@@ -15,6 +15,7 @@ from attest.runs.adversary_names import Choices, named
 from attest.runs.capabilities import pools_by_attention, predicts, trains_with_any_projection
 from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
+from attest.runs.control_names import BY_BASE, BY_LEARNED, BY_UNIFORM, UNIFORM, by_adversary, seed_name
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
 from attest.runs.folder import RunFolder
 from attest.runs.forecast import at_most
@@ -101,17 +102,17 @@ def controls(
     adversary_epochs = _typed_epochs(own, adversary(choices, 0.0, base.settings).overlay["trainer"]["max_epochs"])
     left_out = dict(without_sense(base.settings))
     if "E4" not in left_out:
-        yield Control("E4", "uniform attention", lambda: train_base([*typed, "PROJECTION=uniform"]).folder, epochs)
+        yield Control("E4", UNIFORM, lambda: train_base([*typed, "PROJECTION=uniform"]).folder, epochs)
     for seed in range(base.settings["seed_everything"] + 1, base.settings["seed_everything"] + 1 + seeds):
-        yield Control("E5", f"seed {seed}", partial(_train_seed, twins, seed), epochs)
+        yield Control("E5", seed_name(seed), partial(_train_seed, twins, seed), epochs)
     if "E6" in left_out:
         return
     if not _tags(base):
         yield from _contextless(base, typed)
-    yield Control("E6", "guide: base's attention", partial(train_guide, base, own, "base"), guide_epochs)
+    yield Control("E6", BY_BASE, partial(train_guide, base, own, "base"), guide_epochs)
     for lam in lambdas:
         train = partial(train_guide, base, own, choices.name(lam))
-        yield Control("E6", f"guide: adversary's attention, λ = {lam:g}", train, guide_epochs, adversary_epochs)
+        yield Control("E6", by_adversary(lam), train, guide_epochs, adversary_epochs)
 
 
 def without_sense(base: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -163,8 +164,8 @@ def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
     """Guides of a classifier with uniform and with learned attention; of a tagger these are E4 and the base itself."""
     recipe, epochs = base.settings["run"]["recipe"], base.settings["trainer"]["max_epochs"]
     average = [*(each for each in typed if not ABOUT_THE_MODEL.match(each)), "MODEL=average", f"RECIPE={recipe}"]
-    yield Control("E6", "guide: uniform attention", lambda: train_base([*average, "PROJECTION=uniform"]).folder, epochs)
-    yield Control("E6", "guide: attention learned with it", lambda: train_base(average).folder, epochs)
+    yield Control("E6", BY_UNIFORM, lambda: train_base([*average, "PROJECTION=uniform"]).folder, epochs)
+    yield Control("E6", BY_LEARNED, lambda: train_base(average).folder, epochs)
 
 
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:

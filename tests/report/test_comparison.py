@@ -6,7 +6,9 @@ import pytest
 
 from attest.cli.main import main
 from attest.report.collection import find_runs, settings_of
-from attest.report.comparison import decisions, differences
+from attest.report.comparison import differences, write_comparison
+from attest.report.decisions import decisions
+from attest.runs.folder import read_json, write_json
 from tests.report.conftest import variant
 from tests.report.test_page import Outline
 
@@ -39,6 +41,31 @@ def test_the_page_shows_every_setting_and_leads_to_every_report(page):
     assert len(links) == 3
     assert all((page.parent / link).is_file() for link in links)
     assert not re.search(r'(src|href)="https?:', text)
+
+
+def test_the_page_begins_with_what_differs(page):
+    settings, numbers, decided = re.findall("<strong>(.*?)</strong>", page.read_text())
+    assert settings == "The 2 settings differ in no setting that makes them what they are.", "both are copies of one run"
+    assert re.fullmatch(r"None of \d+ numbers differs by more than its intervals.", numbers)
+    assert decided == "c|d decides better by more than chance."
+
+
+def test_numbers_that_differ_stand_apart_from_those_that_do_not(small_run, tmp_path):
+    for name, tau in (("a", 0.1), ("b", 0.9)):
+        run = variant(small_run, tmp_path, name, 0, 0.5)
+        interval = {
+            f"E1/tau_gradient_inputs/{end}": tau + side for end, side in (("mean", 0), ("ci_low", -0.1), ("ci_high", 0.1))
+        }
+        write_json(run.summary, read_json(run.summary) | interval)
+    write_comparison(tmp_path / "page.html", find_runs([tmp_path]))
+    text = (tmp_path / "page.html").read_text()
+    first, others = text.split("<summary>Other numbers</summary>")
+    assert "Numbers that differ beyond their intervals" in first
+    assert re.findall('<th scope="row">(.*?)</th>', first) == ["τ-b of attention and gradient × input"]
+    assert "<td>0.100 [0.000, 0.200]</td>" in first
+    kept = re.findall('<th scope="row">(.*?)</th>', others)
+    assert "Accuracy" in kept
+    assert "τ-b of attention and gradient × input" not in kept
 
 
 def test_one_run_gets_its_own_report_alone(several, capsys):

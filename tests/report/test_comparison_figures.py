@@ -22,6 +22,19 @@ def test_the_curve_marks_its_knee_and_every_baseline_that_has_both_numbers():
     assert axes.lines[1].get_xydata().tolist() == [[0.1, 0.4]]
 
 
+def test_seeds_are_one_entry_of_the_legend():
+    seeds = pd.DataFrame({"experiment": "E5", "name": ["seed 1", "seed 2"], "tvd": [0.1, 0.2], "jsd": [0.3, 0.4]})
+    (axes,) = divergence_against_distance(SWEEP, seeds, "tvd", "jsd").axes
+    assert axes.lines[-1].get_label() == "E5, 2 other seeds"
+    assert axes.lines[-1].get_xydata().tolist() == [[0.1, 0.3], [0.2, 0.4]]
+
+
+def test_points_in_one_place_are_labelled_once():
+    crowded = pd.concat([SWEEP, SWEEP[2:].assign(**{"lambda": 30.0, "tvd": 0.501})], ignore_index=True)
+    (axes,) = divergence_against_distance(crowded, pd.DataFrame(), "tvd", "jsd").axes
+    assert [text.get_text() for text in axes.texts] == ["0.1", "1", "10"]
+
+
 def test_without_baselines_the_curve_stands_alone():
     figure = divergence_against_distance(SWEEP, pd.DataFrame(), "tvd", "jsd")
     assert to_svg(figure).startswith("<svg")

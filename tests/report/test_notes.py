@@ -72,8 +72,8 @@ def test_orders_of_erasure_over_different_texts_are_said_to_be_so(tmp_path):
     keys = shared_keys(found)
     assert keys == ["E12/fraction_attention", "E12/fraction_minimum"]
     assert notes(found, keys) == [
-        "E12/fraction_attention and E12/fraction_minimum are means over different texts, those that flip in the order, and "
-        "cannot be compared. Texts left out, by seed: old: E12/fraction_attention: 14, E12/fraction_minimum: 2."
+        "“E12 erased by attention, where that flips” and “E12 erased at least, where anything flips” are means over different "
+        "texts, those that flip in the order, and cannot be compared. Texts left out by each, by seed: old: 14 and 2."
     ]
     assert notes(found, ["E12/fraction_attention"]) == []
 

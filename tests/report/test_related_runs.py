@@ -4,17 +4,71 @@ import html
 import re
 
 import pandas as pd
+import pytest
 
 from attest.report.related_runs import write_related_runs
+from attest.report.related_table import HEADINGS, LONG, plain, related_table, rounded
+
+
+def page_of(tmp_path, rows: pd.DataFrame) -> str:
+    write_related_runs(tmp_path / "page.html", "Adversaries", {"Adversaries": rows}, [])
+    return html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
 
 
 def test_columns_have_names_and_numbers_three_decimals(tmp_path):
     rows = pd.DataFrame(
-        {"run": ["a"], "lambda": [1e-05], "jsd": [6.76e-11], "tvd": [0.0], "accuracy": [0.98765], "f1": [None]}
+        {"lambda": [1e-05, 1.0], "jsd": [6.76e-11, 0.6], "tvd": [0.0, 0.5], "accuracy": [0.98765, 0.5], "f1": [None, 0.5]}
     )
-    write_related_runs(tmp_path / "page.html", "Adversaries", {"Adversaries": rows}, [])
-    page = html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    page = page_of(tmp_path, rows)
     assert re.findall(r'<th scope="col">(.*?)</th>', page) == [
-        *("run", "λ", "JSD of attention to the base, nats", "TVD of predictions to the base", "accuracy", "F1")
+        *("λ", "JSD to the base's attention, nats", "TVD to the base's predictions", "Accuracy", "F1")
     ]
-    assert re.findall("<td>(.*?)</td>", page) == ["a", "1e-05", "< 0.001", "0.000", "0.988", "–"]
+    assert re.findall('<th scope="row">(.*?)</th>', page) == ["0.00001", "1"]
+    assert re.findall("<td>(.*?)</td>", page)[:4] == ["< 0.001", "0.000", "0.988", "–"]
+
+
+@pytest.mark.parametrize(
+    ("column", "heading"),
+    [
+        ("kl", "KL to the base's attention, nats"),
+        ("nll", "NLL of the base's tags, nats"),
+        ("same", "Decisions as the base's, share"),
+        ("jsd_matched", "JSD to the base's attention, heads matched, nats"),
+    ],
+)
+def test_distances_are_called_as_their_experiment_calls_them(column, heading):
+    assert HEADINGS[column] == heading
+
+
+def test_a_number_is_never_rounded_to_a_zero_that_it_is_not():
+    assert [rounded(value) for value in (0.0, 6.76e-11, -6.76e-11, 0.0005, -0.25)] == [
+        *("0.000", "< 0.001", "> −0.001", "0.001", "−0.250")
+    ]
+    assert [plain(value) for value in (1e-05, 0.003, 2.5, 30.0)] == ["0.00001", "0.003", "2.5", "30"]
+
+
+def test_rows_stand_under_their_question_and_lead_to_their_reports(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "report.html").touch()
+    reports = [tmp_path / "runs" / "report.html", tmp_path / "gone" / "report.html", None]
+    rows = pd.DataFrame({"experiment": ["", "E5", "E5"], "name": ["base", "seed 1", "seed 2"], "report": reports})
+    table = related_table(rows, tmp_path / "controls" / "page.html")
+    assert table.header == ["Run"]
+    assert [(name, question, len(rows)) for name, question, rows in table.groups] == [
+        ("", "", 1),
+        ("E5", "How far apart is attention when only the seed differs?", 2),
+    ]
+    assert [row.link for _, _, rows in table.groups for row in rows] == ["../runs/report.html", None, None]
+
+
+def test_columns_without_any_value_are_left_out(tmp_path):
+    rows = pd.DataFrame({"lambda": [1.0, 2.0], "knee": [False, False], "f1": [float("nan")] * 2, "accuracy": [0.0, 1.0]})
+    assert related_table(rows, tmp_path / "page.html").header == ["λ", "Accuracy"]
+    bent = rows.assign(knee=[False, True])
+    assert related_table(bent, tmp_path / "page.html").header == ["λ", "Knee of the curve", "Accuracy"]
+
+
+@pytest.mark.parametrize(("count", "scrolls"), [(LONG, False), (LONG + 1, True)])
+def test_long_tables_scroll_within_the_page(tmp_path, count, scrolls):
+    page = page_of(tmp_path, pd.DataFrame({"lambda": [float(each) for each in range(count)], "jsd": 0.5}))
+    assert ('class="wide tall"' in page) == scrolls

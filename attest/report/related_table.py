@@ -1,0 +1,124 @@
+"""A table of several runs as a reader sees it: words and units for columns, rounded numbers, rows under their question."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attest.experiments.registry import EXPERIMENTS
+from attest.measures.numbers import number
+from attest.report.described import QUESTIONS
+from attest.report.described import SCORES as DESCRIBED
+
+SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
+DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
+"""Columns of E7, which every run that was compared with a base has."""
+UNIT_OF_MEAN = {"0 or 1": "share"}
+"""Of a column that says yes or no of each text the mean is a share."""
+
+
+def _heading(column: str) -> str:
+    """What the spec of E7 calls a distance to the base, and its unit."""
+    spec = EXPERIMENTS["E7"]
+    title = next(measure.title for measure in spec.measures if measure.column == column)
+    unit = getattr(spec.column(column), "unit", "")
+    return ", ".join(filter(None, (title[0].upper() + title[1:], UNIT_OF_MEAN.get(unit, unit))))
+
+
+HEADINGS = {
+    **{key.removeprefix("test/"): score.title for key, score in DESCRIBED.items()},
+    **{"chunk_f1": "F1 of chunks", "token_f1": "F1 of tokens", "lambda": "λ", "knee": "Knee of the curve"},
+    **{"name": "Run", "reading": "Reading", "share erased": "Share of tokens erased"},
+    **{"area": "Area to random erasure", "RACU": "RACU, share of the largest area"},
+    **{column: _heading(column) for column in DISTANCES},
+}
+"""What a reader sees of the names of columns."""
+EXPERIMENT, REPORT = "experiment", "report"
+"""Columns that are not shown as such: under whose question a row stands, and where its first cell leads."""
+LONG = 12
+"""Rows that a page shows at once."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cells as text, and where the first of them leads; None where there is no page."""
+
+    cells: list[str]
+    link: str | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A header, and rows in groups; experiment and question of a group are empty where rows have none."""
+
+    header: list[str]
+    groups: list[tuple[str, str, list[Row]]]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it scrolls within the page."""
+        return sum(len(rows) for _, _, rows in self.groups) > LONG
+
+
+def related_table(rows: pd.DataFrame, page: Path) -> Table:
+    """A table for a page; columns without any value are left out.
+
+    Args:
+        rows: one a run; ``experiment`` and ``report`` as above, where there are such columns.
+        page: from which links lead.
+    """
+    hidden = [column for column in (EXPERIMENT, REPORT) if column in rows]
+    shown = rows.drop(columns=hidden)
+    shown = shown[[column for column in shown if any(_says_something(value) for value in shown[column])]]
+    of = rows[EXPERIMENT] if EXPERIMENT in rows else [""] * len(rows)
+    leads = rows[REPORT] if REPORT in rows else [None] * len(rows)
+    cells = [Row(each, _link(lead, page)) for each, lead in zip(_body(shown), leads, strict=True)]
+    grouped = groupby(zip(of, cells, strict=True), key=lambda pair: pair[0])
+    groups = [(name, QUESTIONS.get(name, ""), [row for _, row in pairs]) for name, pairs in grouped]
+    return Table([HEADINGS.get(str(name), str(name)) for name in shown], groups)
+
+
+def _says_something(value: object) -> bool:
+    return not (value is None or value is False or (isinstance(value, float) and np.isnan(value)))
+
+
+def _link(report: Path | None, page: Path) -> str | None:
+    if report is None or not report.is_file():
+        return None
+    return os.path.relpath(report, page.parent).replace(os.sep, "/")
+
+
+def _body(rows: pd.DataFrame) -> Iterator[list[str]]:
+    for row in rows.itertuples(index=False):
+        yield [_cell(str(name), value) for name, value in zip(rows.columns, row, strict=True)]
+
+
+def _cell(name: str, value: object) -> str:
+    if value is None or (isinstance(value, float) and pd.isna(value)):
+        return "–"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else ""
+    if not isinstance(value, float):
+        return str(value)
+    return plain(value) if name == "lambda" else rounded(value)
+
+
+def plain(value: float) -> str:
+    """λ and the like with all its digits and no exponent: ``0.00001``."""
+    return np.format_float_positional(value, trim="-")
+
+
+def rounded(value: float) -> str:
+    """Three decimals; of what is no zero and would be written as one, that it is nearer to zero."""
+    if 0 < abs(value) < 0.0005:
+        return "< 0.001" if value > 0 else "> −0.001"
+    return number(value)
+
+
+def exceeds(value: float, other: float) -> bool:
+    """Whether one number is larger as both are written; what a reader sees as the same is not called more."""
+    return round(value, 3) > round(other, 3)

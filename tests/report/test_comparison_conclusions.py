@@ -1,0 +1,118 @@
+"""What the page of several settings begins with: every word is decided by a number."""
+
+import pytest
+
+from attest.measures import Paired
+from attest.report.collection import find_runs, settings_of
+from attest.report.comparison_conclusions import apart, conclusions
+from attest.report.decisions import Decision
+from tests.report.made import made_run
+
+TAU, FLIPPED, ACCURACY = "E1/tau_gradient_inputs", "E2/flipped", "test/accuracy"
+
+
+def measured(mean: float, wide: float = 0.1, key: str = TAU) -> dict[str, float]:
+    """A number of one run with its interval over texts."""
+    return {f"{key}/mean": mean, f"{key}/ci_low": mean - wide, f"{key}/ci_high": mean + wide}
+
+
+def settings(root, *summaries, **choices):
+    """One run each, called a, b, c, …"""
+    for name, summary in zip("abcdefghijklmnopqr", summaries, strict=False):
+        made_run(root / "mine" / name / "seed0", {ACCURACY: 0.5} | summary, **choices)
+    return settings_of(find_runs([root]))
+
+
+def decision(p_value: float, favours: int = 1, seed: int = 0) -> Decision:
+    return Decision(("a", "b"), seed, True, Paired(30, 10, p_value, favours), 100, False)
+
+
+@pytest.mark.parametrize(("second", "differs"), [(0.21, True), (0.19, False), (-0.21, True), (-0.19, False)])
+def test_a_number_differs_where_its_intervals_lie_apart(tmp_path, second, differs):
+    found = apart(settings(tmp_path, measured(0.0), measured(second)), [TAU])
+    assert len(found) == differs
+    if differs:
+        assert (found[0].lower, found[0].higher) == (("a", "b") if second > 0 else ("b", "a"))
+
+
+def test_of_many_settings_intervals_are_wider(tmp_path):
+    two = [measured(0.0), measured(0.21)]
+    assert apart(settings(tmp_path / "two", *two), [TAU])
+    assert not apart(settings(tmp_path / "many", *two, *[measured(0.1)] * 16), [TAU])
+
+
+def test_gaps_are_measured_on_the_scale_of_the_number(tmp_path):
+    """τ-b has two units from end to end, a share one."""
+    first = measured(0.0) | measured(0.2, 0.01, FLIPPED)
+    second = measured(0.6) | measured(0.5, 0.01, FLIPPED)
+    found = apart(settings(tmp_path, first, second), [TAU, FLIPPED])
+    assert [(each.key, round(each.gap, 2)) for each in found] == [(FLIPPED, 0.28), (TAU, 0.2)]
+
+
+def test_over_several_seeds_texts_do_not_count(tmp_path):
+    for name, accuracies in (("a", (0.1, 0.2, 0.15)), ("b", (0.8, 0.9, 0.85))):
+        for seed, accuracy in enumerate(accuracies):
+            made_run(tmp_path / "mine" / name / f"seed{seed}", {ACCURACY: accuracy} | measured(accuracy * seed))
+    found = settings_of(find_runs([tmp_path]))
+    assert [each.key for each in apart(found, [ACCURACY, TAU])] == [ACCURACY], "τ-b is another with every seed"
+    assert "Intervals are over seeds." in conclusions(found, [ACCURACY], [], True)[1].figures
+
+
+def test_numbers_that_differ_are_counted_and_the_widest_gaps_named(tmp_path):
+    found = settings(tmp_path, measured(0.0) | measured(0.3, key=FLIPPED), measured(0.6) | measured(0.3, key=FLIPPED))
+    _, numbers = conclusions(found, [ACCURACY, TAU, FLIPPED], [], True)
+    assert numbers.said == "1 of 2 numbers differs by more than its intervals.", "of the accuracy no interval is known"
+    assert numbers.figures.startswith(
+        "E1 τ-b of attention and gradient × input: 0.000 [−0.100, 0.100] with a, 0.600 [0.500, 0.700] with b. Intervals are "
+        "over the texts of one seed, and say nothing of another seed."
+    )
+
+
+def test_where_nothing_differs_or_nothing_is_known_that_is_said(tmp_path):
+    alike = settings(tmp_path, measured(0.0), measured(0.1))
+    assert conclusions(alike, [TAU], [], True)[1].said == "The number does not differ by more than its intervals."
+    assert conclusions(alike, [ACCURACY], [], True)[1].said == "It is not known which numbers differ."
+
+
+def test_numbers_over_different_texts_are_not_compared(tmp_path):
+    found = settings(tmp_path, measured(0.0), measured(0.6))
+    assert len(conclusions(found, [TAU], [], same_texts=False)) == 1
+
+
+def test_settings_are_told_apart_by_their_choices(tmp_path):
+    made_run(tmp_path / "mine" / "z" / "seed0", {}, projection="sparsemax")
+    (first, *_) = conclusions(settings(tmp_path, {}), [], [], True)
+    assert first.said == "The 2 settings differ in projection."
+    assert first.figures == "Projection: softmax, sparsemax."
+    copies = conclusions(settings(tmp_path / "other", {}, {}), [], [], True)[0]
+    assert copies.said == "The 2 settings differ in no setting that makes them what they are."
+
+
+def test_one_setting_is_not_compared(tmp_path):
+    for seed in (0, 1):
+        made_run(tmp_path / "mine" / "a" / f"seed{seed}", measured(seed))
+    (only,) = conclusions(settings_of(find_runs([tmp_path])), [TAU], [], True)
+    assert only.said == "This is one setting with 2 seeds."
+
+
+@pytest.mark.parametrize(
+    ("p_value", "favours", "expected"),
+    [
+        (0.049, 1, "a decides better by more than chance."),
+        (0.049, -1, "b decides better by more than chance."),
+        (0.05, 1, "Neither is shown to decide better."),
+    ],
+)
+def test_of_one_pair_of_runs_the_test_says_which_decides_better(tmp_path, p_value, favours, expected):
+    last = conclusions(settings(tmp_path, {}, {}), [], [decision(p_value, favours)], True)[-1]
+    assert last.said == expected
+    assert last.figures == f"With seed 0, a alone is better on 30 of 100 texts, b alone on 10 (p = {p_value})."
+
+
+@pytest.mark.parametrize(("p_value", "count"), [(0.02, 1), (0.03, 0)])
+def test_of_several_pairs_the_p_values_are_corrected(tmp_path, p_value, count):
+    several = [decision(0.9), decision(p_value, seed=1)]
+    last = conclusions(settings(tmp_path, {}, {}), [], several, True)[-1]
+    assert last.said == f"{count} of 2 pairs of runs differ in their decisions by more than chance."
+    assert last.figures.startswith("With seed 1, ")
+    assert last.figures.endswith(f"(p = {2 * p_value}, corrected for 2 tests).")

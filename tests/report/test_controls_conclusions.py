@@ -1,0 +1,122 @@
+"""What the page of controls begins with: every word is decided by a number."""
+
+import pytest
+
+from attest.measures import Paired
+from attest.report.controls_conclusions import conclusions, guides_compared
+from attest.report.pairing import Pairing
+
+BASE = {"experiment": "", "name": "the base itself", "accuracy": 0.9}
+UNIFORM = {"experiment": "E4", "name": "uniform attention", "accuracy": 0.8, "jsd": 0.2}
+SEEDS = [{"experiment": "E5", "name": f"seed {seed}", "accuracy": 0.9, "jsd": jsd} for seed, jsd in ((1, 0.05), (2, 0.15))]
+GUIDES = [
+    {"experiment": "E6", "name": f"guide: {name}", "accuracy": accuracy, "jsd": jsd}
+    for name, accuracy, jsd in (
+        ("uniform attention", 0.7, 0.2),
+        ("base's attention", 0.85, 0.0),
+        ("adversary's attention, λ = 0.001", 0.6, 0.01),
+        ("adversary's attention, λ = 1", 0.65, 0.5),
+    )
+]
+
+
+def pair(favours: int, p_value: float, tagging: bool = False) -> Pairing:
+    """The base against another, or two guides."""
+    return Pairing(True, 100, tagging, Paired(30, 10, p_value, favours))
+
+
+def said(rows, pairs=None, of_use=None):
+    named = {row["name"]: pair(1, 0.9) for row in rows} | (pairs or {})
+    return conclusions([BASE, *rows], named, of_use)
+
+
+@pytest.mark.parametrize(
+    ("favours", "p_value", "expected"),
+    [
+        (1, 0.001, "Uniform attention does worse than learned attention."),
+        (1, 0.05, "Uniform attention is not shown to do worse than learned attention."),
+        (-1, 0.2, "Uniform attention is not shown to do worse than learned attention."),
+        (-1, 0.049, "Uniform attention does better than learned attention."),
+    ],
+)
+def test_uniform_attention_is_worse_only_where_a_test_says_so(favours, p_value, expected):
+    (only,) = said([UNIFORM], {"uniform attention": pair(favours, p_value)})
+    assert only.said == expected
+    assert only.figures == (
+        f"It decides 80.0 % of the test texts rightly, learned attention 90.0 % (McNemar's exact test: p = {p_value})."
+    )
+
+
+@pytest.mark.parametrize(
+    ("jsd", "expected"),
+    [(0.151, "lies 0.151 nats from the base's, farther than"), (0.15, "lies 0.150 nats from the base's, no farther than")],
+)
+def test_an_adversary_has_moved_where_it_lies_beyond_every_seed(jsd, expected):
+    moved = said([*SEEDS, GUIDES[3] | {"jsd": jsd}])[0]
+    assert moved.said == f"The adversary's attention (λ = 1) {expected} another seed's."
+    assert moved.figures == "2 other seeds lie 0.050 to 0.150 nats from the base (JSD); the most there can be is 0.693."
+
+
+def test_of_several_adversaries_the_farthest_is_told():
+    assert said([*SEEDS, *GUIDES])[0].said.startswith("The adversary's attention (λ = 1) lies 0.500 nats")
+
+
+def test_heads_are_matched_before_taggers_are_told_apart():
+    rows = [row | {"jsd_matched": row["jsd"] / 2} for row in (*SEEDS, *GUIDES)]
+    assert said(rows)[0].said.startswith("The adversary's attention (λ = 1) lies 0.250 nats")
+
+
+def test_seeds_alone_say_how_far_attention_moves_anyhow():
+    assert said(SEEDS)[0].said == "Attention moves by 0.100 nats when nothing but the seed differs."
+    assert said(SEEDS[:1])[0].figures.startswith("Another seed lies 0.050 nats from the base")
+
+
+def test_without_seeds_no_distance_is_called_far():
+    moved = said(GUIDES)[0]
+    assert moved.said == "The adversary's attention (λ = 1) lies 0.500 nats from the base's."
+    assert "Other seeds were not compared" in moved.figures
+
+
+@pytest.mark.parametrize(
+    ("favours", "p_value", "expected"),
+    [
+        (1, 0.01, "The base's attention guides a model without context better than uniform attention does."),
+        (1, 0.3, "The base's attention is not shown to guide a model without context better than uniform attention."),
+        (-1, 0.01, "The base's attention does not guide a model without context better than uniform attention."),
+    ],
+)
+def test_the_bases_attention_is_of_use_where_it_guides_better_than_uniform(favours, p_value, expected):
+    assert said(GUIDES, of_use=pair(favours, p_value))[-1].said == expected
+
+
+def test_a_guide_keeps_the_accuracy_where_it_is_not_worse_by_more_than_chance():
+    worse = {row["name"]: pair(1, 0.01) for row in GUIDES}
+    none = said(GUIDES, worse, pair(1, 0.01))[-1]
+    assert none.figures == (
+        "Decided rightly under uniform attention: 70.0 %, the base's attention: 85.0 %, the adversary's attention "
+        "(λ = 0.001): 60.0 %, the adversary's attention (λ = 1): 65.0 % (the base's against uniform, McNemar's exact test: "
+        "p = 0.01). Not shown to be worse than the base itself, 90.0 %: none of these."
+    )
+    one = said(GUIDES, worse | {"guide: base's attention": pair(1, 0.06)}, pair(1, 0.01))[-1]
+    assert one.figures.endswith("Not shown to be worse than the base itself, 90.0 %: the base's attention.")
+
+
+def test_taggers_are_compared_by_sentence_and_guide_themselves():
+    rows, found = [UNIFORM, GUIDES[1]], pair(1, 0.01, tagging=True)
+    uniform, _, guided = said(rows[:1] + SEEDS + rows[1:], {row["name"]: found for row in rows}, found)
+    assert "of the tokens rightly" in uniform.figures
+    assert "Wilcoxon's signed-rank test over sentences: p = 0.01" in uniform.figures
+    assert "guides the same tagger better" in guided.said
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["guide: base's attention", "guide: uniform attention", "uniform attention"], "guide: uniform attention"),
+        (["uniform attention", "guide: base's attention"], "uniform attention"),
+    ],
+)
+def test_guides_are_compared_with_what_must_attend_uniformly(names, expected):
+    assert guides_compared(names) == ("guide: base's attention", expected)
+    assert guides_compared(names[:1]) is None
+    assert said(GUIDES)[-1].said == "What guides a model without context best is the base's attention."

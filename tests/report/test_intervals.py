@@ -1,0 +1,54 @@
+"""Intervals of means, and whether they lie apart."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from attest.report.intervals import Interval, errors, over_seeds, over_texts
+
+
+def test_of_seeds_it_is_students():
+    values = [0.1, 0.4, 0.3]
+    low, high = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
+    assert over_seeds(values) == pytest.approx((np.mean(values), low, high))
+    assert over_seeds(values[:1]) is None
+
+
+@pytest.mark.parametrize("lacking", ["mean", "ci_low", "ci_high"])
+def test_of_texts_it_is_the_summarys_where_it_is_whole(lacking):
+    summary = {"E7/jsd/mean": 0.2, "E7/jsd/ci_low": 0.1, "E7/jsd/ci_high": 0.4}
+    assert over_texts(summary, "E7/jsd") == Interval(0.2, 0.1, 0.4)
+    assert over_texts(summary | {f"E7/jsd/{lacking}": math.nan}, "E7/jsd") is None
+    assert over_texts(summary | {f"E7/jsd/{lacking}": None}, "E7/jsd") is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "side", "gap"), [(0.3, 0.4, 1, 0.1), (0.2, 0.4, 0, 0), (0.0, 0.05, -1, 0.05), (0, 1, 0, 0)]
+)
+def test_they_lie_apart_where_they_do_not_even_touch(low, high, side, gap):
+    here, there = Interval((low + high) / 2, low, high), Interval(0.15, 0.1, 0.2)
+    assert here.apart(there) == side == -there.apart(here)
+    assert here.gap(there) == there.gap(here) == pytest.approx(gap)
+
+
+@pytest.mark.parametrize(("settings", "seeds"), [(2, 3), (6, 3), (18, 3), (18, 10)])
+def test_settings_that_are_equal_rarely_lie_apart(settings, seeds):
+    """However many are compared; plain 95 % intervals part a third of the numbers of 18 equal settings."""
+    numbers = np.random.default_rng(0).normal(size=(4000, settings, seeds))
+    means, spread = numbers.mean(-1), numbers.std(-1, ddof=1) / np.sqrt(seeds)
+    widened, plain = (errors(each, seeds - 1) * spread for each in (settings, 2))
+    wrongly = ((means - widened).max(1) > (means + widened).min(1)).mean()
+    assert wrongly <= 0.06
+    assert settings < 18 or ((means - plain).max(1) > (means + plain).min(1)).mean() > 0.25
+
+
+def test_intervals_widen_with_the_number_of_settings_on_both_sides():
+    summary = {"E7/jsd/mean": 0.2, "E7/jsd/ci_low": 0.1, "E7/jsd/ci_high": 0.4}
+    factor = stats.studentized_range.ppf(0.95, 18, math.inf) / 2 / stats.norm.ppf(0.975)
+    mean, low, high = over_texts(summary, "E7/jsd", 18)
+    assert (mean, low, high) == pytest.approx((0.2, 0.2 - 0.1 * factor, 0.2 + 0.2 * factor))
+    assert over_texts(summary, "E7/jsd", 3) == pytest.approx(over_texts(summary, "E7/jsd")), "never narrower than one alone"
+    narrow, wide = over_seeds([0.1, 0.4, 0.3]), over_seeds([0.1, 0.4, 0.3], 18)
+    assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(errors(18, 2) / errors(2, 2))

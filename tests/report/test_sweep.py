@@ -1,0 +1,51 @@
+"""The page of a base's adversaries, from run folders made by hand."""
+
+import html
+import re
+
+import pytest
+import yaml
+
+from attest.report.sweep import write_sweep
+from attest.runs.folder import read_json, write_json
+from tests.report.made import made_run
+
+
+@pytest.fixture
+def base(tmp_path):
+    base = made_run(tmp_path / "mine" / "jw-bilstm-additive-softmax" / "seed0", {"test/accuracy": 0.9})
+    seeds = [{"experiment": "E5", "name": "seed 1", "jsd": 0.15, "kl": 0.4, "tvd": 0.1}]
+    write_json(base.path / "controls" / "summary.json", {"rows": [{"experiment": "", "name": "the base itself"}, *seeds]})
+    return base
+
+
+def adversary(base, lam: float, jsd: float, tvd: float):
+    means = {"test/accuracy": 0.9 - tvd, "E7/jsd/mean": jsd, "E7/tvd/mean": tvd}
+    means |= {f"E7/{name}/{end}": value + side for name, value in (("jsd", jsd), ("tvd", tvd)) for end, side in ENDS}
+    run = made_run(base.path / "adversarial" / f"unfrozen-kl-{lam:g}", means)
+    settings = yaml.safe_load(run.config.read_text(encoding="utf-8")) | {"model": {"init_args": {"lam": lam}}}
+    run.config.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    return run
+
+
+ENDS = (("ci_low", -0.01), ("ci_high", 0.01))
+
+
+def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base):
+    runs = [adversary(base, *each) for each in ((1.0, 0.5, 0.3), (1e-05, 0.1, 0.0), (0.1, 0.4, 0.02))]
+    runs[1].report.touch()
+    write_sweep(base, "unfrozen-kl", runs)
+    page = html.unescape((base.path / "adversarial" / "unfrozen-kl.html").read_text(encoding="utf-8"))
+    assert re.findall("<strong>(.*?)</strong>", page) == [
+        "As λ grows from 0.00001 to 1, the adversaries' attention moves away from the base's.",
+        "Their predictions move away from the base's.",
+        "Their attention lies farther from the base's than any other seed's from λ = 0.1 on.",
+        "The curve has its knee at λ = 0.1.",
+    ]
+    assert "accuracy is 60.0 % to 90.0 %, the base's 90.0 %." in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert '<a href="unfrozen-kl-1e-05/report.html">0.00001</a>' in page
+    compared = page.partition("Compared with</h2>")[2]
+    heads = ["Run", "JSD to the base's attention, nats", "KL to the base's attention, nats", "TVD to the base's predictions"]
+    assert re.findall('<th scope="col">(.*?)</th>', compared) == heads
+    stored = read_json(base.path / "adversarial" / "unfrozen-kl.json")
+    assert [row["run"] for row in stored["adversaries"]] == ["unfrozen-kl-1e-05", "unfrozen-kl-0.1", "unfrozen-kl-1"]
