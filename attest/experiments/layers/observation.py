@@ -191,7 +191,7 @@ def observe_layers(
     """
     layers = self_attending(network)
     tokens, mask = outside_inference(tokens), outside_inference(mask)
-    with _entering(_entered(network)) as inputs:
+    with entering(_entered(network)) as inputs:
         logits, weights = _passed(network, partial(network, tokens, mask), tokens.device)
     attention = {layer: weights[layer] for layer in layers}
     kept = {layer: inputs[layer] for layer in layers} if inputs.keys() >= set(layers) else {}
@@ -221,7 +221,7 @@ def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.dev
 
 
 @contextmanager
-def _entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
+def entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
     """Collect the hidden states that enter modules."""
     inputs: dict[str, Tensor] = {}
 
