@@ -1,19 +1,21 @@
 """The last token of a decoder, read again and again while all before it are read once: they never look ahead to it.
 
 Whatever is done to the last row of attention alone changes no key and no value of an earlier token. So these are kept from one
-clean pass, and only the last token goes through the layers anew: T times less work, and the same numbers.
+clean pass, and only the last token goes through the layers anew: T times less work, and the same numbers. Nor does it change
+what the last token is below the first layer that is tampered with, so that it begins there.
 
-Legend: B batch, R rows to read again, G key-value groups, N heads, T tokens, D dimensions a head, C logits.
+Legend: B batch, R rows to read again, G key-value groups, N heads, T tokens, D dimensions a head, H hidden, C logits.
 """
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor
 
+from attest.experiments.layers.observation import entering
 from attest.pretrained.attention import AttentionCall, Memory
 
 if TYPE_CHECKING:
@@ -74,20 +76,27 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
     """As ``PretrainedNetwork.from_the_last`` has it."""
     if "position_ids" not in inspect.signature(network.model.forward).parameters:
         return None
-    kept = [Kept() for _ in network.calls]
-    with _remembering(network, kept):
+    kept, places = [Kept() for _ in network.calls], last_real(mask)
+    with _remembering(network, kept), entering({} if _tampered(network) else network.blocks) as inputs:
         clean = network(tokens, mask)
-    places = last_real(mask)
+    everyone = torch.arange(len(tokens), device=tokens.device)
+    entered = [hidden[everyone, places].unsqueeze(1) for hidden in inputs.values()]
 
     @torch.no_grad()
     def again(rows: Tensor) -> Tensor:
         at = places[rows]
         one = torch.ones_like(rows, dtype=torch.bool).unsqueeze(-1)
-        with _remembering(network, [Recalled(each, rows, at) for each in kept]):
+        layer = min(_tampered(network), default=0)
+        begun = network.beginning_at(layer, entered[layer][rows]) if entered else nullcontext()
+        with _remembering(network, [Recalled(each, rows, at) for each in kept]), begun:
             return network.logits_of(one, input_ids=tokens[rows, at].unsqueeze(-1), position_ids=at.unsqueeze(-1))
 
-    everyone = torch.arange(len(tokens), device=tokens.device)
     return again if torch.allclose(again(everyone), clean, rtol=CLOSE, atol=CLOSE) else None
+
+
+def _tampered(network: "PretrainedNetwork") -> list[int]:
+    """Places of the calls with an intervention in force."""
+    return [place for place, call in enumerate(network.calls) if cast(AttentionCall, call).replacements]
 
 
 @contextmanager

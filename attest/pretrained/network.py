@@ -3,8 +3,9 @@
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
 from typing import Any, cast
 
 import torch
@@ -15,6 +16,7 @@ from attest.attention import Uniform
 from attest.attention.interventions import attending, recorded
 from attest.errors import AttestError
 from attest.pretrained.attention import AttentionCall, attending_through
+from attest.pretrained.blocks import beginning_at, blocks_of
 from attest.pretrained.last_token import last_real, last_token_of
 
 UNREACHED = "its attention does not go through transformers' AttentionInterface"
@@ -52,7 +54,8 @@ class PretrainedNetwork(nn.Module):
         """Whether every token gets a class."""
         self.calls = nn.ModuleList()
         self.real = torch.ones(1, 1, dtype=torch.bool)
-        self._made = 0
+        self.made = 0
+        """Calls of the pass that runs, as many as have been made."""
         self._exploring = False
         self._explore()
         self.decides_by = self._where_it_decides()
@@ -60,15 +63,15 @@ class PretrainedNetwork(nn.Module):
 
     def next_call(self, module: nn.Module) -> AttentionCall:
         """The call that is made now; the first pass of all counts them."""
-        if self._made == len(self.calls) and self._exploring:
+        if self.made == len(self.calls) and self._exploring:
             self.calls.append(AttentionCall())
-        if self._made == len(self.calls):
+        if self.made == len(self.calls):
             raise AttestError(
                 f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self.calls)} times); "
                 "expected as often in every pass."
             )
-        self._made += 1
-        call = self.calls[self._made - 1]
+        self.made += 1
+        call = self.calls[self.made - 1]
         assert isinstance(call, AttentionCall)
         return call
 
@@ -120,9 +123,18 @@ class PretrainedNetwork(nn.Module):
         """
         return last_token_of(self, tokens, mask) if self.looks_back else None
 
+    @cached_property
+    def blocks(self) -> Mapping[str, nn.Module]:
+        """The layers that passes can begin at, first to last, by the names of their calls; none where that is not exact."""
+        return dict(zip(attending(self), blocks_of(self, self._some_tokens()), strict=False))
+
+    def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
+        """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; see ``blocks.py``."""
+        return beginning_at(self, list(self.blocks.values()), layer, hidden)
+
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Logits of what the model reads: bool ``(B, T)``, and token ids, embeddings or places as it takes them by name."""
-        self.real, self._made = mask, 0
+        self.real, self.made = mask, 0
         options: dict[str, Any] = {"attention_mask": mask.long()} | inputs
         if getattr(self.model.config, "use_cache", False):
             options["use_cache"] = False

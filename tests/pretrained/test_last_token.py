@@ -26,12 +26,49 @@ def test_texts_are_read_again_in_any_order_and_number(name):
 @torch.no_grad()
 def test_earlier_tokens_pass_once():
     network, (tokens, mask) = PretrainedNetwork(tiny("llama"), 0), batch()
-    read = []
+    read, _ = [], network.blocks  # which are looked for once
     network.model.get_input_embeddings().register_forward_hook(lambda module, inputs, output: read.append(inputs[0].numel()))
     again = network.from_the_last(tokens, mask)
     assert read == [27, 3], "the clean pass, and the last tokens to see that they say the same"
     again(torch.tensor([0, 0, 2, 1]))
     assert read[2:] == [4]
+
+
+@pytest.mark.parametrize("name", DECODERS)
+@torch.no_grad()
+def test_the_last_token_begins_at_the_first_tampered_layer(name):
+    """Cut as a whole pass cuts it, in the last layer and in both."""
+    network, (tokens, mask) = PretrainedNetwork(tiny(name), 0), batch()
+    again, rows, run = network.from_the_last(tokens, mask), torch.tensor([2, 0, 0, 1]), []
+    for place, block in enumerate(network.blocks.values()):
+        next(block.children()).register_forward_hook(lambda *_, place=place: run.append(place))
+    last = last_real(mask)
+
+    def cut(allowed, mask):
+        left, row = allowed.clone(), torch.arange(len(allowed))
+        left[row, :, 0 if allowed.shape[-2] == 1 else last, 1:3] = False
+        return left
+
+    for layers, computed in ((["calls.1"], [1]), (["calls.0", "calls.1"], [0, 1])):
+        with intervene(network, Intervention("edges", cut, layers)):
+            whole = network(tokens, mask)
+            run.clear()
+            torch.testing.assert_close(again(rows), whole[rows], rtol=0, atol=2e-6)
+        assert run == computed
+
+
+@torch.no_grad()
+def test_layers_are_not_looked_for_while_somebody_tampers():
+    """With tensors that fit these texts alone, for example."""
+    network, (tokens, mask) = PretrainedNetwork(tiny("llama"), 0), batch()
+
+    def fits(keys, mask):
+        assert len(keys) == 3
+        return keys
+
+    with intervene(network, Intervention("keys", fits)):
+        again = network.from_the_last(tokens, mask)
+        torch.testing.assert_close(again(torch.arange(3)), network(tokens, mask), rtol=1e-5, atol=2e-6)
 
 
 @torch.no_grad()

@@ -4,7 +4,7 @@ Legend: B batch, N heads, T tokens (the last of two T is attended to), C logits,
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Protocol, cast
@@ -31,6 +31,16 @@ class Resuming(Protocol):
         """Logits from what entered the attention of a layer, ``(B, T, H)``, counted from 0 among those with heads."""
 
 
+class Skipping(Protocol):
+    """A network whose own passes can leave out layers: somebody else's model, to which the tokens are given all the same."""
+
+    blocks: Mapping[str, nn.Module]
+    """What is called with the ``(B, T, H)`` that enter a layer, by its name; none where no layer can be left out."""
+
+    def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
+        """Let passes begin at a layer, counted from 0 among those with heads, with what enters it, ``(B, T, H)``."""
+
+
 @dataclass(frozen=True)
 class LayerObservation:
     """A batch as a network with self-attention saw it; without the autograd graph unless observed within one."""
@@ -52,7 +62,7 @@ class LayerObservation:
     """As in ``Observation``."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
     """float ``(B, T, H)`` that enter each layer, of a clean pass of a network that can go on from there: one that is
-    ``Resuming``. Else empty, and the pass is run again from the tokens on."""
+    ``Resuming`` or ``Skipping``. Else empty, and the pass is run again from the tokens on."""
 
     @cached_property
     def probabilities(self) -> Tensor:
@@ -74,7 +84,7 @@ class LayerObservation:
     def under(self, *interventions: Intervention) -> "LayerObservation":
         """The same batch, observed again while interventions are in force; what lies below them stays as it was."""
         with intervene(self.network, *interventions):
-            logits, weights, _ = _passed(self.network, self._forward(), self.mask.device)
+            logits, weights = _passed(self.network, self._forward(), self.mask.device)
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
         return replace(self, attention=attention, logits=logits, inputs={})
 
@@ -83,8 +93,14 @@ class LayerObservation:
         place = self._first_tampered()
         if place is None:
             return partial(self.network, self.tokens, self.mask)
-        resume = cast(Resuming, unwrapped(self.network)).resume
-        return partial(resume, list(self.inputs.values())[place], self.mask, place)
+        network, hidden = unwrapped(self.network), list(self.inputs.values())[place]
+        if hasattr(network, "beginning_at"):
+            return partial(self._skipping, cast(Skipping, network), place, hidden)
+        return partial(cast(Resuming, network).resume, hidden, self.mask, place)
+
+    def _skipping(self, network: Skipping, place: int, hidden: Tensor) -> Tensor:
+        with network.beginning_at(place, hidden):
+            return self.network(self.tokens, self.mask)
 
     def _first_tampered(self) -> int | None:
         """Place of the first layer with an intervention in force; None where the pass must begin at the tokens."""
@@ -175,17 +191,22 @@ def observe_layers(
     """
     layers = self_attending(network)
     tokens, mask = outside_inference(tokens), outside_inference(mask)
-    logits, weights, inputs = _passed(network, partial(network, tokens, mask), tokens.device)
+    with entering(_entered(network)) as inputs:
+        logits, weights = _passed(network, partial(network, tokens, mask), tokens.device)
     attention = {layer: weights[layer] for layer in layers}
-    kept = {layer: inputs[layer] for layer in layers} if _can_resume(network) and inputs.keys() >= set(layers) else {}
+    kept = {layer: inputs[layer] for layer in layers} if inputs.keys() >= set(layers) else {}
     return LayerObservation(network, numbered(ids, mask), tokens, mask, attention, logits, labels, ids is not None, kept)
 
 
-def _can_resume(network: nn.Module) -> bool:
-    """Whether the network can go on from the inputs of a layer, and those of this pass are nobody's tampering."""
-    clean = not any(layer.replacements for layer in attending(network).values())
-    kind = type(unwrapped(network))
-    return clean and hasattr(unwrapped(network), "resume") and _made_by(kind, "resume") <= _made_by(kind, "forward")
+def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
+    """What is called with the inputs of each layer; nothing where no pass can go on from there, or tampering is in force."""
+    bare, layers = unwrapped(network), attending(network)
+    if any(layer.replacements for layer in layers.values()):
+        return {}
+    if hasattr(bare, "beginning_at"):
+        return cast(Skipping, bare).blocks
+    kind = type(bare)
+    return layers if hasattr(bare, "resume") and _made_by(kind, "resume") <= _made_by(kind, "forward") else {}
 
 
 def _made_by(kind: type, method: str) -> int:
@@ -193,23 +214,21 @@ def _made_by(kind: type, method: str) -> int:
     return next((place for place, each in enumerate(kind.__mro__) if method in vars(each)), len(kind.__mro__))
 
 
-def _passed(
-    network: nn.Module, forward: Callable[[], Tensor], device: torch.device
-) -> tuple[Tensor, dict[str, Tensor], dict[str, Tensor]]:
-    """Logits, and of every layer that the pass went through its weights and its inputs."""
-    with torch.autocast(device.type, enabled=False), recorded(network, "weights") as weights, _entering(network) as inputs:
-        return forward(), weights, inputs
+def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, dict[str, Tensor]]:
+    """Logits, and the weights of every layer that the pass went through."""
+    with torch.autocast(device.type, enabled=False), recorded(network, "weights") as weights:
+        return forward(), weights
 
 
 @contextmanager
-def _entering(network: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Collect the hidden states that enter the modules that attend."""
+def entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
+    """Collect the hidden states that enter modules."""
     inputs: dict[str, Tensor] = {}
 
     def keep(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:
         return lambda _module, arguments: inputs.update({name: arguments[0]} if arguments else {})
 
-    hooks = [layer.register_forward_pre_hook(keep(name)) for name, layer in attending(network).items()]
+    hooks = [module.register_forward_pre_hook(keep(name)) for name, module in modules.items()]
     try:
         yield inputs
     finally:
