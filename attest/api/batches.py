@@ -44,11 +44,13 @@ def batches_of(
         raise AttestError(f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list.")
     given = list(data)
     if not given:
-        raise AttestError("the data are empty; expected at least one text. An iterator can be gone through only once.")
+        raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
     if all(isinstance(each, str) for each in given):
         batches = list(_of_texts(given, encode, labels, batch_size))
     elif labels is not None:
-        raise AttestError("labels belong to a list of texts; expected those of batches under the key 'label' of each batch.")
+        raise AttestError(
+            "labels= goes with a list of texts; expected the labels of batches under the key 'label' of each batch."
+        )
     else:
         batches = [_checked(batch) for batch in given]
     _number(batches)
@@ -106,7 +108,10 @@ def _number(batches: list[Batch]) -> None:
         start += len(batch["token_ids"])
     ids = torch.cat([batch["id"].flatten().cpu() for batch in batches])
     if len(ids.unique()) < len(ids):
-        raise AttestError("two texts have the same id; expected all different. Leave 'id' out of the batches to count them.")
+        raise AttestError(
+            "two texts have the same id; expected a different id for each text. Leave 'id' out of the batches to number the "
+            "texts."
+        )
 
 
 def _tokens(batch: Batch, words: Words | None) -> list[list[str]]:
@@ -124,7 +129,7 @@ def _word(words: Words, token: int) -> str:
     try:
         return words[token]
     except LookupError:
-        raise AttestError(f"words has nothing for the token id {token}; expected the word of every id.") from None
+        raise AttestError(f"words has no word for the token id {token}; expected a word for every id.") from None
 
 
 def attended(batch: Batch) -> Tensor:

@@ -34,7 +34,7 @@ def open_run(path: str | Path) -> "Run":
         raise AttestError(f"{path} is not the folder of a run: it has no config.yaml. {_runs_below(folder.path)}")
     if not folder.summary.is_file():
         raise AttestError(
-            f"the run in {path} is not finished: it has no summary.json. The command that began it takes it up again."
+            f"the run in {path} is not finished: it has no summary.json. Type the command that began it again: it resumes."
         )
     return Run(folder)
 
@@ -122,7 +122,7 @@ class Run(Outcome):
 
         if not self.folder.best.is_file():
             raise AttestError(
-                f"{self.folder.best} does not exist, so there is no model to ask; expected a run that was trained here. "
-                "Numbers, tables and report are there."
+                f"{self.folder.best} does not exist, so there is no model; expected a run that was trained here. Its "
+                "numbers, tables and report can be read."
             )
         return Opened(self.folder)

@@ -72,9 +72,7 @@ class Trial(Outcome):
         """
         path = Path(path)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise AttestError(
-                f"{path} is not an empty folder; expected one that is, or that does not exist. Give another name."
-            )
+            raise AttestError(f"{path} is not an empty folder; expected an empty folder or a new one. Give another name.")
         shutil.copytree(self.folder.path, path, dirs_exist_ok=True)
         write_report(RunFolder(path))
         return open_run(path)
@@ -169,7 +167,7 @@ def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None)
     if encode is None and any(isinstance(text, str) for text in texts):
         raise AttestError(
             "background holds texts, and there is no way to encode them; expected encode=, a function from a text to its "
-            "token ids, or token ids in their place."
+            "token ids, or token ids instead of texts."
         )
     encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in texts)
     ids = [torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded]
@@ -225,8 +223,7 @@ def _require_inside(measures: dict[str, Measured]) -> None:
     if whole := [name for name, measure in measures.items() if measure.inside is None]:
         known = ", ".join(name for name, inside in runnable_inside(tags=True).items() if inside)
         raise AttestError(
-            f"{whole[0]} asks which tokens a text's decision rests on, and the model decides each token by itself; expected "
-            f"some of {known}."
+            f"{whole[0]} asks which tokens decide a text, and this model decides each token; expected some of {known}."
         )
 
 

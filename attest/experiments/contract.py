@@ -39,7 +39,7 @@ def require_steps(network: Any) -> None:
     name = type(network).__name__
     if not isinstance(network, nn.Module):
         found = f"the class {network.__name__}" if isinstance(network, type) else f"a {name}"
-        raise AttestError(f"the network is {found}, expected an nn.Module that has been made. {GUIDE}.")
+        raise AttestError(f"the network is {found}, expected an instance of nn.Module. {GUIDE}.")
     if network in _PADDING_SEEN:
         return
     missing = [step for step in STEPS if not callable(getattr(network, step, None))]
@@ -134,8 +134,8 @@ def require_gradient(network: nn.Module, hidden: Tensor) -> None:
     """
     if not hidden.requires_grad:
         raise AttestError(
-            f"{type(network).__name__}.encode returned hidden states without a gradient; expected one from the embedding on. "
-            "Leave out detach() and torch.no_grad() there."
+            f"{type(network).__name__}.encode returned hidden states without a gradient; expected a gradient that reaches "
+            "the embedding. Leave out detach() and torch.no_grad() there."
         )
 
 

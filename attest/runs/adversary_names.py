@@ -71,5 +71,7 @@ def named(name: str) -> tuple[Choices, float]:
     """
     match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
     if match is None:
-        raise AttestError(f"{name} names no adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001")
+        raise AttestError(
+            f"{name} is not the name of an adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001"
+        )
     return Choices(None, match[1], match[2]), _lambda(match[3])

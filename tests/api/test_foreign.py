@@ -175,7 +175,7 @@ def test_our_own_transformer_goes_through_the_same_door():
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("bart", {}, "reads a text with an encoder and again with a decoder"),
+        ("bart", {}, "has an encoder and a decoder, so no attention leads"),
         ("deberta-v2", {}, "is not supported: its attention does not go through"),
     ],
 )

@@ -98,7 +98,8 @@ def _decoder(observation: LayerObservation) -> LooksBack:
     if not getattr(network, "looks_back", False):
         kind = type(network.model if getattr(network, "holds_a_model", False) else network).__name__
         raise AttestError(
-            f"{kind} has no last token that decides and looks back alone; expected a decoder, since E16 cuts edges from there."
+            f"{kind} does not decide by a last token that attends only to earlier ones; expected a decoder, because E16 cuts "
+            "the edges of that token."
         )
     return cast(LooksBack, network)
 
@@ -158,7 +159,7 @@ def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) 
         if any(not 0 <= place < cut.shape[-1] or not candidates[row, place] for place in places):
             raise AttestError(
                 f"spans of E16 names the tokens {places} of the text {identity}; expected places from 1 to "
-                f"{int(candidates[row].sum())}, for neither the first token nor the deciding one can be cut."
+                f"{int(candidates[row].sum())}, because the first token and the deciding one cannot be cut."
             )
         cut[row, places] = True
     return cut
