@@ -22,7 +22,7 @@ from attest.errors import AttestError
 from attest.experiments.readings import read_as
 from attest.experiments.rows import rows_of
 from attest.measures import summarise
-from attest.runs.folder import RunFolder, write_table
+from attest.runs.folder import RunFolder
 
 Batch = Any
 """Whatever the trainer's loader gives; ours are dictionaries, described in ``TextDataModule``."""
@@ -74,6 +74,8 @@ class Evidence(Callback):
         """Which reading stands in the attention's place, of ``attest.experiments.readings``; None for the attention itself."""
         self.enabled_on_test = True
         """Set to False where the table is there already."""
+        self.seconds = 0.0
+        """What the last validation or test took in this process."""
         self._running = RunningBatch()
         self._parts: list[pd.DataFrame] = []
         self._seconds = 0.0
@@ -191,18 +193,17 @@ class Evidence(Callback):
         """Log the summary; write the table, or keep it."""
         if not self.enabled_on_test:
             return
-        seconds = self._seconds
         rows = self.complete(self._gather(), trainer)
         self._name_left_out(rows)
         if self.folder is None:
             self.table = rows
             self._log_means(pl_module, "test", rows)
         elif trainer.is_global_zero:
-            write_table(self.folder.evidence(self.id), rows)
+            self.folder.write_evidence(self.id, rows)
             part = f"evidence/{self.id}"
-            self.folder.note(seconds={part: seconds}, processes={part: trainer.world_size})
+            self.folder.note(seconds={part: self.seconds}, processes={part: trainer.world_size})
         if trainer.is_global_zero:
-            _log_table(trainer, self.id, rows)
+            log_table(trainer, self.id, rows)
 
     def _log_means(self, pl_module: LightningModule, stage: str, rows: pd.DataFrame) -> None:
         means = {key: value for key, value in summarise(rows, by=None).items() if key.endswith("/mean")}
@@ -257,7 +258,8 @@ class Evidence(Callback):
 
     def _gather(self) -> pd.DataFrame:
         """All rows of all ranks, each instance once, sorted by id, on every rank."""
-        parts, self._parts, self._seconds = self._parts, [], 0.0
+        parts, self._parts = self._parts, []
+        self.seconds, self._seconds = self._seconds, 0.0
         self._running.leave()
         return each_once([pd.concat(shard) for shard in all_gather(parts) if shard])
 
@@ -305,7 +307,8 @@ def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
     return rows[~again.to_numpy()].sort_values(key, ignore_index=True)
 
 
-def _log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
+def log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
+    """Hand the numbers of a table to W&B, where it listens."""
     for logger in _wandb(trainer):
         logger.log_table(f"{experiment}/table", dataframe=rows.select_dtypes(["number", "bool"]))
 

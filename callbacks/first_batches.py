@@ -40,7 +40,8 @@ class FirstBatches(Callback):
     ) -> None:
         self._tokens += int(batch["mask"].sum()) if isinstance(batch, dict) and "mask" in batch else 0
         sizes = getattr(getattr(trainer.test_dataloaders, "dataset", None), "sizes", None)
-        if self._tokens and sizes is not None and self._may_say():
+        part = getattr(getattr(trainer, "datamodule", None), "part", None)
+        if self._tokens and sizes is not None and part is None and self._may_say():
             remaining = float(sizes.sum()) / trainer.world_size / self._tokens - 1
             self._say("Evidence goes on for at least", remaining, ", which have the shortest texts")
 

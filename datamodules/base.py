@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
@@ -91,6 +92,8 @@ class TextDataModule(LightningDataModule):
         self.max_subwords = max_subwords
         self.shard = WHOLE
         """Which part of the test split is gone through; all of it if not set."""
+        self.part: Sequence[int] | None = None
+        """Ids of the test texts that are gone through, in batches of their own; all of the shard if not set."""
         self.expected = EXPECTED.get()
         """What the data has to be, where a trained model was made from it."""
 
@@ -274,8 +277,8 @@ class TextDataModule(LightningDataModule):
         return self._evaluation_loader(self.validation)
 
     def test_dataloader(self) -> BatchLoader:
-        """Test batches of the shard for this rank, each instance on exactly one rank."""
-        return self._evaluation_loader(self.test, self.shard)
+        """Test batches of the shard, or of the part, for this rank, each instance on exactly one rank."""
+        return self._evaluation_loader(self.test, self.shard, self.part)
 
     @property
     def validation_batches(self) -> int:
@@ -287,8 +290,11 @@ class TextDataModule(LightningDataModule):
         """Test batches over all ranks."""
         return len(batch_sizes(self.test.sizes, self.batch_size))
 
-    def _evaluation_loader(self, dataset: EncodedDocuments, shard: Shard = WHOLE) -> BatchLoader:
-        everyone = batches_by_length(dataset.sizes, self.batch_size)
+    def _evaluation_loader(
+        self, dataset: EncodedDocuments, shard: Shard = WHOLE, part: Sequence[int] | None = None
+    ) -> BatchLoader:
+        rows = np.arange(len(dataset)) if part is None else np.flatnonzero(np.isin(dataset.ids, part))
+        everyone = [rows[batch].tolist() for batch in batches_by_length(dataset.sizes[rows], self.batch_size)]
         dealt = shard.place(*self._ranks)
         batches = deal(everyone, *dealt, equally=False)
         return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone), dealt)

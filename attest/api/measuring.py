@@ -15,7 +15,8 @@ from torch import Tensor, distributed, nn
 
 from attest import __version__
 from attest.api.batches import Batch, attended
-from attest.api.stopping import SAMPLING, Stopping, batches_of_ids, in_random_order, looks, require_precision
+from attest.api.expected import Expected, work_of
+from attest.api.parts import batches_of_ids
 from attest.compute.memory import give_back_freed_memory
 from attest.errors import AttestError
 from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
@@ -23,8 +24,10 @@ from attest.experiments.observation import Network, Observation, observe
 from attest.experiments.registry import Asked, Run
 from attest.experiments.rows import rows_of, text_columns
 from attest.report.summary import VERSION, summarise_tables
-from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_table, write_text
+from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_text
 from attest.runs.processes import can_fork, together
+from attest.runs.stopping import SAMPLING, Stopping, in_random_order, looks, require_precision
+from attest.runs.turns import Turns
 from attest.runs.versions import environment, peak_memory
 
 
@@ -71,12 +74,12 @@ class Measuring:
 
         def work(rank: int) -> None:
             if until is not None:
-                self._read_until(until, batches, everyone, progress and rank == 0, (rank, processes), batch_size)
-            self._some_of(batches[rank::processes], everyone, progress and rank == 0)
+                self._read_until(until, batches, everyone, progress and rank == 0, batch_size, turns)
+            self._some_of(batches, everyone, progress and rank == 0, turns)
             self._share()
 
-        if processes == 1 or not can_fork():
-            processes = 1
+        turns = Turns(processes if can_fork() else 1)
+        if turns.processes == 1:
             work(0)
         else:
             together(processes, work)
@@ -103,17 +106,17 @@ class Measuring:
         batches: Sequence[Batch],
         everyone: Tensor,
         progress: bool,
-        place: tuple[int, int],
         batch_size: int,
+        turns: Turns,
     ) -> None:
         """Read texts in random order, until experiments know their means; those that need too many are left for later."""
-        order, (rank, processes), read = in_random_order(batches, self.seed), place, 0
+        order, read = in_random_order(everyone, self.seed), 0
         going = {name: Stopping(name, precision, len(order)) for name in self.measures if name not in SAMPLING}
         tables: dict[str, list[pd.DataFrame]] = defaultdict(list)
         for after in looks(len(order)):
             self._asked = set(going)
             part = batches_of_ids(batches, order[read:after], batch_size)
-            self._some_of(part[rank::processes], everyone, progress)
+            self._some_of(part, everyone, progress, turns)
             self._share()
             for name in list(going):
                 rows = pd.concat(self._parts.pop(name)).set_index("id", drop=False).loc[order[read:after]]
@@ -124,18 +127,25 @@ class Measuring:
             if not going:
                 break
         self._asked = {self.first, *self.measures} - self._stopped.keys()
-        if processes > 1 and rank:
+        if distributed.is_initialized() and distributed.get_rank():
             self.seconds.clear()  # the first process has them all
 
-    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool) -> None:
+    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, turns: Turns) -> None:
+        """Measure the batches that fall to this process, those with the longest texts first."""
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
+        ordered = sorted(batches, key=work_of, reverse=True)
+        works = [work_of(batch) for batch in ordered]
+        expected = Expected(sum(works), console if progress else None)
         with Progress(console=console, transient=True, disable=not shown) as bar:
-            task = bar.add_task("", total=len(batches) * len(self._asked))
-            for batch in batches:
-                for name in self._measured(batch, everyone):
-                    bar.update(task, description=name, advance=1)
+            task = bar.add_task("", total=sum(works))
+            for place in turns.of(len(ordered)):
+                for name in self._measured(ordered[place], everyone):
+                    bar.update(task, description=name)
                 give_back_freed_memory()
+                done = sum(works[: place + turns.processes])  # the others are as far with theirs
+                bar.update(task, completed=done)
+                expected.after(done)
 
     def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         """Measure one batch; names each table when it has been measured."""
@@ -210,12 +220,12 @@ class Measuring:
 
     def write(self, folder: RunFolder, limits: dict[str, Any]) -> None:
         """Everything but the report, as a run has it."""
+        stopped = {name: rule.found() for name, (rule, _) in self._stopped.items()}
         for name, parts in self._parts.items():
-            write_table(folder.evidence(name), pd.concat(parts).sort_values("id", ignore_index=True))
+            folder.write_evidence(name, pd.concat(parts).sort_values("id", ignore_index=True), stopped.get(name))
         texts = pd.read_parquet(folder.evidence(self.first))
         write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
-        stopped = {key: value for rule, _ in self._stopped.values() for key, value in rule.found()}
-        summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts) | stopped
+        summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts)
         write_json(folder.summary, summary)
         seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
         write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})

@@ -3,10 +3,15 @@
     attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 E3 E12
     attest evidence --ckpt model.ckpt DATA=sst MODEL=bilstm PROJECTION=sparsemax
     attest evidence --run runs/sst/jw-bilstm-additive-softmax/seed0 --reading integrated-gradients E1 E14
+    attest evidence --run runs/imdb/jw-bilstm-additive-softmax/seed0 --until=0.02 E2
     attest evidence --run runs/imdb/jw-bilstm-additive-softmax/seed0 --shards=8 E1 PROFILE=slurm
 
 If you name no experiment, all are computed. Tables that exist are kept, unless you type FORCE=1. The summary and the report
 of the run are then written again from all its tables.
+
+With --until=0.02 texts are read in random order, and an experiment stops when the means of its verdict are known to ± 0.02
+at 95 %, by a betting confidence sequence without replacement. An experiment that would need more than three quarters of the
+texts reads all of them. Without --until, or with a smaller value, stopped experiments are computed again.
 
 --shards=8 splits the test texts into eight jobs. JOBS of them run at once on this machine; with GPUS=<n> each job has one of
 the first n GPUs to itself. PROFILE=slurm or kubernetes runs them on a cluster. Then their tables are put together; they
@@ -46,6 +51,7 @@ def main(arguments: list[str]) -> int:
     words, rest = take_words(rest, ("JOBS", "GPUS", "PROFILE") if typed.shards else ())
     named = [argument for argument in rest if EXPERIMENT.fullmatch(argument)]
     options = [argument for argument in rest if argument not in named]
+    options += [] if typed.until is None else [f"--run.until={typed.until}"]
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
     checkpoint, run = _on_trial(typed)
     from attest.runs.evaluating import Apart, RunOnTrial, configuration_of, evaluate, of_reading  # takes seconds
@@ -66,7 +72,7 @@ def main(arguments: list[str]) -> int:
 
 def _refuse_apart(typed: argparse.Namespace) -> None:
     """A shard is one of a run's own tables."""
-    others = [f"--{name}" for name in ("ckpt", "out", "reading") if getattr(typed, name) is not None]
+    others = [f"--{name}" for name in ("ckpt", "out", "reading", "until") if getattr(typed, name) is not None]
     if typed.shards and typed.shard:
         others = ["--shard"]
     if others:
@@ -138,6 +144,9 @@ def _parser() -> CommandParser:
     parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, add its choices or --config")
     parser.add_argument("--out", type=Path, help="the folder for tables; by default the run folder, or that of the checkpoint")
     parser.add_argument("--reading", help="a reading in the place of attention: norm, rollout, integrated-gradients, …")
+    parser.add_argument(
+        "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
+    )
     parser.add_argument("--shards", type=_count, help="how many jobs share the test texts of a run")
     parser.add_argument("--shard", help="one of these jobs, 3/8")
     return parser

@@ -32,9 +32,11 @@ def summarise_run(
 
 
 def summarise_tables(folder: RunFolder, expected_tables: Iterable[str]) -> dict[str, float]:
-    """``<id>/<column>/<statistic>`` of the tables of some experiments."""
+    """``<id>/<column>/<statistic>`` of the tables of some experiments, and how many texts those read that stopped."""
     summary: dict[str, float] = {}
+    stopped = folder.stopped_evidence()
     for experiment in sorted({*expected_tables} - {INSTANCES}):
         rows = pd.read_parquet(folder.evidence(experiment))
         summary |= {f"{experiment}/{key}": value for key, value in summarise(rows).items()}
+        summary |= stopped[experiment].summary if experiment in stopped else {}
     return summary

@@ -52,6 +52,7 @@ from attest.runs.naming import (
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
 from attest.runs.quiet import quieten
+from attest.runs.stopping import require_precision
 from attest.runs.versions import environment
 from attest.tracking.grouping import grouping
 from attest.tracking.loggers import point_loggers, without_deprecated
@@ -84,20 +85,23 @@ class Parser(LightningArgumentParser):
         config = super().parse_args(*args, **kwargs)
         if "experiments" in config:  # that of a subcommand, not the one of all
             cut_searches_short(config)
-            count_whole_batches(config)
+            write_whole_numbers(config)
         return config
 
 
-BATCHES = ("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval")
+WHOLE = (
+    *("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval"),
+    "gradient_clip_val",
+)
 
 
-def count_whole_batches(settings: Any) -> None:
-    """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1.
+def write_whole_numbers(settings: Any) -> None:
+    """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1; so is the norm for clipping.
 
     Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
     ``float | int`` before; the name of a run must not depend on which modules were imported.
     """
-    for name in BATCHES:
+    for name in WHOLE:
         value = settings["trainer"].get(name)
         if isinstance(value, float) and value > 1 and value.is_integer():
             settings["trainer"][name] = int(value)
@@ -195,6 +199,8 @@ class ConfiguredRun(LightningCLI):
         """Locate the run, see what there is of it, and set threads and memory."""
         self.locate()
         require_positive(self.run)
+        if self.run.until is not None:
+            require_precision(self.run.until)
         if self.config[self.subcommand].trainer.max_epochs == 0:
             raise AttestError("trainer.max_epochs is 0; expected a whole number from 1. Type --trainer.max_epochs=<number>")
         torch.set_num_threads(self.run.threads)
@@ -220,7 +226,8 @@ class ConfiguredRun(LightningCLI):
     def _is_done(self) -> bool:
         """Whether the run is complete and the files that it was made from are as they were, or gone."""
         called_for = [experiment for experiment in self.expected_tables if experiment not in ADDED_LATER]
-        return not self.run.force and self.folder.complete(called_for) and not (self.record and self.record.touched())
+        complete = self.folder.complete(called_for, self.run.until)
+        return not self.run.force and complete and not (self.record and self.record.touched())
 
     def _made_from(self) -> RunFolder | None:
         """The folder whose data this command has to see again; None where it may be any."""
@@ -328,7 +335,8 @@ class ConfiguredRun(LightningCLI):
 
     def missing_evidence(self) -> list[str]:
         """Ids of the tables that are to be made; with ``force`` all."""
-        return self.expected_tables if self.run.force else self.folder.missing_evidence(self.expected_tables)
+        missing = self.folder.missing_evidence(self.expected_tables, self.run.until)
+        return self.expected_tables if self.run.force else missing
 
     def expectation(self) -> str:
         """What is known beforehand of how long training will take."""
@@ -388,7 +396,7 @@ def resolve(arguments: list[str]) -> dict[str, Any]:
 def _plain(parser: LightningArgumentParser, config: Namespace, subcommand: str | None = None) -> dict[str, Any]:
     dumped = yaml.load(parser.dump(config, skip_unset=False, skip_validation=True), YAML)
     settings = dumped[subcommand] if subcommand else dumped
-    count_whole_batches(settings)  # which writing them may have turned back
+    write_whole_numbers(settings)  # which writing them may have turned back
     return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
 

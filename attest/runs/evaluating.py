@@ -122,6 +122,7 @@ def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
     settings = _settings_of(run)
     suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
     shipped = yaml.safe_load(suited.read_text(encoding="utf-8"))["experiments"]
+    settings["run"]["until"] = None  # of the evidence that was gathered then
     settings["experiments"] = shipped | {name: given for name, given in settings["experiments"].items() if given}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
@@ -179,6 +180,8 @@ class RunOnTrial(ConfiguredRun):
             AttestError: the data cannot be parted.
         """
         super().make()
+        if self.shard != WHOLE and self.run.until is not None:
+            raise AttestError("run.until is set for a shard, which cannot know when all shards know enough. Leave one out.")
         if isinstance(self.datamodule, TextDataModule):
             self.datamodule.shard = self.shard
         elif self.shard != WHOLE:
@@ -193,7 +196,9 @@ class RunOnTrial(ConfiguredRun):
         """Ids of the tables that are to be made, before anything is."""
         config = self.config.test
         wanted = self.wanted or [name for name, evidence in config.experiments.items() if evidence is not None]
-        return wanted if config.run.force or self.on_trial is None else self.on_trial.missing_evidence(wanted)
+        if config.run.force or self.on_trial is None:
+            return wanted
+        return self.on_trial.missing_evidence(wanted, config.run.until)
 
     def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
         """The error for an experiment that this run cannot answer, or not by itself."""
@@ -242,6 +247,8 @@ def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
     known = read_json(folder.summary) if folder.summary.is_file() else {}
     rows = {experiment: pd.read_parquet(folder.evidence(experiment)) for experiment in tables}
     measured = {f"{name}/{key}": value for name, table in rows.items() for key, value in summarise(table).items()}
+    for stopped in folder.stopped_evidence().values():
+        measured |= stopped.summary
     write_json(folder.summary, known | scores | measured)
 
 

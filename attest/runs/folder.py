@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +36,27 @@ YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Ten times as fast where the library was built with it."""
 
 
+@dataclass(frozen=True)
+class Stopped:
+    """An experiment that stopped when it knew its means.
+
+    Args:
+        precision: half the width of their intervals at most.
+        summary: what it adds to the summary of its table: how many texts of how many were read, and these intervals.
+    """
+
+    precision: float
+    summary: dict[str, float]
+
+
 class RunFolder:
     """The folder of one run: ``runs/<data>/<readable name>/seed<n>/``.
 
     Files: ``run.json`` (what the run is), ``config.yaml``, ``data.json`` (vocabulary, classes and fingerprints of the texts),
     ``checkpoints/{best,last}.ckpt``, ``curves.json`` (written when training has ended),
     ``evidence/<id>.parquet`` (one row per instance), ``summary.json`` (nothing that changes from run to run), ``timing.json``
-    (everything that does), ``report.html``, ``figures/``, ``wandb/``.
+    (everything that does), ``stopped.json`` (experiments that read no more texts than they needed), ``report.html``,
+    ``figures/``, ``wandb/``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,6 +69,7 @@ class RunFolder:
         self.curves = path / "curves.json"
         self.summary = path / "summary.json"
         self.timing = path / "timing.json"
+        self.stopped = path / "stopped.json"
         self.report = path / "report.html"
         self.figures = path / "figures"
 
@@ -70,14 +86,43 @@ class RunFolder:
         """Whether training has ended."""
         return self.curves.is_file() and self.best.is_file()
 
-    def missing_evidence(self, identities: Iterable[str]) -> list[str]:
-        """The experiments whose tables are not there yet."""
-        return [identity for identity in identities if not self.evidence(identity).is_file()]
+    def missing_evidence(self, identities: Iterable[str], until: float | None = None) -> list[str]:
+        """The experiments whose tables are not there yet, or stopped before their means were known as well as they are to be.
 
-    def complete(self, identities: Iterable[str]) -> bool:
+        Args:
+            identities: of experiments.
+            until: how well means are to be known; None for as well as all texts tell.
+        """
+        coarse = [name for name, stopped in self.stopped_evidence().items() if until is None or stopped.precision > until]
+        return [identity for identity in identities if identity in coarse or not self.evidence(identity).is_file()]
+
+    def complete(self, identities: Iterable[str], until: float | None = None) -> bool:
         """Whether nothing is left to do: trained, every table written, summed up and reported."""
         files = (self.config, self.last, self.summary, self.report)
-        return self.trained and not self.missing_evidence(identities) and all(file.is_file() for file in files)
+        return self.trained and not self.missing_evidence(identities, until) and all(file.is_file() for file in files)
+
+    def stopped_evidence(self) -> dict[str, Stopped]:
+        """The experiments that read a part of the texts, by id."""
+        known = read_json(self.stopped) if self.stopped.is_file() else {}
+        return {identity: Stopped(**stopped) for identity, stopped in known.items()}
+
+    def write_evidence(self, identity: str, rows: pd.DataFrame, stopped: Stopped | None = None) -> None:
+        """Write the table of an experiment.
+
+        Killed at any point this leaves no table that passes for one of all texts and is not.
+
+        Args:
+            identity: of the experiment.
+            rows: one a text.
+            stopped: why it has not a row for every text; None where it has.
+        """
+        known = {name: asdict(each) for name, each in self.stopped_evidence().items()}
+        if stopped is not None:
+            self.evidence(identity).unlink(missing_ok=True)
+            write_json(self.stopped, known | {identity: asdict(stopped)})
+        write_table(self.evidence(identity), rows)
+        if stopped is None and known.pop(identity, None) is not None:
+            write_json(self.stopped, known)
 
     def remove(self) -> None:
         """Delete the folder and all that is in it; stopped in the middle, it leaves nothing that looks like a run."""

@@ -32,6 +32,8 @@ class RunSettings:
         max_evidence_tokens: longer texts are left out of evidence that compares every token with every other, as are those
             whose pairs do not fit ``memory_gib``; their columns are NaN, and counted.
         max_search_steps: experiments that search take at most so many steps, whatever ``experiments`` says; None for as many.
+        until: how well the means of evidence on the test split are to be known at 95 %, in their units, such as 0.01. Texts
+            are then read in random order, and an experiment stops when it knows its means. None for all texts.
     """
 
     root: str = "runs"
@@ -50,6 +52,7 @@ class RunSettings:
     memory_gib: float = 1.0
     max_evidence_tokens: int = 3000
     max_search_steps: int | None = None
+    until: float | None = None
 
 
 POSITIVE = ("threads", "processes", "checkpoint_every_n_batches", "max_search_steps")
@@ -76,6 +79,7 @@ MACHINE_KEYS = (
     "run.memory_gib",
     "run.max_evidence_tokens",
     "run.max_search_steps",
+    "run.until",
     "trainer.accelerator",
     "trainer.devices",
     "trainer.num_nodes",

@@ -19,6 +19,7 @@ from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.forecast import evidence_takes
 from attest.runs.sharing import processes_for, shared
+from attest.runs.until import read_until
 from attest.runs.versions import peak_memory
 from attest.tracking.loggers import log_report
 
@@ -66,7 +67,8 @@ def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
     for experiment, evidence in run.experiments.items():
         evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
     expected = evidence_takes(run.past, missing, processes_for(run.run.processes, run.trainer))
-    _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{expected}")
+    until = f", each until its means are known to ± {run.run.until:g}" if run.run.until is not None else ""
+    _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{until or expected}")
     return test(run, str(run.folder.best))
 
 
@@ -74,8 +76,11 @@ def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
     """Scores on the test split under a checkpoint, and the evidence that is enabled, which all cores share."""
 
     def evaluate(trainer: Trainer) -> Any:
+        tested = {"model": run.model, "datamodule": run.datamodule, "ckpt_path": checkpoint}
         with _interrupting(trainer):
-            return trainer.test(run.model, run.datamodule, checkpoint, verbose=False, weights_only=True)
+            if run.run.until is not None and gathers:
+                read_until(run.run.until, run.folder, run.experiments, trainer, **tested)
+            return trainer.test(**tested, verbose=False, weights_only=True)
 
     gathers = any(evidence.enabled_on_test for evidence in run.experiments.values())
     processes = processes_for(run.run.processes, run.trainer) if gathers else 1

@@ -24,7 +24,7 @@ def measured(folder: Path, column: Column) -> float | None:
         column: which quantity.
     """
     if column.key:
-        value = _summary(folder).get(column.key)
+        value = summary_of(folder).get(column.key)
         return None if value is None else float(value)
     rows = evidence_rows(folder, column.table)
     if rows is None:
@@ -65,7 +65,8 @@ def _chosen(rows: pd.DataFrame, column: Column) -> pd.Series:
 
 
 @lru_cache(maxsize=1024)
-def _summary(folder: Path) -> dict[str, Any]:
+def summary_of(folder: Path) -> dict[str, Any]:
+    """Of a finished run."""
     return read_json(RunFolder(folder).summary)
 
 

@@ -46,6 +46,7 @@ def table_page(
         f"# {experiment.name}: {experiment.title}",
         f"{experiment.paper}. Ours: mean ± standard deviation over seeds, on the test split.",
         _age(origin),
+        *_stopped(origin),
         *experiment.notes,
         *([f"Every run with `{' '.join(origin['settings'])}`."] if origin["settings"] else []),
         f"**{tally(numbers, claims)}**",
@@ -60,6 +61,12 @@ def _age(origin: dict[str, Any]) -> str:
     """Whether the rules were there before the runs."""
     runs = f"{origin['runs']} run{'s' if origin['runs'] != 1 else ''}"
     return f"Judged by the rules of {RULES.fixed}; {origin['older']} of its {runs} are older than these."
+
+
+def _stopped(origin: dict[str, Any]) -> list[str]:
+    """Which evidence is on a part of the texts."""
+    found = "; ".join(origin["stopped"])
+    return [f"Evidence that stopped when its means were known: {found}."] if found else []
 
 
 def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:

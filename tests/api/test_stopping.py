@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import attest
-from attest.api import stopping
-from attest.api.stopping import looks
 from attest.errors import AttestError
+from attest.runs import stopping
+from attest.runs.stopping import looks
 from tests.experiments.networks import pooling_classifier
 
 TEXTS, EXPERIMENTS = 160, {"E1": {}, "E2": {"permutations": 3}, "E14": {"texts": 4, "sets": 2, "extras": False}}

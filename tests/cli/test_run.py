@@ -3,7 +3,7 @@
 import pytest
 
 from attest.runs.choices import expand
-from attest.runs.configured import count_whole_batches, only_parsing
+from attest.runs.configured import only_parsing, write_whole_numbers
 from attest.tables.locate import RunLocator
 
 
@@ -49,7 +49,12 @@ def test_numbers_of_batches_are_whole_whatever_was_imported_before(parsed):
     """Python's typing may read Lightning's ``int | float`` as ``float | int``; the name of a run must not hang on that."""
     settings = parsed("--trainer.limit_val_batches=0.5")
     settings.trainer.limit_train_batches, settings.trainer.val_check_interval = 2.0, 1.0
-    count_whole_batches(settings)
+    write_whole_numbers(settings)
     assert repr(settings.trainer.limit_train_batches) == "2"
     assert repr(settings.trainer.val_check_interval) == "1.0", "a share"
     assert settings.trainer.limit_val_batches == 0.5
+
+
+def test_a_run_with_clipped_gradients_keeps_the_name_that_it_was_archived_under():
+    named = RunLocator()(["DATA=imdb", "MODEL=han", "RECIPE=ss", "EXPERIMENTS=erasure"])
+    assert named.parent.name == "ss-han-additive-softmax-a63c40d0"

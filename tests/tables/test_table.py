@@ -84,6 +84,16 @@ def test_what_has_not_run_says_so(invented, folders):
     assert claims.loc[claims["data"] == "imdb", "verdict"].tolist() == ["not run", "not run"]
 
 
+def test_a_page_says_which_evidence_is_on_a_part_of_the_texts(invented, folders):
+    runs = [folder for by_seed in folders.values() for folder in by_seed.values()]
+    for folder, read in zip(runs[:2], (256, 625), strict=True):
+        summary = json.loads((folder / "summary.json").read_text())
+        (folder / "summary.json").write_text(json.dumps(summary | {"E2/texts_read/count": read, "E2/texts/count": 1725.0}))
+    numbers, claims = table_numbers(invented, folders), table_claims(invented, folders)
+    page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"), [])
+    assert "Evidence that stopped when its means were known: E2 in 2 runs, after 256 to 625 of 1,725 texts." in page
+
+
 def test_what_has_run_but_is_undefined_says_that(invented, folders):
     for place, runs in folders.items():
         for seed in runs:

@@ -173,7 +173,7 @@ def _before(observation: Observation) -> Tensor:
 def on_a_sample(
     observation: Observation,
     everyone: Tensor,
-    texts: int = 16,
+    texts: int = 12,
     sets: int = 20,
     beam_texts: int = 0,
     background: Background | None = None,

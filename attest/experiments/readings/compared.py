@@ -198,7 +198,7 @@ def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tenso
 def on_a_sample(
     observation: Observation,
     everyone: Tensor,
-    texts: int = 16,
+    texts: int = 12,
     sets: int = 20,
     seed: int = 0,
     weights: bool = False,

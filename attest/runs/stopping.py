@@ -1,22 +1,18 @@
-"""A trial that reads no more texts than it needs: in random order, until the means are known well enough.
+"""Evidence on no more texts than are needed: in random order, until the means are known well enough.
 
-Legend: B batch, T tokens, K means, N texts.
+Legend: K means, N texts.
 """
-
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from torch.nn.utils.rnn import pad_sequence
+from torch import Tensor
 
-from attest.api.batches import Batch
 from attest.compute.randomness import random_bits
 from attest.errors import AttestError
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures.betting import MeanByBetting
 from attest.report.verdict import ALL, READ
+from attest.runs.folder import Stopped
 
 FIRST, GROWTH = 256, 1.25
 """Texts that are read before the first look, and how much further they go from look to look."""
@@ -49,42 +45,9 @@ def looks(texts: int) -> list[int]:
     return found
 
 
-def in_random_order(batches: Sequence[Batch], seed: int) -> list[int]:
-    """The ids of all texts, in the order of a keyed hash."""
-    ids = torch.cat([batch["id"].cpu() for batch in batches])
+def in_random_order(ids: Tensor, seed: int) -> list[int]:
+    """The ids of all texts, int64 ``(N,)``, in the order of a keyed hash."""
     return ids[random_bits(seed + ORDER, ids).argsort()].tolist()
-
-
-def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
-    """Some texts as batches of like length.
-
-    Args:
-        batches: of all texts.
-        ids: of those that are wanted.
-        batch_size: largest batch.
-    Raises:
-        AttestError: texts are made of sentences.
-    """
-    if any(batch["token_ids"].ndim > 2 for batch in batches):
-        raise AttestError("the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out.")
-    wanted = set(ids)
-    texts = [(batch, row) for batch in batches for row, identity in enumerate(batch["id"].tolist()) if identity in wanted]
-    texts.sort(key=lambda text: int(text[0]["mask"][text[1]].sum()))
-    return [_batch(texts[start : start + batch_size]) for start in range(0, len(texts), batch_size)]
-
-
-def _batch(texts: Sequence[tuple[Batch, int]]) -> Batch:
-    longest = max(int(batch["mask"][row].nonzero().max()) + 1 for batch, row in texts)
-
-    def together(name: str) -> Any:
-        values = [batch[name][row] for batch, row in texts]
-        if not isinstance(values[0], torch.Tensor):
-            return values
-        return (
-            torch.stack(values) if not values[0].ndim else pad_sequence([each[:longest] for each in values], batch_first=True)
-        )
-
-    return {name: together(name) for name in texts[0][0]}
 
 
 class Stopping:
@@ -125,11 +88,10 @@ class Stopping:
         low, high = np.array([*known.values()], dtype=float).reshape(-1, 2).T
         self._sequence = MeanByBetting(low, high, self.texts, self.precision / STEPS)
 
-    def found(self) -> Iterator[tuple[str, float]]:
-        """For the summary: how many of how many texts were read, and each mean's interval in the place of the ordinary one."""
+    def found(self) -> Stopped:
+        """How many of how many texts were read, and each mean's interval in the place of the ordinary one."""
         assert self._sequence is not None
-        yield f"{self.spec.id}/{READ}", float(self._sequence.read)
-        yield f"{self.spec.id}/{ALL}", float(self.texts)
+        summary = {f"{self.spec.id}/{READ}": float(self._sequence.read), f"{self.spec.id}/{ALL}": float(self.texts)}
         for name, (low, high) in zip(self.names, self._sequence.intervals, strict=True):
-            yield f"{self.spec.id}/{name}/ci_low", float(low)
-            yield f"{self.spec.id}/{name}/ci_high", float(high)
+            summary |= {f"{self.spec.id}/{name}/ci_low": float(low), f"{self.spec.id}/{name}/ci_high": float(high)}
+        return Stopped(self.precision, summary)
