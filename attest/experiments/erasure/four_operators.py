@@ -252,7 +252,7 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
         f"random sets beaten, {operator}",
         f"Share of 20 random sets of as many tokens that move the prediction less than those ranked first. "
         f"Erased means: {without}. 50 %: no better than chance.",
-        "It says that the order is better than chance, not that it is good; hold it against NAOPC.",
+        "It says that the order is better than chance, not that it is good; compare it with NAOPC.",
         suspicious="low",
         about=about,
     )
@@ -261,10 +261,10 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
 SPEC = Spec(
     id="E14",
     question="Does erasing what it ranks first change the prediction, whatever erasing means?",
-    does="Top 1, 5, 10, 20 and 50 % of tokens erased by four operators, against 20 random sets",
+    does="Top 1, 5, 10, 20 and 50 % of tokens erased by four operators, compared with 20 random sets",
     source="DeYoung et al. 2020; Edin et al. 2024",
     about="tokens",
-    cost="linear in T; a sample of texts is read anew",
+    cost="linear in T; a sample of texts is read again",
     columns=tuple(_columns()),
     measures=(
         _win("attention", "nothing attends to them", about="states"),
@@ -276,23 +276,23 @@ SPEC = Spec(
             "NAOPC, comprehensiveness",
             "Where the ranking lies between the sets that move the prediction least (0) and most (1), nothing attending to "
             "what is erased.",
-            "Each size has limits of its own that need not lie in one another, so no ranking need reach 1. Limits are exact "
-            "for two classes and a linear decoder only.",
+            "Each size has its own limits, so perhaps no ranking reaches 1. Limits are exact only for two classes and a "
+            "linear decoder.",
             suspicious="low",
             about="states",
         ),
         Measure(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
-            "The same where the tokens ranked first are all that is left. Low is good: they suffice.",
-            "Each size has limits of its own, as with comprehensiveness.",
+            "The same with only the tokens ranked first left. Low is good: they suffice.",
+            "Each size has its own limits, as for comprehensiveness.",
             suspicious="high",
             about="states",
         ),
         Measure(
             "violation_attention",
             "prediction rises without the top token",
-            "Share of texts whose prediction is surer once nothing attends to the top token.",
+            "Share of texts whose prediction is surer when nothing attends to the top token.",
             "A token may be important by speaking against the prediction.",
             suspicious="high",
             about="states",

@@ -234,8 +234,8 @@ def _answer(mean: Means) -> str | None:
     best = max(known, key=lambda name: known[name])
     beside = f"; attention beats {number(known['attention'])}" if "attention" in known and best != "attention" else ""
     return (
-        f"Of {len(known)} readings, {title_of(best)} survived best: erased by the harsher of two operators, its tokens beat "
-        f"{number(known[best])} of as many random ones{beside}."
+        f"Of {len(known)} readings, {title_of(best)} did best: by the stricter of two ways to erase, its first tokens beat "
+        f"{number(known[best])} of random sets{beside}."
     )
 
 
@@ -296,14 +296,14 @@ SPEC = Spec(
             "random sets beaten by attention",
             "Share of 20 random sets of tokens that move the prediction less than those that attention ranks first, nothing "
             "attending to them. On a sample of texts.",
-            "All readings of one text are compared on the same random sets; another sample gives other numbers.",
+            "All readings of a text are compared with the same random sets; another sample gives other numbers.",
             suspicious="low",
         ),
         Measure(
             "win_comprehensiveness_integrated_gradients_signed",
             "the same of integrated gradients",
             "The same of integrated gradients, by how much tokens speak for the predicted class.",
-            "It ranks by the probability that erasure then measures; that it does well is no surprise.",
+            "It ranks tokens by the probability that erasure measures, so a good result is no surprise.",
         ),
         Measure(
             "tau_attention_and_integrated_gradients",
@@ -315,7 +315,7 @@ SPEC = Spec(
         Measure(
             "precision_attention",
             "true tokens found by attention",
-            "Where it is known which tokens decide, and the decision is shown to hang on them: share of them among as many "
+            "On texts where the deciding tokens are known and the decision depends on them: their share among as many "
             "tokens that attention ranks first.",
             "A model may decide rightly by other tokens; such texts are left out.",
             suspicious="low",
