@@ -1,4 +1,4 @@
-"""What a user is told when something is missing or mistyped: what was found, what was expected, what to type."""
+"""Errors for the user when something is missing or mistyped: what was found, what was expected, what to type."""
 
 import difflib
 import errno

@@ -1,4 +1,4 @@
-"""What a user is told of bad rows: how many, why, where, what was expected, and what may help."""
+"""Errors about bad rows: how many, why, where, what was expected, and what may help."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

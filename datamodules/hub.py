@@ -1,4 +1,4 @@
-"""The Hugging Face Hub, read as data files alone: no code of a dataset is ever run."""
+"""Data files of the Hugging Face Hub; code of a dataset is never run."""
 
 import urllib.error
 import urllib.request

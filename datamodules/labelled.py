@@ -1,4 +1,4 @@
-"""Texts with their labels as somebody has them, for models that bring a tokenizer: of a corpus by name, or of a file."""
+"""Texts with labels, of a corpus or a file, for models with their own tokenizer."""
 
 from dataclasses import dataclass
 from pathlib import Path

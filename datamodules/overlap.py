@@ -1,4 +1,4 @@
-"""Texts that one file shares with another: a model is not to be tested on what it was trained on."""
+"""Texts that two files share: a model must not be tested on its training texts."""
 
 from collections.abc import Mapping
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""What a model's data was: its vocabulary and classes, without which a checkpoint means nothing, and what its splits held.
+"""The record of a model's data: its vocabulary and classes, which a checkpoint needs, and the content of its splits.
 
 A run keeps this record in its folder (``data.json``) and in its checkpoints. Later commands read new texts by the record
 alone, and refuse data that is no longer the same.

@@ -1,4 +1,4 @@
-"""The network of a base run, which dependent runs look at and never change.
+"""The network of a base run; dependent runs read it and never change it.
 
 Legend: B batch, T tokens, N heads, C logits.
 """

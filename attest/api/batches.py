@@ -1,4 +1,4 @@
-"""Whatever somebody hands over as texts, as batches that can be observed.
+"""Texts or batches of a user as batches that can be observed.
 
 Legend: B batch, T tokens.
 """
@@ -28,17 +28,17 @@ def batches_of(
     words: Words | None = None,
     batch_size: int = 32,
 ) -> list[Batch]:
-    """All batches, each text with an id of its own.
+    """All batches; each text gets its own id.
 
     Args:
         data: batches as dictionaries, see ``Batch``, of which ``token_ids`` and ``mask`` are needed; or texts.
         encode: turns a text into token ids; needed for texts.
         labels: the class of each text, in the order of the texts; batches bring their own.
-        words: the word of each token id, for display. Batches may bring ``tokens`` instead; where nothing is given, the words
-            of a text between blanks stand for its tokens if they are as many, else the token ids themselves.
-        batch_size: largest batch that texts are put into, shortest first.
+        words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words of a text
+            between spaces are its tokens if their number is the same, else the token ids are shown.
+        batch_size: largest batch of texts, shortest texts first.
     Raises:
-        AttestError: there is no text, one is empty, or something is missing or of another kind.
+        AttestError: there is no text, a text is empty, or something is missing or of the wrong type.
     """
     if isinstance(data, str | Mapping):
         raise AttestError(f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list.")

@@ -1,4 +1,4 @@
-"""Models of the library transformers, made ready for a trial; nothing of that library is imported for any other."""
+"""Models of the library transformers, made ready for a trial. For other models the library is not imported."""
 
 import sys
 from collections.abc import Mapping, Sequence

@@ -23,7 +23,7 @@ def open_run(path: str | Path) -> "Run":
     """Open the folder of a run.
 
     Args:
-        path: ``runs/<data>/<name>/seed<n>``, the folder that training names when it ends; or where a trial was saved.
+        path: ``runs/<data>/<name>/seed<n>``, the folder that training prints at the end; or the folder of a saved trial.
     Raises:
         AttestError: there is no finished run.
     """
@@ -48,7 +48,7 @@ def _runs_below(path: Path) -> str:
 
 
 class Run(Outcome):
-    """A finished run: its numbers, tables and report, and its model, which can be asked about new texts."""
+    """A finished run: its numbers, tables, report and model. The model can explain new texts."""
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class Run(Outcome):
         return Split(self._opened.data, name)
 
     def explain(self, text: str) -> "ExplainedText":
-        """What the model says of a text, and everything that might explain why.
+        """What the model says about a text, and everything that might explain why.
 
         Args:
             text: any, in the language of the data.
@@ -101,7 +101,7 @@ class Run(Outcome):
         """Write a fine-tuned Transformer as the library transformers reads it: model, names of its classes, tokenizer.
 
         Args:
-            path: a folder, which is made.
+            path: a new folder.
         Raises:
             AttestError: the run trained a network of another kind.
         """

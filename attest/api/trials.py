@@ -1,4 +1,4 @@
-"""A model of anyone's on trial, without a Trainer: batches in, a folder of tables, numbers and a report out."""
+"""Any model on trial, without a Trainer: batches in, a folder of tables, numbers and a report out."""
 
 import shutil
 import tempfile
@@ -104,23 +104,23 @@ def trial(
     Args:
         model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
             ``attest.experiments.Network``), or a LightningModule that has such a ``network``; or a model of the library
-            transformers that classifies texts or tokens. It is put into evaluation mode and back, and nothing of it changes.
+            transformers that classifies texts or tokens. It is in evaluation mode during the trial, and does not change.
         data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
             optionally ``label`` int64 (B,), ``id`` int64 (B,) and ``tokens``, the words of each text; or a list of texts, of
             lists of words where the model decides words.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
         tokenizer: of a model of transformers.
-        encode: turns a text into token ids; needed where ``data`` are texts and there is no tokenizer.
-        labels: the class of each text, or the classes of its words where the model decides those; batches bring their own.
-            Where there are none, accuracy is absent.
+        encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
+        labels: the class of each text, or the classes of its words if the model decides words; batches have their own.
+            Without labels there is no accuracy.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
-        background: training texts, or their token ids, from which E14's ``resample`` draws what stands in an erased token's
-            place; that operator is left out without them.
-        seed: fixes, with the id of a text, its random draws.
-        batch_size: largest batch that texts are put into.
-        memory_gib: working memory that a step of evidence may take above the model and the batch, in GiB.
-        max_tokens: longer texts are left out, as NaN, of what compares every token with every other.
+        background: training texts, or their token ids. E14's ``resample`` draws replacements of erased tokens from them;
+            without them that operator is left out.
+        seed: fixes the random draws of a text, together with its id.
+        batch_size: largest batch of texts.
+        memory_gib: working memory of a step of evidence, besides the model and the batch, in GiB.
+        max_tokens: numbers that compare every token with every other are NaN for longer texts.
         progress: whether a bar shows how far it is, where there is a terminal or a notebook.
         processes: copies of this process that share the batches, on Linux and the CPU, where ``torch.set_num_threads(1)`` was
             called before; the numbers do not depend on it.

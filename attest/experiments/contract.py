@@ -1,4 +1,4 @@
-"""What a network and a batch must keep to before anything is measured on them; said in a sentence where they do not.
+"""What a network and a batch must satisfy before an experiment; an error in one sentence says what is wrong.
 
 Shapes and the mask are looked at in every batch. What needs a look at the numbers (attention sums to 1 and leaves padding out)
 is looked at once a network, in its first batch and in the first that has padding.

@@ -1,4 +1,4 @@
-"""The truths of a defendant, verified: every replacement of what should not matter, and of what should.
+"""Verify the truth of a defendant: replace what should not matter, and what should.
 
 Legend: B texts, T tokens, F fillers.
 """

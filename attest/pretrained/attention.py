@@ -1,4 +1,4 @@
-"""The seam into models of transformers: one attention function, which runs the model's own and passes it through hook points.
+"""The connection to models of transformers: one attention function runs the model's own and passes it through hook points.
 
 Legend: B batch, N heads, G key-value groups, T tokens, D dimensions a head.
 """

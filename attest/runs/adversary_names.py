@@ -1,4 +1,4 @@
-"""What is typed to choose adversaries of a base, and what their folders are called (E7); nothing heavy is imported for it."""
+"""The words that choose adversaries of a base, and the names of their folders (E7); imports nothing heavy."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A run as it was configured: parsed and checked by LightningCLI, with its folder; made when it is wanted.
+"""A configured run: parsed and checked by LightningCLI, with its folder. Its parts are created when needed.
 
 ``training.py`` says what is then done with it.
 """

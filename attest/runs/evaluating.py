@@ -1,4 +1,4 @@
-"""Evaluate: evidence on something that is trained already, a run or a bare checkpoint.
+"""Evaluate: evidence on a trained model, a run or a checkpoint outside a run.
 
 ``evaluate`` is the whole story; ``attest evidence`` calls it.
 """

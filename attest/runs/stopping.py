@@ -1,4 +1,4 @@
-"""Evidence on no more texts than are needed: in random order, until the means are known well enough.
+"""Evidence on no more texts than needed: in random order, until the means are precise enough.
 
 Legend: K means, N texts.
 """

@@ -1,4 +1,4 @@
-"""W&B runs of their own for what no Trainer makes."""
+"""W&B runs for results without a Trainer."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What may stand in a token's place: tokens of other texts, from the same relative position."""
+"""Replacements of a token: tokens of other texts, from the same relative position."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""E16: does a decoder decide by the tokens that its deciding one attends to? (Attention knockout, Geva et al. 2023.)
+"""E16: does a decoder decide by the tokens that its deciding token attends to? (Attention knockout, Geva et al. 2023.)
 
 Legend: B batch, Y layers, N heads, T tokens, C logits, V variants of a text, D random draws, R rows, Q queries of a pass.
 """
