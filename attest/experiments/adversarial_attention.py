@@ -100,9 +100,13 @@ SPEC = Spec(
         Column("jsd_search", "float", NATS, "nats", "largest JSD to attention that the search found with TVD ≤ 0.01"),
         Column("jsd_search_filter", "float", NATS, "nats", "the same with TVD ≤ 0.05, as the released code filters"),
         Column(
-            "jsd_exact", "float", NATS, "nats", "the largest there is with TVD ≤ 0.01; two classes and a linear decoder only"
+            "jsd_exact",
+            "float",
+            NATS,
+            "nats",
+            "largest JSD with TVD ≤ 0.01, exactly; only for two classes and a linear decoder",
         ),
-        Column("jsd_exact_filter", "float", NATS, "nats", "the largest there is with TVD ≤ 0.05"),
+        Column("jsd_exact_filter", "float", NATS, "nats", "largest JSD with TVD ≤ 0.05, exactly"),
         Column("tvd_exact", "float", SHARE, "", "how far the prediction moves under `adversary`"),
         Column("adversary", "list of float", SHARE, "sums to 1", "the attention that reaches `jsd_exact`"),
         Column("max_attention", "float", SHARE, "", "the largest weight"),

@@ -189,23 +189,29 @@ SPEC = Spec(
     about="states",
     cost="T log T if the decoder is linear, else one decoding for each weight",
     columns=(
-        Column("fraction_<order>", "float", SHARE, "", "weights zeroed until the decision flips, over the tokens of the text"),
+        Column(
+            "fraction_<order>", "float", SHARE, "", "weights set to zero until the decision flips, as a share of the tokens"
+        ),
         Column(
             "fraction_common_<order>",
             "float",
             SHARE,
             "",
-            "the same on the texts that flip in every order, undefined on all others: means of these can be compared",
+            "the same on texts that flip in every order, undefined on others: their means can be compared",
         ),
         Column(
             "flips_in_every_order",
             "float",
             SHARE,
             "0 or 1",
-            "whether the decision flips in every order, at random in one of the draws",
+            "whether the decision flips in every order; for the random order, in one of the draws",
         ),
-        Column("fraction_support_<order>", "float", SHARE, "", "non-zero weights zeroed, over those there are"),
-        Column("excess_<order>", "float", AT_LEAST_0, "tokens", "non-zero weights zeroed beyond the smallest set that flips"),
+        Column(
+            "fraction_support_<order>", "float", SHARE, "", "non-zero weights set to zero, as a share of all non-zero weights"
+        ),
+        Column(
+            "excess_<order>", "float", AT_LEAST_0, "tokens", "non-zero weights set to zero beyond the smallest set that flips"
+        ),
     ),
     measures=(
         Measure(
@@ -218,7 +224,7 @@ SPEC = Spec(
         Measure(
             "fraction_common_attention",
             "erased by attention until the flip",
-            "Share of the weights zeroed, largest first, before the decision flips, over the texts that flip in every order.",
+            "Share of weights set to zero, largest first, before the decision flips, over texts that flip in every order.",
             "Erased weights leave the hidden states unchanged: neighbours still hold what the tokens told them.",
             suspicious="high",
             beside=("in random order, on the same texts", "fraction_common_random"),
@@ -233,8 +239,8 @@ SPEC = Spec(
         Measure(
             "fraction_attention",
             "erased by attention, where that flips",
-            "Share of the weights zeroed, largest first, before the decision flips, over the texts that flip in this order. "
-            "Not to be compared with the least possible share, which is over other texts.",
+            "Share of weights set to zero, largest first, before the decision flips, over texts that flip in this order. Do "
+            "not compare it with the least possible share, which is over other texts.",
             "Each order flips other texts, so means of two orders are about different texts.",
             suspicious="high",
             short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
@@ -244,7 +250,7 @@ SPEC = Spec(
             "fraction_minimum",
             "erased at least, where anything flips",
             "Share of the weights in the smallest set that flips the decision, exactly, over all texts that have such a set.",
-            "Not to be compared with an order's share, which is over other texts.",
+            "Do not compare it with an order's share, which is over other texts.",
             replaced_by="fraction_common_minimum",
         ),
     ),

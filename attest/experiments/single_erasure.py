@@ -109,7 +109,7 @@ SPEC = Spec(
     cost="linear in T",
     columns=(
         *_columns("", ""),
-        *_columns("_support", ", the other being one of those that get attention"),
+        *_columns("_support", ", where the other is one of those that get attention"),
         Column("js_top_bias", "float", NATS, "nats", "Serrano & Smith's variant: where nothing is left, the bias decides"),
         Column("flips_top_bias", "bool", SHARE, "0 or 1", "whether the decision flips then"),
     ),

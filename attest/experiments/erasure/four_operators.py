@@ -220,10 +220,10 @@ def _columns() -> Iterable[Column]:
         "AOPC: fall of the prediction without the top tokens, mean over sizes",
     )
     yield Column("sufficiency_<operator>", "float", fall, "", "the same with the top tokens alone; low means they suffice")
+    yield Column("random_<either>_<operator>", "float", fall, "", "the mean of either over random sets of the same sizes")
     yield Column(
-        "random_<either>_<operator>", "float", fall, "", "either of these of random sets of the same sizes, their mean"
+        "win_<either>_<operator>", "float", SHARE, "", "share of random sets that the explanation beats; ties count half"
     )
-    yield Column("win_<either>_<operator>", "float", SHARE, "", "share of random sets that the explanation beats, ties half")
     yield Column("violation_<operator>", "float", SHARE, "", "share of draws whose prediction rises without the top token")
     yield Column("lowest_<either>", "float", fall, "", "the least that any sets of these sizes reach under `attention`")
     yield Column("highest_<either>", "float", fall, "", "the most")
@@ -240,10 +240,10 @@ def _columns() -> Iterable[Column]:
         "float",
         CORRELATION,
         "",
-        "τ-b of the attention with itself, this part and all above it made anew",
+        "τ-b of the attention with that of a model where this part and all above it are initialised again",
     )
 
-    yield Column("token", "int", (0, math.inf), "", "of taggers alone: the place of the token whose tag is asked for, from 0")
+    yield Column("token", "int", (0, math.inf), "", "taggers only: the position of the token whose tag is asked for, from 0")
 
 
 def _win(operator: str, without: str, about: About = "tokens") -> Measure:
@@ -260,7 +260,7 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
 
 SPEC = Spec(
     id="E14",
-    question="Does erasing what it ranks first change the prediction, whatever erasing means?",
+    question="Does erasing its top tokens change the prediction, whichever way they are erased?",
     does="Top 1, 5, 10, 20 and 50 % of tokens erased by four operators, compared with 20 random sets",
     source="DeYoung et al. 2020; Edin et al. 2024",
     about="tokens",
@@ -268,9 +268,9 @@ SPEC = Spec(
     columns=tuple(_columns()),
     measures=(
         _win("attention", "nothing attends to them", about="states"),
-        _win("delete", "the text is shortened and read anew"),
-        _win("mask", "the unknown token stands in their place"),
-        _win("resample", "tokens of other texts stand in their place"),
+        _win("delete", "they are deleted from the text"),
+        _win("mask", "the unknown token replaces them"),
+        _win("resample", "tokens of other texts replace them"),
         Measure(
             "naopc_comprehensiveness",
             "NAOPC, comprehensiveness",

@@ -261,7 +261,7 @@ SPEC = Spec(
         Column("flipped", "float", SHARE, "0 or 1", "whether the decision changes then"),
         Column("drop_random", "float", ANY, "logits", "its fall without as many random edges, mean over draws"),
         Column("flipped_random", "float", SHARE, "", "share of the random sets that change the decision"),
-        Column("won", "float", SHARE, "", "share of random sets without which it falls less, ties half"),
+        Column("won", "float", SHARE, "", "share of random sets without which it falls less; ties count half"),
         Column("drop_sink", "float", ANY, "logits", "its fall without the edge to the first token"),
         Column("flipped_sink", "float", SHARE, "0 or 1", "whether the decision changes then"),
         Column("drop_layers<first>to<last>", "float", ANY, "logits", WINDOWED),

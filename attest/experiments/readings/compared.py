@@ -268,15 +268,21 @@ def _survival(reading: str) -> Callable[[Row], str]:
 def _columns() -> tuple[Column, ...]:
     fall = (-1.0, 1.0)
     return (
-        Column("comprehensiveness_<reading>", "float", fall, "", "AOPC without the top tokens, nothing attending to them"),
-        Column("sufficiency_<reading>", "float", fall, "", "the same with them alone; low means they suffice"),
-        Column("deleted_<either>_<reading>", "float", fall, "", "either, the text being shortened and read anew"),
+        Column("comprehensiveness_<reading>", "float", fall, "", "AOPC when nothing attends to the top tokens"),
+        Column("sufficiency_<reading>", "float", fall, "", "the same when only they get attention; low means they suffice"),
+        Column("deleted_<either>_<reading>", "float", fall, "", "either, when tokens are deleted from the text"),
         Column("win_<either>_<reading>", "float", SHARE, "", "share of random sets of these sizes that the reading beats"),
-        Column("win_deleted_<either>_<reading>", "float", SHARE, "", "the same, the text being shortened"),
+        Column("win_deleted_<either>_<reading>", "float", SHARE, "", "the same, when tokens are deleted"),
         Column("naopc_<either>_<reading>", "float", ANY, "", "its place between the exact limits"),
         Column("tau_<reading>_and_<other>", "float", CORRELATION, "", "τ-b of two readings, by magnitude"),
         Column("hangs_on_truth", "float", SHARE, "0 or 1", "deleting the true tokens lowers the prediction the most"),
-        Column("precision_<reading>", "float", SHARE, "", "share of true tokens among as many first ones, where it does"),
+        Column(
+            "precision_<reading>",
+            "float",
+            SHARE,
+            "",
+            "share of true tokens among as many ranked first, where `hangs_on_truth` is 1",
+        ),
         Column("depth_<reading>", "float", SHARE, "", "share of the text down to the last true token"),
         Column("auprc_<reading>", "float", SHARE, "", "average precision"),
     )
@@ -294,8 +300,8 @@ SPEC = Spec(
         Measure(
             "win_comprehensiveness_attention",
             "random sets beaten by attention",
-            "Share of 20 random sets of tokens that move the prediction less than those that attention ranks first, nothing "
-            "attending to them. On a sample of texts.",
+            "Share of 20 random sets of tokens that move the prediction less than those that attention ranks first, when "
+            "nothing attends to them. On a sample of texts.",
             "All readings of a text are compared with the same random sets; another sample gives other numbers.",
             suspicious="low",
         ),
