@@ -37,7 +37,7 @@ controls: $(READY)  ## compare a run with uniform attention, other seeds and gui
 keys: $(READY)  ## other keys for a Transformer: DATA= MODEL=transformer-dr PROJECTION= ATTACK=adversarial|random|opposite|shuffle
 	@$(BIN)/attest keys $(chosen) $(ARGS)
 
-roar: $(READY)  ## erase what a reading ranks first and train anew, step by step: the choices of train, READING=attention,norm STEPS=10
+roar: $(READY)  ## erase what a reading ranks first and train again, step by step: the choices of train, READING=attention,norm STEPS=10
 	@$(BIN)/attest roar $(chosen) $(ARGS)
 
 judges: $(READY)  ## try the experiments on attention that is right or wrong by construction: SMOKE=1 TRAINED=1

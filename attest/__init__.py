@@ -27,10 +27,10 @@ From Python:
 
 * ``attest.trial(model, texts)``       puts a model of yours on trial, ``attest.observe`` runs it once for your own experiments
 * ``attest.train(data=…, model=…)``    the same as the command ``attest fit``
-* ``attest.open_run(path)``            a run that is there
+* ``attest.open_run(path)``            opens a finished run
 * ``attest.EXPERIMENTS``               every experiment by id: its question, its columns, how its numbers are read and misread
 
-``import attest`` loads nothing heavy: each name is imported when it is first asked for.
+``import attest`` loads nothing heavy: each name is imported on first use.
 """
 
 from importlib import import_module

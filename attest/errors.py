@@ -1,4 +1,4 @@
-"""What a user is told when something is missing or mistyped: what was found, what was expected, what to type."""
+"""Errors for the user when something is missing or mistyped: what was found, what was expected, what to type."""
 
 import difflib
 import errno
@@ -40,17 +40,15 @@ def as_user_error(error: BaseException | None) -> AttestError | None:
             return unwritable(each.filename or "a file of this run", each)
         if isinstance(each, OSError) and each.errno in REFUSED and each.filename is not None:
             reason = os.strerror(each.errno)
-            return AttestError(
-                f"{each.filename} cannot be used: {reason}; expected a path that may be. Check it and who owns it."
-            )
+            return AttestError(f"{each.filename} cannot be used: {reason}; expected a path that can be used. Check its owner.")
         if isinstance(each, RuntimeError) and (found := OTHER_NETWORK.search(str(each))):
             return AttestError(
-                f"the checkpoint is one of another network ({found[1].strip()}); expected one of this configuration. "
-                "Give the configuration that it was trained with: --config=<its run folder>/config.yaml"
+                f"the checkpoint belongs to another network ({found[1].strip()}); expected a checkpoint of this "
+                "configuration. Give the configuration that it was trained with: --config=<its run folder>/config.yaml"
             )
         if isinstance(each, ValueError) and INVALID.match(str(each)):
             return AttestError(
-                f"the optimiser cannot be made ({each}); expected a value in its range. Look at model.init_args."
+                f"the optimiser cannot be created ({each}); expected values in their ranges. Look at model.init_args."
             )
         if isinstance(each, ValueError) and (found := NO_SEED.match(str(each))):
             return AttestError(
@@ -58,7 +56,10 @@ def as_user_error(error: BaseException | None) -> AttestError | None:
             )
         if type(each).__name__ == REFUSED_BY_TRAINER:
             said = " ".join(str(each).split())
-            return AttestError(f"the Trainer refuses its settings ({said}); expected others. Look at the options --trainer.…")
+            return AttestError(
+                f"the Trainer refuses its settings ({said}); expected settings that it accepts. Look at the options "
+                "--trainer.…"
+            )
         if isinstance(each, MemoryError) or (isinstance(each, RuntimeError) and NO_MEMORY.search(str(each))):
             return AttestError(
                 "there is not enough memory for a batch and its evidence; expected room for both. Type "
@@ -83,8 +84,8 @@ def missing_package(error: ModuleNotFoundError) -> AttestError:
             f"a package is missing that comes with the extra {extra!r} ({said.split('. ')[0]}). Type: {install_command(extra)}"
         )
     return AttestError(
-        f"a package is missing ({said}); expected all that this configuration imports. `attest doctor` says what Attest "
-        "itself lacks; install any other with this environment's own pip."
+        f"a package is missing ({said}); expected every package that this configuration imports. `attest doctor` lists those "
+        "that Attest lacks; install any other with the pip of this environment."
     )
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints from which a stopped run goes on as if it had never stopped."""
+"""Checkpoints from which a stopped run continues as if it had never stopped."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A log without doubled rows, however often a run was stopped and taken up."""
+"""A log without duplicate rows, however often a run was stopped and resumed."""
 
 from pytorch_lightning import Callback, LightningModule, Trainer
 

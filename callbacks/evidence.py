@@ -111,8 +111,8 @@ class Evidence(Callback):
         everyone = self.split.everyone(observation)
         if everyone is None:
             raise AttestError(
-                f"{self.id} takes a sample of all texts, and the data set does not say which there are; expected an attribute "
-                "ids, one id for each text. Define it, or let the observation number the texts: ids=None."
+                f"{self.id} draws a sample of all texts, and the data set does not list their ids; expected an attribute ids "
+                "with one id for each text. Define it, or let the observation number the texts: ids=None."
             )
         return everyone
 
@@ -213,10 +213,10 @@ class Evidence(Callback):
         longest = longest_quadratic()
         count = int((rows["length"] > longest).sum())
         if self.quadratic and count:
-            limits = "attest.compute.memory.set_memory_budget says" if self.folder is None else OPTIONS
+            limits = "attest.compute.memory.set_memory_budget sets" if self.folder is None else OPTIONS
             say(
-                f"{self.id}: {self.quadratic} left out for {count} of {len(rows)} texts, those of over {longest:,} tokens. "
-                f"{limits} how long is too long."
+                f"{self.id}: {self.quadratic} skipped for {count} of {len(rows)} texts, which have more than {longest:,} "
+                f"tokens. {limits} this limit."
             )
 
     def _due(self, trainer: Trainer) -> bool:
@@ -264,7 +264,7 @@ class Evidence(Callback):
         return each_once([pd.concat(shard) for shard in all_gather(parts) if shard])
 
 
-OPTIONS = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> say"
+OPTIONS = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> set"
 
 
 def seed_of(trainer: Trainer) -> int:
@@ -302,7 +302,7 @@ def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
     again = rows.duplicated(key)
     if any(shard.duplicated(key).any() for shard in shards) or (again & ~rows.duplicated(same)).any():
         raise AttestError(
-            f"different instances have the id {rows['id'][again].iloc[0]}; expected one of its own for each. {GIVE_IDS}"
+            f"several instances have the id {rows['id'][again].iloc[0]}; expected a different id for each. {GIVE_IDS}"
         )
     return rows[~again.to_numpy()].sort_values(key, ignore_index=True)
 

@@ -1,4 +1,4 @@
-"""Any experiment at all, without a class of its own."""
+"""Any experiment, without a class of its own."""
 
 from collections.abc import Callable
 from inspect import signature

@@ -1,4 +1,4 @@
-"""Experiments on an explanation, be it the attention that pools or attention rollout through the layers below."""
+"""Experiments on an explanation: attention that pools, or attention rollout through the layers."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Training stops before a number that is none reaches the weights."""
+"""Stop training before a NaN or infinite number reaches the weights."""
 
 from typing import Any
 

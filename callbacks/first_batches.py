@@ -1,4 +1,4 @@
-"""How long something will take, judging by its first batches, for whoever has no other run to judge by."""
+"""How long something will take, judging by its first batches, where there is no other run to judge by."""
 
 import time
 from typing import Any

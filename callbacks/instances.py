@@ -1,4 +1,4 @@
-"""The base table that every other one joins: the texts, what was predicted, what was attended to."""
+"""The table that every other one joins: the texts, their predictions and their attention."""
 
 from collections.abc import Mapping
 from typing import Literal

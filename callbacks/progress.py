@@ -1,4 +1,4 @@
-"""How far a run is: a bar in a terminal, and a line an epoch where what is printed goes into a file."""
+"""How far a run is: a bar in a terminal, or one line for each epoch in a file."""
 
 import sys
 from collections.abc import Sequence

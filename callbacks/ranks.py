@@ -1,4 +1,4 @@
-"""What the processes of a run tell one another; with one process, nothing is sent."""
+"""What the processes of a run send one another; one process sends nothing."""
 
 from typing import TypeVar
 

@@ -1,4 +1,4 @@
-"""The batch that is evaluated now, and what has been observed of it: what the experiments of a trainer share."""
+"""The current batch of an evaluation and its observation, which all experiments of a trainer share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

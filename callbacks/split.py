@@ -1,4 +1,4 @@
-"""The split that an evaluation goes through, as its loader knows it, be the loader ours or anyone's."""
+"""The split of an evaluation, as its loader knows it; the loader may be any."""
 
 from functools import cached_property
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a tagger predicts and attends to, token by token: what other runs are compared with."""
+"""Predictions and attention of a tagger, token by token, for comparison with other runs."""
 
 from typing import Any, cast
 

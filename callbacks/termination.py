@@ -1,4 +1,4 @@
-"""How a run on several processes ends when it is told to."""
+"""How a run on several processes ends when it is stopped."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a user is told of bad rows: how many, why, where, what was expected, and what may help."""
+"""Errors about bad rows: how many, why, where, what was expected, and what may help."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def refusal(bad: Mapping[str, Sequence[Judged]], encoding: str, known: Sequence[
     label = f"known label ({some([*map(shortened, known)])})" if known else "known label"
     skip = "" if any(map(useless, bad.values())) else ", or leave them out with --data.init_args.on_bad_rows=skip"
     hints = "".join(dict.fromkeys(hint for source, rows in bad.items() for hint in _hints(source, rows, encoding)))
-    return AttestError(f"{complaints} Expected a text and a {label} in every row. {hints}Mend the rows{skip}")
+    return AttestError(f"{complaints} Expected a text and a {label} in every row. {hints}Correct the rows{skip}")
 
 
 def _hints(source: str, rows: Sequence[Judged], encoding: str) -> list[str]:

@@ -142,7 +142,9 @@ class TextDataModule(LightningDataModule):
     def _cutter(self) -> "Subwords":
         """What cuts words into subwords."""
         if self.sentences:
-            raise AttestError("data.init_args.subwords cuts whole texts; expected sentences: false. Leave one of both out.")
+            raise AttestError(
+                "data.init_args.subwords splits whole texts; expected sentences: false. Leave one of the two out."
+            )
         with needing_transformers():
             from attest.pretrained.subwords import Subwords  # seconds that words need not wait for
 

@@ -59,7 +59,7 @@ def _read(path: Path) -> Corpus | None:
     try:
         return _unpacked(pa.ipc.open_file(pa.memory_map(str(path))).read_all())
     except UNREADABLE as error:
-        say(f"{path} cannot be read ({str(error).splitlines()[0]}); it is made anew.")
+        say(f"{path} cannot be read ({str(error).splitlines()[0]}); it is made again.")
         return None
 
 
@@ -69,8 +69,8 @@ def _kept(path: Path, corpus: Corpus) -> Corpus:
         _write(path, _packed(corpus))
     except OSError as error:
         say(
-            f"Prepared corpora cannot be kept in {path.parent} ({error.strerror}), so this one is prepared anew each time. "
-            f"Name a writable folder with room: {CACHE_VARIABLE}=<folder>."
+            f"Prepared corpora cannot be kept in {path.parent} ({error.strerror}), so this one is prepared again each time. "
+            f"Name a writable folder with free space: {CACHE_VARIABLE}=<folder>."
         )
     return _read(path) or corpus
 

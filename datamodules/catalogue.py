@@ -1,4 +1,4 @@
-"""The corpora in files, and where each comes from, for whoever asks before anything is read: ``attest doctor``."""
+"""The corpora in files and their sources, without reading them: for ``attest doctor``."""
 
 from dataclasses import dataclass
 

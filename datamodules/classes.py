@@ -1,4 +1,4 @@
-"""Are these labels classes? What their names show: numbers of a regression, one name a text, two spellings of one name."""
+"""Are these labels classes? Their names show it: numbers of a regression, one name a text, two spellings of one name."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -63,8 +63,10 @@ def choose_columns(source: str, rows: Sequence[Row], text: str | None, label: st
         if len(names) == 2:
             text, label = _by_length(names, rows, text, label)
     if not text or not label:
-        found = f"the columns {_listed(names)} of {source}"
-        raise AttestError(f"Neither texts nor labels can be told from {found}; {NAME_THEM}.{_without_header(source)}")
+        found = f"The columns {_listed(names)} of {source}"
+        raise AttestError(
+            f"{found} do not show which column holds the texts and which the labels; {NAME_THEM}.{_without_header(source)}"
+        )
     if text == label:
         raise AttestError(f"Texts and labels would both be read from the column {text}; expected two. To choose, {NAME_THEM}.")
     words = tagging or isinstance(_first_cell(rows, text), list)

@@ -1,4 +1,4 @@
-"""Are these the very instances that the counts were taken from? Content hashes, and a sentence where they differ."""
+"""Are these the instances that were counted? Content hashes, and a sentence if they differ."""
 
 import hashlib
 import json

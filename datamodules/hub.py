@@ -1,4 +1,4 @@
-"""The Hugging Face Hub, read as data files alone: no code of a dataset is ever run."""
+"""Data files of the Hugging Face Hub; code of a dataset is never run."""
 
 import urllib.error
 import urllib.request
@@ -41,8 +41,8 @@ def load_hub_split(repository: str, split: str, revision: str | None = None, *, 
             rows = datasets.load_dataset(repository, split=split, revision=revision)
     except (datasets.exceptions.DatasetsError, FileNotFoundError, ValueError, RuntimeError) as error:
         raise AttestError(
-            f"{repository} gives no {split} split ({_first_line(error)}); expected a dataset of plain data files with that "
-            "split. Look at its page on the Hub, or give local files instead."
+            f"{repository} has no readable {split} split ({_first_line(error)}); expected a dataset of plain data files with "
+            "that split. Look at its page on the Hub, or give local files instead."
         ) from error
     except OSError as error:  # a ConnectionError is one
         raise out_of_reach(repository, "the Hugging Face Hub") from error

@@ -1,4 +1,4 @@
-"""Texts with their labels as somebody has them, for models that bring a tokenizer: of a corpus by name, or of a file."""
+"""Texts with labels, of a corpus or a file, for models with their own tokenizer."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +74,7 @@ def labelled(
     columns = choose_columns(source, rows, text_column, label_column, tagging)
     read = [instance(rows[place], columns) for place in evenly(len(rows), most)]
     if any(row.problem for row in read):
-        raise AttestError(f"{complaint(source, read)} Expected a text and a label in every row. Mend these rows.")
+        raise AttestError(f"{complaint(source, read)} Expected a text and a label in every row. Correct these rows.")
     texts = [row.text if tagging else _joined(row.text) for row in read]
     return Labelled(texts, [row.label for row in read], len(rows), source)
 

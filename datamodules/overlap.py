@@ -1,4 +1,4 @@
-"""Texts that one file shares with another: a model is not to be tested on what it was trained on."""
+"""Texts that two files share: a model must not be tested on its training texts."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -21,8 +21,8 @@ def require_different_files(sources: Mapping[str, str]) -> None:
     for (split, file), (other, same) in combinations(files.items(), 2):
         if file.samefile(same):
             raise AttestError(
-                f"{sources[split]} is given for {split} and for {other}; expected files with different texts, since scores on "
-                f"texts that a model was fitted to say nothing. Give another file with --data.init_args.{other}=<file>"
+                f"{sources[split]} is given for {split} and for {other}; expected files with different texts, because scores "
+                f"on training texts say nothing. Give another file with --data.init_args.{other}=<file>"
             )
 
 

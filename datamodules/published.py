@@ -1,4 +1,4 @@
-"""What the papers say of their corpora, and why our counts differ where they do."""
+"""What the papers say about their corpora, and why some of our counts differ."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

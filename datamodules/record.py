@@ -1,4 +1,4 @@
-"""What a model's data was: its vocabulary and classes, without which a checkpoint means nothing, and what its splits held.
+"""The record of a model's data: its vocabulary and classes, which a checkpoint needs, and the content of its splits.
 
 A run keeps this record in its folder (``data.json``) and in its checkpoints. Later commands read new texts by the record
 alone, and refuse data that is no longer the same.
@@ -102,8 +102,8 @@ class DataRecord:
             return
         what = "; ".join(self._difference(split, found) for split in differing) or "the vocabulary is another one"
         raise AttestError(
-            f"the data is not what {whose} was made from: {what}{self._words_that_differ(found)}; expected the same texts and "
-            "labels. Put the former data back, or train on the present data: the command that trained it with FORCE=1, or "
+            f"the data differ from those of {whose}: {what}{self._words_that_differ(found)}; expected the same texts and "
+            "labels. Put the old data back. Or train on the new data: type the command that trained it with FORCE=1, or "
             "with --run.root=<another folder> to keep both."
         )
 

@@ -55,7 +55,7 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[Row]:
         try:
             return list(READERS[path.suffix.lower()](path, encoding))
         except UnicodeError as error:  # of encodings that have no way to keep bytes of another
-            raise AttestError(f"{source} cannot be read as {encoding} ({error}); expected the encoding it is in.") from error
+            raise AttestError(f"{source} cannot be read as {encoding} ({error}); expected its real encoding.") from error
     looks_like_hub = HUB_ID.fullmatch(source) and path.suffix.lower() not in READERS and not path.parent.is_dir()
     if path.is_dir() or looks_like_hub:
         return _numbered(load_hub_split(source, split, names=True))
@@ -101,7 +101,7 @@ def _separated(path: Path, encoding: str, **dialect: Any) -> Iterator[Row]:
         except csv.Error as error:
             raise AttestError(
                 f"{path} line {reader.line_num} is broken ({error}); expected cells with quotation marks closed and doubled "
-                "inside. Mend the line, or save the data as JSONL."
+                "inside. Correct the line, or save the data as JSONL."
             ) from error
 
 
@@ -120,7 +120,7 @@ def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
         separators = "tabs" if path.suffix.lower() == ".tsv" else "commas, semicolons, tabs or bars"
         raise AttestError(
             f"{path} has one column only, by its first line ({shortened(names[0])}); expected the names of two or more, "
-            f"separated by {separators}. Mend the first line, or name the file by what separates its cells: .csv or .tsv"
+            f"separated by {separators}. Correct the first line, or give the file the suffix of its separator: .csv or .tsv"
         )
     twice = [name for name in dict.fromkeys(names) if name and names.count(name) > 1]
     if twice:
@@ -160,7 +160,7 @@ def _parquet(path: Path, encoding: str) -> list[Row]:
     try:
         table.validate(full=True)
     except pa.ArrowInvalid as error:
-        raise AttestError(f"{path} is broken inside ({error}); expected text in UTF-8. Write the file anew.") from error
+        raise AttestError(f"{path} is damaged ({error}); expected text in UTF-8. Write the file again.") from error
     return _numbered(table)
 
 

@@ -52,7 +52,7 @@ def read_parquet(path: Path) -> pa.Table:
         return pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
-        raise AttestError(f"{path} cannot be read as parquet ({reason}); expected a whole file. Copy it anew.") from error
+        raise AttestError(f"{path} cannot be read as parquet ({reason}); expected a complete file. Copy it again.") from error
 
 
 def _require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa.Table:
@@ -71,8 +71,8 @@ def compare(name: str, split: str, found: Fingerprint, known: Fingerprint | None
     if difference:
         source = f"the folder in {DATA_VARIABLE}" if os.environ.get(DATA_VARIABLE) else "the public source"
         say(
-            f"{name}: the {split} split of {source} holds {difference}; "
-            "the counts and scores of this run need not be those that are published."
+            f"{name}: the {split} split of {source} holds {difference}; the counts and scores of this run may differ from "
+            "the published ones."
         )
 
 
@@ -84,7 +84,7 @@ def out_of_reach(what: str, where: str) -> AttestError:
         where: its public source.
     """
     return AttestError(
-        f"{what} is not on this machine and {where} is out of reach; expected a network or a local copy. "
-        f"Put the corpus as parquet in a folder and type: export {DATA_VARIABLE}=<that folder>; "
-        "or train without any download: make train DATA=planted"
+        f"{what} is not on this machine, and {where} cannot be reached; expected a network or a local copy. Put the corpus "
+        f"as parquet in a folder and type: export {DATA_VARIABLE}=<that folder>; or train without any download: make train "
+        "DATA=planted"
     )

@@ -1,4 +1,4 @@
-"""What the corpora that lie in files share: columns in, content compared with what is known, words out, kept on disk."""
+"""What corpora in files share: columns in, content compared with known counts, words out, kept on disk."""
 
 from abc import abstractmethod
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The words a model knows, and the one symbol for those it does not."""
+"""The words that a model knows, and one symbol for all others."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

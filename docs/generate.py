@@ -39,7 +39,7 @@ def columns_reference() -> str:
 
 
 def _section(spec: Spec) -> str:
-    about = f"{spec.question} {spec.does} ({spec.source}). It speaks of {spec.about}. Cost: {spec.cost}."
+    about = f"{spec.question} {spec.does} ({spec.source}). It is about {spec.about}. Cost: {spec.cost}."
     parts = [f"## {spec.id}", about, spec.about_columns, _columns(spec), _measures(spec)]
     return "\n\n".join(part for part in parts if part)
 

@@ -1,4 +1,4 @@
-"""The network of a base run, which dependent runs look at and never change.
+"""The network of a base run; dependent runs read it and never change it.
 
 Legend: B batch, T tokens, N heads, C logits.
 """
@@ -64,8 +64,8 @@ class BaseNetwork:
         """
         if not self._loaded:
             raise AttestError(
-                "this run needs the network of its base, which has not been loaded; expected to be run by the command that "
-                "trains it. Type make adversarial or make controls."
+                "this run needs the network of its base, which has not been loaded; expected the command that trains this "
+                "run. Type make adversarial or make controls."
             )
         self.network.to(batch["mask"].device)
         with recorded(self.network, "weights") as weights:

@@ -1,4 +1,4 @@
-"""E6: training with attention that is given, not learned."""
+"""E6: training with given attention."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext

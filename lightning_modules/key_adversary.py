@@ -72,7 +72,9 @@ class KeyAdversary(Classifier):
     ) -> None:
         super().__init__(num_classes=num_classes, **options)
         if attack == "opposite" and num_classes != 2:
-            raise AttestError(f"ATTACK=opposite has no opposite among {num_classes} classes; expected a corpus with two.")
+            raise AttestError(
+                f"ATTACK=opposite needs two classes, and this corpus has {num_classes}; expected a corpus with two."
+            )
         self.attack, self.distance, self.weight = attack, distance, weight
         self.network.requires_grad_(False).eval()
         self.layers = self_attending(self.network)

@@ -1,4 +1,4 @@
-"""Training on texts of which some tokens are masked, so that a text with masked tokens is nothing new to the model.
+"""Training on texts with masked tokens, so that the model has seen such texts.
 
 Legend: B batch.
 """

@@ -1,4 +1,4 @@
-"""Training anew on texts that were erased in part."""
+"""Training again on texts that are erased in part."""
 
 from torch import Tensor
 

@@ -1,4 +1,4 @@
-"""Pretrained word vectors, put where a network looks its tokens up."""
+"""Pretrained word vectors, put into the embedding of a network."""
 
 import torch
 from torch import Tensor, nn

@@ -31,7 +31,7 @@ def wrapped(error: BaseException) -> RuntimeError:
             f"{HERE} 'attest-attention[tensorboard]'",
         ),
         (ModuleNotFoundError("No module named 'wandb_workspaces'"), f"{HERE} 'attest-attention[dashboard]'"),
-        (ModuleNotFoundError("No module named 'mymodels'"), "expected all that this configuration imports"),
+        (ModuleNotFoundError("No module named 'mymodels'"), "expected every package that this configuration imports"),
         (OSError(errno.ENOSPC, "full", "/runs/x"), "/runs/x cannot be written: No space left on device; expected"),
         (OSError(errno.EROFS, "ro"), "a file of this run cannot be written: Read-only file system"),
         (PermissionError(errno.EACCES, "no", "/secret"), "/secret cannot be used: Permission denied; expected"),
@@ -40,7 +40,7 @@ def wrapped(error: BaseException) -> RuntimeError:
         (MisconfigurationException("max_epochs is -5"), "the Trainer refuses its settings (max_epochs is -5)"),
         (ValueError("-1 is not in bounds, numpy accepts from 0 to 4294967295"), "-1 is not a seed; expected a whole number"),
         (MemoryError(), "there is not enough memory"),
-        (ValueError("Invalid learning rate: -1.0"), "the optimiser cannot be made (Invalid learning rate: -1.0)"),
+        (ValueError("Invalid learning rate: -1.0"), "the optimiser cannot be created (Invalid learning rate: -1.0)"),
     ],
 )
 def test_a_mistake_is_found_inside_what_wraps_it(error, sentence):

@@ -1,4 +1,4 @@
-"""What is called from Python: ``attest.trial``, ``attest.train``, ``attest.open_run``, and what they return.
+"""The Python functions: ``attest.trial``, ``attest.train``, ``attest.open_run``, and what they return.
 
 In: a network and texts, or the words that everyone types (``data="sst"``). Out: a ``Trial`` or a ``Run``, which both are an
 ``Outcome``: numbers, tables, answers and a report, read from a run folder and nothing else. Start at ``outcome.py``. The

@@ -1,4 +1,4 @@
-"""Whatever somebody hands over as texts, as batches that can be observed.
+"""Texts or batches of a user as batches that can be observed.
 
 Legend: B batch, T tokens.
 """
@@ -28,27 +28,29 @@ def batches_of(
     words: Words | None = None,
     batch_size: int = 32,
 ) -> list[Batch]:
-    """All batches, each text with an id of its own.
+    """All batches; each text gets its own id.
 
     Args:
         data: batches as dictionaries, see ``Batch``, of which ``token_ids`` and ``mask`` are needed; or texts.
         encode: turns a text into token ids; needed for texts.
         labels: the class of each text, in the order of the texts; batches bring their own.
-        words: the word of each token id, for display. Batches may bring ``tokens`` instead; where nothing is given, the words
-            of a text between blanks stand for its tokens if they are as many, else the token ids themselves.
-        batch_size: largest batch that texts are put into, shortest first.
+        words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words of a text
+            between spaces are its tokens if their number is the same, else the token ids are shown.
+        batch_size: largest batch of texts, shortest texts first.
     Raises:
-        AttestError: there is no text, one is empty, or something is missing or of another kind.
+        AttestError: there is no text, a text is empty, or something is missing or of the wrong type.
     """
     if isinstance(data, str | Mapping):
         raise AttestError(f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list.")
     given = list(data)
     if not given:
-        raise AttestError("the data are empty; expected at least one text. An iterator can be gone through only once.")
+        raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
     if all(isinstance(each, str) for each in given):
         batches = list(_of_texts(given, encode, labels, batch_size))
     elif labels is not None:
-        raise AttestError("labels belong to a list of texts; expected those of batches under the key 'label' of each batch.")
+        raise AttestError(
+            "labels= goes with a list of texts; expected the labels of batches under the key 'label' of each batch."
+        )
     else:
         batches = [_checked(batch) for batch in given]
     _number(batches)
@@ -106,7 +108,10 @@ def _number(batches: list[Batch]) -> None:
         start += len(batch["token_ids"])
     ids = torch.cat([batch["id"].flatten().cpu() for batch in batches])
     if len(ids.unique()) < len(ids):
-        raise AttestError("two texts have the same id; expected all different. Leave 'id' out of the batches to count them.")
+        raise AttestError(
+            "two texts have the same id; expected a different id for each text. Leave 'id' out of the batches to number the "
+            "texts."
+        )
 
 
 def _tokens(batch: Batch, words: Words | None) -> list[list[str]]:
@@ -124,7 +129,7 @@ def _word(words: Words, token: int) -> str:
     try:
         return words[token]
     except LookupError:
-        raise AttestError(f"words has nothing for the token id {token}; expected the word of every id.") from None
+        raise AttestError(f"words has no word for the token id {token}; expected a word for every id.") from None
 
 
 def attended(batch: Batch) -> Tensor:

@@ -1,4 +1,4 @@
-"""How long a trial will take, said once, judging by its first batches."""
+"""An estimate of the time of a trial, printed once after its first batches."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Models of the library transformers, made ready for a trial; nothing of that library is imported for any other."""
+"""Models of the library transformers, made ready for a trial. For other models the library is not imported."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -60,13 +60,13 @@ def read_by(
     if prompt is None and not type(model).__name__.endswith(("ForSequenceClassification", "ForTokenClassification")):
         raise AttestError(
             f"{type(model).__name__} classifies neither texts nor tokens; expected a model such as "
-            "BertForSequenceClassification. AutoModelForSequenceClassification.from_pretrained gives one. A language model is "
-            "asked by prompt= and answers=."
+            "BertForSequenceClassification. AutoModelForSequenceClassification.from_pretrained gives one. Give a language "
+            "model prompt= and answers=."
         )
     if model.config.is_encoder_decoder:
         raise AttestError(
-            f"{type(model).__name__} reads a text with an encoder and again with a decoder, so that no attention leads from "
-            "its decision to the tokens alone; expected an encoder, or a decoder."
+            f"{type(model).__name__} has an encoder and a decoder, so no attention leads from its decision to the tokens "
+            "alone; expected an encoder alone or a decoder alone."
         )
     padding = model.config.pad_token_id
     if padding is None:

@@ -1,4 +1,4 @@
-"""Experiments on a network, batch by batch, and the files that come of them: those of a run, but for training."""
+"""Experiments on a network, batch by batch, and their files: those of a run without training."""
 
 import time
 from collections import defaultdict
@@ -219,7 +219,7 @@ class Measuring:
         return text_columns(observation, self.label_names)
 
     def write(self, folder: RunFolder, limits: dict[str, Any]) -> None:
-        """Everything but the report, as a run has it."""
+        """Write all files of a run except the report."""
         stopped = {name: rule.found() for name, (rule, _) in self._stopped.items()}
         for name, parts in self._parts.items():
             folder.write_evidence(name, pd.concat(parts).sort_values("id", ignore_index=True), stopped.get(name))

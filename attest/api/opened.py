@@ -1,4 +1,4 @@
-"""A trained run with its model and its data in memory, so that it can be asked about texts."""
+"""A trained run with its model and data in memory, to ask it about texts."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from attest.runs.loaded import LoadedRun
 
 
 class Split:
-    """Batches of one split of a run's data, labels and words with them; can be gone through again and again.
+    """Batches of one split of a run's data, with labels and words; can be read several times.
 
     Args:
         data: of the run.
@@ -50,7 +50,7 @@ class Opened(LoadedRun):
                 """Model and data stay when the block ends."""
 
     def explain(self, text: str) -> ExplainedText:
-        """What the model says of a text, and why.
+        """What the model says about a text, and why.
 
         Raises:
             AttestError: the text has no words, or the model does not classify whole texts.

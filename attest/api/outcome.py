@@ -1,4 +1,4 @@
-"""What a run and a trial have in common: everything that can be read from the files they leave."""
+"""What a run and a trial share: everything that is read from their files."""
 
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ class Outcome:
         """Write the report as one page that holds all its figures.
 
         Args:
-            path: of the page; it ends in ``.html``. A page that is there is replaced.
+            path: of the page; it ends in ``.html``. An existing page is replaced.
         Returns:
             The path.
         Raises:

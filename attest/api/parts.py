@@ -24,7 +24,7 @@ def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int
         AttestError: texts are made of sentences.
     """
     if any(batch["token_ids"].ndim > 2 for batch in batches):
-        raise AttestError("the stopping rule reads texts of tokens, and these are made of sentences; leave until out.")
+        raise AttestError("the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out.")
     wanted = set(ids)
     texts = [(batch, row) for batch in batches for row, identity in enumerate(batch["id"].tolist()) if identity in wanted]
     texts.sort(key=lambda text: int(text[0]["mask"][text[1]].sum()))

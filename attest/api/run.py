@@ -23,7 +23,7 @@ def open_run(path: str | Path) -> "Run":
     """Open the folder of a run.
 
     Args:
-        path: ``runs/<data>/<name>/seed<n>``, the folder that training names when it ends; or where a trial was saved.
+        path: ``runs/<data>/<name>/seed<n>``, the folder that training prints at the end; or the folder of a saved trial.
     Raises:
         AttestError: there is no finished run.
     """
@@ -34,7 +34,7 @@ def open_run(path: str | Path) -> "Run":
         raise AttestError(f"{path} is not the folder of a run: it has no config.yaml. {_runs_below(folder.path)}")
     if not folder.summary.is_file():
         raise AttestError(
-            f"the run in {path} is not finished: it has no summary.json. The command that began it takes it up again."
+            f"the run in {path} is not finished: it has no summary.json. Type the command that began it again: it resumes."
         )
     return Run(folder)
 
@@ -48,7 +48,7 @@ def _runs_below(path: Path) -> str:
 
 
 class Run(Outcome):
-    """A finished run: its numbers, tables and report, and its model, which can be asked about new texts."""
+    """A finished run: its numbers, tables, report and model. The model can explain new texts."""
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class Run(Outcome):
         return Split(self._opened.data, name)
 
     def explain(self, text: str) -> "ExplainedText":
-        """What the model says of a text, and everything that might explain why.
+        """What the model says about a text, and everything that might explain why.
 
         Args:
             text: any, in the language of the data.
@@ -101,7 +101,7 @@ class Run(Outcome):
         """Write a fine-tuned Transformer as the library transformers reads it: model, names of its classes, tokenizer.
 
         Args:
-            path: a folder, which is made.
+            path: a new folder.
         Raises:
             AttestError: the run trained a network of another kind.
         """
@@ -122,7 +122,7 @@ class Run(Outcome):
 
         if not self.folder.best.is_file():
             raise AttestError(
-                f"{self.folder.best} does not exist, so there is no model to ask; expected a run that was trained here. "
-                "Numbers, tables and report are there."
+                f"{self.folder.best} does not exist, so there is no model; expected a run that was trained here. Its "
+                "numbers, tables and report can be read."
             )
         return Opened(self.folder)

@@ -44,7 +44,7 @@ def tagged_batches(sentences: Sequence[Any], tags: Sequence[Sequence[int]] | Non
             "tokenizer: attest.trial(model, [['A', 'film']], labels=[[3, 4]], tokenizer=tokenizer)"
         )
     if tags is None or [len(words) for words in given] != [len(each) for each in tags]:
-        raise AttestError("there are other tags than words; expected labels=, one class for each word of each sentence.")
+        raise AttestError("the tags do not match the words; expected labels= with one class for each word of each sentence.")
     from attest.pretrained.subwords import cut, first_alone
 
     found = cut(reads.tokenizer, given, reads.longest)

@@ -22,17 +22,17 @@ def train(
 ) -> Run:
     """Train a model and put it on trial: the same as ``attest fit``, in the same folder.
 
-    A run that is there already is not done again; one that was stopped is taken up where it stopped.
+    A finished run is not trained again; a stopped run resumes.
 
     Args:
-        data: ``planted``, ``sst``, ``imdb``, …; what is left out is chosen as ``attest fit`` chooses it.
+        data: ``planted``, ``sst``, ``imdb``, …; the defaults are those of ``attest fit``.
         model: ``bilstm``, ``cnn``, ``transformer-me``, …
         scoring: ``additive`` or ``dot``.
         projection: ``softmax``, ``sparsemax``, ``entmax:1.3``, …
-        recipe: whose training it is; each model has one of its own.
+        recipe: the training procedure of a paper; each model has its own default.
         seed: a whole number from 0.
-        root: the folder of all runs; ``runs`` where you are, if left out.
-        force: begin afresh, deleting the run that is there.
+        root: the folder of all runs; by default ``runs`` in the current folder.
+        force: delete the existing run and begin again.
         arguments: options as ``attest fit --help`` lists them, ``("--trainer.max_epochs=3",)`` for example.
         choices: any other choice in small letters: ``logger="csv"``, ``experiments="importance"``, ``protocol="plain"``.
     Returns:

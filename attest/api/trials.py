@@ -1,4 +1,4 @@
-"""A model of anyone's on trial, without a Trainer: batches in, a folder of tables, numbers and a report out."""
+"""Any model on trial, without a Trainer: batches in, a folder of tables, numbers and a report out."""
 
 import shutil
 import tempfile
@@ -72,9 +72,7 @@ class Trial(Outcome):
         """
         path = Path(path)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise AttestError(
-                f"{path} is not an empty folder; expected one that is, or that does not exist. Give another name."
-            )
+            raise AttestError(f"{path} is not an empty folder; expected an empty folder or a new one. Give another name.")
         shutil.copytree(self.folder.path, path, dirs_exist_ok=True)
         write_report(RunFolder(path))
         return open_run(path)
@@ -106,23 +104,23 @@ def trial(
     Args:
         model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
             ``attest.experiments.Network``), or a LightningModule that has such a ``network``; or a model of the library
-            transformers that classifies texts or tokens. It is put into evaluation mode and back, and nothing of it changes.
+            transformers that classifies texts or tokens. It is in evaluation mode during the trial, and does not change.
         data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
             optionally ``label`` int64 (B,), ``id`` int64 (B,) and ``tokens``, the words of each text; or a list of texts, of
             lists of words where the model decides words.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
         tokenizer: of a model of transformers.
-        encode: turns a text into token ids; needed where ``data`` are texts and there is no tokenizer.
-        labels: the class of each text, or the classes of its words where the model decides those; batches bring their own.
-            Where there are none, accuracy is absent.
+        encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
+        labels: the class of each text, or the classes of its words if the model decides words; batches have their own.
+            Without labels there is no accuracy.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
-        background: training texts, or their token ids, from which E14's ``resample`` draws what stands in an erased token's
-            place; that operator is left out without them.
-        seed: fixes, with the id of a text, its random draws.
-        batch_size: largest batch that texts are put into.
-        memory_gib: working memory that a step of evidence may take above the model and the batch, in GiB.
-        max_tokens: longer texts are left out, as NaN, of what compares every token with every other.
+        background: training texts, or their token ids. E14's ``resample`` draws replacements of erased tokens from them;
+            without them that operator is left out.
+        seed: fixes the random draws of a text, together with its id.
+        batch_size: largest batch of texts.
+        memory_gib: working memory of a step of evidence, besides the model and the batch, in GiB.
+        max_tokens: numbers that compare every token with every other are NaN for longer texts.
         progress: whether a bar shows how far it is, where there is a terminal or a notebook.
         processes: copies of this process that share the batches, on Linux and the CPU, where ``torch.set_num_threads(1)`` was
             called before; the numbers do not depend on it.
@@ -169,7 +167,7 @@ def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None)
     if encode is None and any(isinstance(text, str) for text in texts):
         raise AttestError(
             "background holds texts, and there is no way to encode them; expected encode=, a function from a text to its "
-            "token ids, or token ids in their place."
+            "token ids, or token ids instead of texts."
         )
     encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in texts)
     ids = [torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded]
@@ -225,8 +223,7 @@ def _require_inside(measures: dict[str, Measured]) -> None:
     if whole := [name for name, measure in measures.items() if measure.inside is None]:
         known = ", ".join(name for name, inside in runnable_inside(tags=True).items() if inside)
         raise AttestError(
-            f"{whole[0]} asks which tokens a text's decision rests on, and the model decides each token by itself; expected "
-            f"some of {known}."
+            f"{whole[0]} asks which tokens decide a text, and this model decides each token; expected some of {known}."
         )
 
 

@@ -1,4 +1,4 @@
-"""Hook points: named places where attention computes, at which a value can be read or replaced.
+"""Hook points: named places in the computation of attention where a value can be read or replaced.
 
 A module that attends passes its keys, values, scores, projection and weights through ``hook``, which returns them unchanged
 unless an intervention of ``attest.attention.interventions`` is in force.

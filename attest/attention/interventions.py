@@ -1,4 +1,4 @@
-"""Interventions: the same network with its attention tampered with, for as long as a ``with`` block lasts.
+"""Interventions: the same network with a changed attention, inside a ``with`` block.
 
 One mechanism for pooled attention and Transformers alike. Every module that attends offers named places, and an intervention
 says which place, in which layers and heads, gets which value instead:

@@ -1,4 +1,4 @@
-"""The door that every attention distribution passes: a text needs a token to attend to."""
+"""The check of every attention distribution: a text needs at least one token to attend to."""
 
 from torch import Tensor
 

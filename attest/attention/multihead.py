@@ -1,4 +1,4 @@
-"""Self-attention with several heads, in the open (Vaswani et al. 2017).
+"""Self-attention with several heads, with hook points (Vaswani et al. 2017).
 
 Legend: B batch, N heads, T tokens, D dimensions a head, H = N D.
 """

@@ -4,7 +4,7 @@
     attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-4,1e-3,1e-2 VARIANT=frozen DIVERGENCE=jsd -- --trainer.max_epochs=9
 
 LAMBDA      weight of the divergence, several with commas between them  (1e-3 for classifiers, 0.2 for taggers)
-VARIANT     unfrozen: a new network; frozen: the base's, whose attention alone is trained anew
+VARIANT     unfrozen: a new network; frozen: the base's network, where only attention is trained again
 DIVERGENCE  kl | jsd | smoothed-kl, of attention, from the adversary to the base
 
 Every other word is one of attest fit and names the base, which is trained first if it is missing. Options after a lone -- go
@@ -58,7 +58,7 @@ def say_who_stayed(runs: Sequence[RunFolder]) -> None:
     for run in runs:
         if distances_of(run, "E7")["jsd"] < STAYED:
             print(
-                f"{run.path.name} attends as its base does (JSD below {STAYED:g}). Where the two attend alike the divergence "
-                "has no gradient. Type a larger LAMBDA, or -- --model.init_args.attention_learning_rate_scale=10",
+                f"{run.path.name} attends as its base does (JSD below {STAYED:g}). Where both attend alike, the gradient of "
+                "the divergence is zero. Type a larger LAMBDA, or -- --model.init_args.attention_learning_rate_scale=10",
                 flush=True,
             )

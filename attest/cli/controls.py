@@ -4,11 +4,11 @@
     attest controls DATA=conll2000 MODEL=tagger LAMBDA=0.2,3
 
 E4  the same model trained with uniform attention: does the task need attention at all?
-E5  SEEDS other seeds of the same model, those that follow its own, 3 if not typed: how far apart is attention anyhow?
+E5  SEEDS other seeds of the same model, those that follow its own, 3 if not typed: how far apart is their attention?
 E6  a model without context, or for taggers the tagger itself, whose attention is uniform, learned, the base's, or that of
     adversaries with these LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers; trained as make adversarial does)
 
-GUIDE=base or GUIDE=unfrozen-kl-0.001 trains that one of E6 alone, and compares nothing else.
+GUIDE=base or GUIDE=unfrozen-kl-0.001 trains only this guide of E6, and compares nothing else.
 Every other word is one of attest fit and names the base. Options after a lone -- go to adversaries and guides only. Runs that
 exist are not trained again.
 """

@@ -3,8 +3,8 @@
     attest dashboard --run runs/sst/jw-bilstm-additive-softmax/seed0
     attest dashboard --run runs/sst/jw-bilstm-additive-softmax/seed0 --purpose runs
 
-The run says which experiments there are. ``--purpose run`` shows each run by itself, ``lambda`` the trained adversaries over
-their λ, and ``runs`` many settings side by side, the seeds of each as one. ``--show`` prints what it would hold.
+The workspace shows the experiments of the run. ``--purpose run`` shows each run by itself, ``lambda`` trained adversaries over
+their λ, and ``runs`` many settings side by side, each with its seeds as one. ``--show`` prints what it would hold.
 """
 
 import os
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
     except (wandb.errors.Error, OSError) as error:
         raise AttestError(
             f"W&B did not take the dashboard ({str(error).splitlines()[0]}); expected a project {project!r} that has runs. "
-            "Bring them up first: wandb sync <run folder>/wandb/offline-run-*"
+            "Upload them first: wandb sync <run folder>/wandb/offline-run-*"
         ) from error
     print(f"Dashboard: {saved.url}")
     return 0
@@ -59,10 +59,10 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest dashboard", __doc__)
-    parser.add_argument("--run", type=Path, required=True, help="a finished run, which says what there is to see")
-    parser.add_argument("--project", help="the W&B project; that of the run's configuration if not given")
-    parser.add_argument("--entity", help="the W&B user or team; your own if not given")
-    parser.add_argument("--purpose", choices=PURPOSES, default="run", help="what the workspace is for; run if not given")
+    parser.add_argument("--run", type=Path, required=True, help="a finished run; its experiments become sections")
+    parser.add_argument("--project", help="the W&B project; by default that of the run's configuration")
+    parser.add_argument("--entity", help="the W&B user or team; by default your own")
+    parser.add_argument("--purpose", choices=PURPOSES, default="run", help="what the workspace is for; by default run")
     parser.add_argument("--show", action="store_true", help="print the sections and panels and create nothing")
     return parser
 
@@ -89,8 +89,10 @@ def _require_login() -> None:
         logged_in = False
     if not logged_in:
         why = f"WANDB_MODE is {os.environ['WANDB_MODE']}" if offline else "nobody is logged in to W&B"
-        raise AttestError(f"{why}; expected a user who is online and logged in. Type: wandb login. "
-                          "What the dashboard would hold is printed by --show.")  # fmt: skip
+        raise AttestError(
+            f"{why}; expected a user who is online and logged in. Type: wandb login. --show prints what the dashboard would "
+            "hold."
+        )
 
 
 def _show(sections: list[Section]) -> None:

@@ -1,4 +1,4 @@
-"""``attest data --check``: the published counts of every corpus beside ours, equal or why not."""
+"""``attest data --check``: our counts of every corpus beside the published ones, and why they differ."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""``attest doctor``: what is here, and what would stop a run before it begins.
+"""``attest doctor``: what is installed, and what would stop a run before it begins.
 
 attest doctor                     # the machine, the packages, the corpora, W&B, the disk
 attest doctor imdb --root runs    # … and whether a run on IMDb could begin
@@ -56,13 +56,11 @@ def main(arguments: Sequence[str]) -> int:
         arguments: what follows ``attest doctor``.
     """
     parser = CommandParser("attest doctor", __doc__)
-    parser.add_argument("corpora", nargs="*", help=f"corpora that must be within reach: any of {', '.join(CATALOGUE)}")
-    parser.add_argument("--root", type=Path, default=Path("runs"), help="where runs are to go")
-    parser.add_argument("--model", help="look at a fine-tuned Transformer alone, a folder or an id on the Hub")
+    parser.add_argument("corpora", nargs="*", help=f"corpora that must be available: any of {', '.join(CATALOGUE)}")
+    parser.add_argument("--root", type=Path, default=Path("runs"), help="the folder for runs")
+    parser.add_argument("--model", help="check only this fine-tuned Transformer: a folder or an id on the Hub")
     parser.add_argument("--prompt", help=PROMPT)
-    parser.add_argument(
-        "--labels", help='with --prompt, what the model answers for each label: positive=" good",negative=" bad"'
-    )
+    parser.add_argument("--labels", help='with --prompt, the answer for each label: positive=" good",negative=" bad"')
     typed = parser.parse_args(list(arguments))
     if typed.model:
         show([Finding(what, found) for what, found in model(typed.model, typed.prompt, typed.labels)], "a trial")
@@ -164,7 +162,7 @@ def _in_folder(folder: Path, name: str, source: Source) -> tuple[str, bool]:
     missing = [split for split in source.splits if not (folder / name / f"{split}.parquet").is_file()]
     if missing:
         return (
-            f"{folder / name} lacks {', '.join(f'{split}.parquet' for split in missing)}; mend or unset {DATA_VARIABLE}",
+            f"{folder / name} lacks {', '.join(f'{split}.parquet' for split in missing)}; correct or unset {DATA_VARIABLE}",
             False,
         )
     return f"{folder / name} ({DATA_VARIABLE})", True

@@ -9,12 +9,12 @@
 If you name no experiment, all are computed. Tables that exist are kept, unless you type FORCE=1. The summary and the report
 of the run are then written again from all its tables.
 
-With --until=0.02 texts are read in random order, and an experiment stops when it knows the means of the verdict to ± 0.02 at
-95 %, by a betting confidence sequence without replacement. One that would need more than three quarters of the texts reads
-all. Without --until, or with a smaller one, what has stopped is gathered again.
+With --until=0.02 texts are read in random order, and an experiment stops when the means of its verdict are known to ± 0.02
+at 95 %, by a betting confidence sequence without replacement. An experiment that would need more than three quarters of the
+texts reads all of them. Without --until, or with a smaller value, stopped experiments are computed again.
 
-With --shards=8 the test texts are parted into eight, a job each: JOBS at once on this machine, each with one of the first
-GPUS to itself where that is given, or PROFILE=slurm or kubernetes on a cluster. The tables of all are then put together, and
+--shards=8 splits the test texts into eight jobs. JOBS of them run at once on this machine; with GPUS=<n> each job has one of
+the first n GPUs to itself. PROFILE=slurm or kubernetes runs them on a cluster. Then their tables are put together; they
 equal those of one job bit for bit. --shard=3/8 is one such job.
 """
 
@@ -77,7 +77,8 @@ def _refuse_apart(typed: argparse.Namespace) -> None:
         others = ["--shard"]
     if others:
         raise AttestError(
-            f"{others[0]} was given beside --shard{'s' if typed.shards else ''}; expected --run alone. Leave one of both out."
+            f"{others[0]} was given beside --shard{'s' if typed.shards else ''}; expected --run alone. Leave one of the two "
+            "out."
         )
 
 
@@ -140,11 +141,11 @@ def workflow_configuration(
 def _parser() -> CommandParser:
     parser = CommandParser("attest evidence", __doc__)
     parser.add_argument("--run", type=Path, help="a run folder; its best checkpoint is put on trial")
-    parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, say what it is by choices or --config")
-    parser.add_argument("--out", type=Path, help="where tables go; the run's own folder, or beside the checkpoint")
-    parser.add_argument("--reading", help="what stands in the attention's place: norm, rollout, integrated-gradients, …")
+    parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, add its choices or --config")
+    parser.add_argument("--out", type=Path, help="the folder for tables; by default the run folder, or that of the checkpoint")
+    parser.add_argument("--reading", help="a reading in the place of attention: norm, rollout, integrated-gradients, …")
     parser.add_argument(
-        "--until", type=float, help="stop an experiment when its means are known to within this at 95 %%, such as 0.01"
+        "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
     )
     parser.add_argument("--shards", type=_count, help="how many jobs share the test texts of a run")
     parser.add_argument("--shard", help="one of these jobs, 3/8")
@@ -160,9 +161,9 @@ def _count(typed: str) -> int:
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
     """The checkpoint, and the run that it belongs to if that is known."""
     if (typed.run is None) == (typed.ckpt is None):
-        found = "nothing trained" if typed.run is None else "two things, a run and a checkpoint"
+        found = "no trained model" if typed.run is None else "two things, a run and a checkpoint"
         raise AttestError(
-            f"attest evidence was told of {found}; expected either --run or --ckpt. Type for example: attest evidence --run "
+            f"attest evidence was given {found}; expected either --run or --ckpt. Type for example: attest evidence --run "
             "runs/sst/jw-bilstm-additive-softmax/seed0 E3"
         )
     run = RunFolder(typed.run if typed.run is not None else typed.ckpt.parent.parent)

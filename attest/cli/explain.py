@@ -1,4 +1,4 @@
-"""``attest explain``: one text, what a trained model says of it, and every reading that might explain why.
+"""``attest explain``: what a trained model says about a text, and every reading that might explain why.
 
     attest explain --run runs/sst/jw-bilstm-additive-softmax/seed0 --text "a gorgeous , witty , seductive movie ."
     attest explain --run runs/imdb/jw-bilstm-additive-softmax/seed0 --file reviews.txt
@@ -48,10 +48,10 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest explain", __doc__)
-    parser.add_argument("--run", type=Path, required=True, help="a run folder; its best checkpoint explains itself")
+    parser.add_argument("--run", type=Path, required=True, help="a run folder; its best checkpoint is explained")
     parser.add_argument("--text", action="append", default=[], help="a text; may be given several times")
     parser.add_argument("--file", type=Path, help="a file with one text a line, in UTF-8")
-    parser.add_argument("--out", type=Path, help=f"where the page goes; {PAGE} in the run folder")
+    parser.add_argument("--out", type=Path, help=f"the file of the page; by default {PAGE} in the run folder")
     return parser
 
 

@@ -5,12 +5,12 @@
     attest judges TRAINED=1
     attest judges --defendant mine.py:Name --results /tmp/mine
 
-Runs every experiment that gives a number a text on networks whose attention is right or wrong by construction.
-configs/judges/constructed.yaml states what is tried, and in which direction. A defendant of your own takes a rule and offers
+Runs every experiment that gives one number for each text, on networks whose attention is right or wrong by construction.
+configs/judges/constructed.yaml lists the tests and their directions. A defendant of your own takes a rule and offers
 encode, score, project, decode, forward, and carrying_states(tokens, mask); it names its rules in ``rules``.
 
-TRAINED=1 trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, puts them before the same tests, and
-says whether tests rank alike before both kinds. It reads what was found before constructed ones, which comes first.
+TRAINED=1 trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, and runs the same tests on them.
+It compares the two rankings of the tests, so run the constructed networks first.
 """
 
 import hashlib
@@ -65,7 +65,9 @@ def main(arguments: list[str]) -> int:
     parser = CommandParser("attest judges", __doc__)
     parser.add_argument("--defendant", help="file.py:Name, a defendant of your own")
     parser.add_argument(
-        "--results", type=Path, help="the folder to write into; runs/judges, or docs/results of a checkout where all is run"
+        "--results",
+        type=Path,
+        help="the folder to write into; by default runs/judges, or docs/results of a checkout if all is run",
     )
     words, rest = take_words(arguments)
     if unknown := [f"{name}={value}" for name, value in words.typed.items() if name not in WORDS]:
@@ -103,8 +105,8 @@ def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger:
 
     if not (folder / "judges.parquet").is_file():
         raise AttestError(
-            f"{folder / 'judges.parquet'} does not exist; expected what the tests say of constructed defendants, with which "
-            f"trained ones are compared. Type first: attest judges{' SMOKE=1' if smoke else ''}"
+            f"{folder / 'judges.parquet'} does not exist; expected the results on constructed defendants, to compare trained "
+            f"ones with. Type first: attest judges{' SMOKE=1' if smoke else ''}"
         )
     stated = yaml.safe_load(TRAINED.read_text(encoding="utf-8")) | {"bootstrap": constructed["bootstrap"]}
     stated |= SMALLER_TRAINED if smoke else {}

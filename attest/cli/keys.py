@@ -4,8 +4,8 @@
     attest keys DATA=sst MODEL=transformer-dr ATTACK=random,opposite,shuffle -- --trainer.max_epochs=5
     attest keys DATA=sst MODEL=transformer-dr ATTACK=adversarial -- --model.init_args.distance=norm
 
-Attacks that are trained lie in ``keys/<attack>/`` of the run that they attack, which is trained first if it is missing;
-options after a lone ``--`` are theirs alone. ``shuffle`` has nothing to train and is evidence on the run itself.
+Trained attacks are in ``keys/<attack>/`` of the run that they attack; the run is trained first if it is missing. Options
+after a lone ``--`` go to the attacks only. ``shuffle`` trains nothing and is evidence on the run itself.
 """
 
 from typing import Any, get_args

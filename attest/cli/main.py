@@ -31,19 +31,21 @@ COMMANDS = {
     "test": Command(TRAINING, "score a trained run on the test split"),
     "validate": Command(TRAINING, "score a trained run on the validation split"),
     "evidence": Command("attest.cli.evidence", "compute experiments for a run or a checkpoint: --run <folder> E3 E12"),
-    "explain": Command("attest.cli.explain", 'explain what a run says of a text: --run <folder> --text "a fine film"'),
+    "explain": Command("attest.cli.explain", 'explain what a run says about a text: --run <folder> --text "a fine film"'),
     "adversarial": Command("attest.cli.adversarial", "train adversaries of a run (E7): DATA=sst LAMBDA=1e-3"),
     "controls": Command("attest.cli.controls", "compare with uniform attention, other seeds, guides (E4, E5, E6)"),
     "keys": Command("attest.cli.keys", "attack the keys of a Transformer (E9): DATA=sst MODEL=transformer-dr"),
-    "roar": Command("attest.cli.roar", "erase what a reading ranks first and train anew: DATA=sst READING=attention STEPS=10"),
+    "roar": Command(
+        "attest.cli.roar", "erase what a reading ranks first and train again: DATA=sst READING=attention STEPS=10"
+    ),
     "report": Command("attest.cli.report", "write the page of one run, or of several side by side"),
     "table": Command("attest.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
-    "reproduce": Command("attest.cli.reproduce", "make a published table, ours beside theirs: TABLE=jw-2 DATA=sst"),
+    "reproduce": Command("attest.cli.reproduce", "make a published table, our numbers beside theirs: TABLE=jw-2 DATA=sst"),
     "trial": Command("attest.cli.trial", "put a Hugging Face Transformer of yours on trial: --model <folder> --data <file>"),
     "judges": Command("attest.cli.judges", "try the experiments on attention that is right or wrong by construction"),
     "data": Command("attest.cli.data", "count the corpora and compare with the published counts: --check"),
     "dashboard": Command("attest.cli.dashboard", "make a W&B workspace for a run"),
-    "doctor": Command("attest.cli.doctor", "say what is here, and what would stop a run"),
+    "doctor": Command("attest.cli.doctor", "list what is installed, and what would stop a run"),
 }
 
 STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
@@ -75,7 +77,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (SystemExit, KeyboardInterrupt) as stop:
         if type(stop).__name__ not in ("SIGTERMException", "KeyboardInterrupt"):  # the first is Lightning's
             raise
-        print("attest: stopped; the same command takes the run up where it stopped.", file=sys.stderr)
+        print("attest: stopped; type the same command to continue.", file=sys.stderr)
         return STOPPED_BY_SIGINT if isinstance(stop, KeyboardInterrupt) else STOPPED_BY_SIGTERM
     finally:
         if wandb := sys.modules.get("wandb"):
@@ -95,8 +97,8 @@ def overview() -> str:
             *lines,
             "",
             "Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 stand for the files below configs/; any option",
-            "of LightningCLI may follow them. `attest <command> --help` says what a command takes, `attest --version` which",
-            "versions are installed.",
+            "of LightningCLI may follow them. `attest <command> --help` lists what a command takes, `attest --version` the",
+            "installed versions.",
         ]
     )
 

@@ -1,6 +1,6 @@
 """``attest report``: write the page of one run, or one page that compares several runs.
 
-The page of one run is always written again. Of several runs, only pages whose files have changed are.
+The page of one run is always written again. Of several runs, only pages with changed files are written again.
 
 attest report runs/sst/jw-bilstm-additive-softmax/seed0
 attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html
@@ -52,6 +52,8 @@ def _parser() -> CommandParser:
     parser = CommandParser("attest report", __doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
     parser.add_argument(
-        "--out", type=Path, help=f"where the page goes, *.html; of several runs {PAGE} in the folder that they share"
+        "--out",
+        type=Path,
+        help=f"the file of the page, *.html; for several runs by default {PAGE} in the folder that they share",
     )
     return parser

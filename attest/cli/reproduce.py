@@ -1,19 +1,19 @@
-"""``attest reproduce``: every published table, from the runs it needs to the table, ours beside theirs.
+"""``attest reproduce``: train the runs of a published table and write it: our numbers beside theirs.
 
     attest reproduce TABLE=jw-2 DATA=sst SEEDS=3 JOBS=2
     attest reproduce TABLE=all SMOKE=1
     attest reproduce TABLE=me-6 DRY=1
 
 TABLE    a table, several with commas between them, all, or <file>.yaml for one of your own
-DATA     which corpora of it, likewise; all if not given
-MODEL    runs only the rows of this model, likewise; SCORING, PROJECTION, RECIPE and what dependent runs are told (VARIANT,
-         DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables show whatever else is there
+DATA     its corpora, with commas between them; all if not given
+MODEL    runs only the rows of this model. SCORING, PROJECTION, RECIPE and the words of dependent runs (VARIANT,
+         DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables also show other runs that exist
 SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
 SMOKE=1  tiny cuts, two steps of training and three values of every sweep, to see that everything runs
-DRY=1    says what would run and how long it takes, and runs nothing
-RUN=0    writes the tables from the runs that are there, and runs nothing
+DRY=1    prints what would run and how long it takes, and runs nothing
+RUN=0    writes the tables from the runs that exist, and runs nothing
 JOBS     how many runs at once; 1 if not given. They share the cores of this machine
-GPUS     how many GPUs to share out, one a run; 0 if not given
+GPUS     how many GPUs to use, one for each run; 0 if not given
 PROFILE  slurm or kubernetes: the same workflow on a cluster
 
 Everything else (LOGGER=csv, --trainer.accelerator=gpu, --run.root=<folder>) goes to every run. Finished runs
@@ -167,7 +167,7 @@ def parse_request(arguments: list[str]) -> Request:
 
 def _refuse_seed(rest: list[str]) -> None:
     if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
-        raise AttestError(f"{seed} is one seed; expected how many, from 0. Type SEEDS=3")
+        raise AttestError(f"{seed} names one seed; expected the number of seeds, which start at 0. Type SEEDS=3")
 
 
 def _tables(words: Words) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""``attest roar``: erase what a reading ranks first, train anew, and see how fast the model falls (recursive ROAR).
+"""``attest roar``: erase what a reading ranks first, train again, and see how fast the accuracy falls (recursive ROAR).
 
     attest roar DATA=sst MODEL=bilstm READING=attention STEPS=10
     attest roar DATA=sst MODEL=bilstm READING=attention,integrated-gradients STEPS=5 -- --trainer.max_epochs=4
@@ -6,8 +6,8 @@
 Each of STEPS steps (10 if not typed) masks an equal share of the tokens of every training, validation and test text, in the
 order of the reading. Then a new model is trained on what is left, and read in turn (Hooker et al. 2019; Madsen et al. 2022).
 Random erasure is always trained too, for comparison. READING is one or several that `attest evidence --reading`
-takes. The models lie in ``roar/`` of the base, which is trained first if it is missing; what is there is not trained again.
-Options after a lone -- are theirs alone.
+takes. The models are in ``roar/`` of the base, which is trained first if it is missing. Models that exist are not trained
+again. Options after a lone -- go to these models only.
 """
 
 from attest.report.roar import write_roar
@@ -33,6 +33,6 @@ def main(arguments: list[str]) -> int:
     require_readings(readings)
     base = train_base(typed, require_classifier)
     asked = dict.fromkeys((RANDOM, *readings))
-    print(f"Training up to {len(asked) * (steps - 1) + 1} models anew, each as its base was.", flush=True)
+    print(f"Training up to {len(asked) * (steps - 1) + 1} models again, each as its base was trained.", flush=True)
     write_roar(base.folder, {name: list(train_steps(base, name, steps, own)) for name in asked})
     return 0

@@ -64,19 +64,17 @@ def _width(typed: int | None, out: Path | None) -> int:
 def _parser() -> CommandParser:
     parser = CommandParser("attest table", __doc__)
     parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
-    parser.add_argument("--format", choices=FORMATS, help="markdown where neither this nor --out says otherwise")
+    parser.add_argument("--format", choices=FORMATS, help="the format; by default that of --out, or markdown")
     parser.add_argument(
         "--columns",
         "--keys",
         nargs="+",
         default=[],
         metavar="NAME",
-        help="numbers of summary.json in the order of the columns, with * for any part; those of the verdict if not given",
+        help="numbers of summary.json in the order of the columns, with * for any part; by default those of the verdict",
     )
     parser.add_argument(
-        "--width", type=int, help=f"characters of a line; as wide as the terminal if not given, {PAGE} in a file"
+        "--width", type=int, help=f"characters of a line; by default the width of the terminal, {PAGE} in a file"
     )
-    parser.add_argument(
-        "--out", type=Path, help="a file instead of the terminal; its suffix says the format: .md, .tex or .csv"
-    )
+    parser.add_argument("--out", type=Path, help="a file instead of the terminal; its suffix is the format: .md, .tex or .csv")
     return parser

@@ -4,14 +4,14 @@
     attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
     attest trial --model my-llama --data reviews.csv --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"
 
-The model was fine-tuned already to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. Or it
-is a causal language model that is asked a prompt about each text, and decides by the first tokens of the labels' answers. The
-data are a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or a corpus by name, sst, imdb, 20news or
-agnews, of which --split names the part. A model that classifies tokens takes words with a tag each, a file or conll2000.
+The model is fine-tuned to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. Or it is a
+causal language model: it gets a prompt about each text, and decides by the first tokens of the labels' answers. The data are
+a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or the --split of a corpus: sst, imdb, 20news or
+agnews. A model that classifies tokens takes words with one tag each: a file, or conll2000.
 
 Experiments act on every layer alone and on all layers together. They shuffle attention (E2), search for another attention
 (E3), swap the projection (E8), shuffle the keys (E9) or cut a decoder's edges (E16). E1, E14 and E15 ask what attention
-rollout says of the tokens of a text. If you name no experiment, all that make sense for the model are asked.
+rollout says about the tokens of a text. If you name no experiment, all that make sense for the model run.
 """
 
 import re
@@ -27,10 +27,10 @@ from attest.runs.words import take_words
 
 LOGGERS = ("none", "wandb")
 LABELS = (
-    "which label is class 0, 1, … of the model, where names differ: negative,positive; with --prompt what the model answers "
-    'for each: positive=" good",negative=" bad"'
+    "the labels in the order of the model's classes, if their names differ: negative,positive; with --prompt the answer for "
+    'each label: positive=" good",negative=" bad"'
 )
-PROMPT = r"what a causal language model is asked, with {text} in it; \n is a new line"
+PROMPT = r"the question to a causal language model, with {text} in it; \n is a new line"
 EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     parser = _parser()
     words, rest = take_words(arguments)
     if unknown := [f"{name}={value}" for name, value in words.typed.items() if name != "LOGGER"]:
-        raise AttestError(f"{unknown[0]} was typed; expected LOGGER=wandb or nothing of the kind.")
+        raise AttestError(f"{unknown[0]} was typed; expected LOGGER=wandb or no such word.")
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
     typed = parser.parse_args(rest)
@@ -102,22 +102,30 @@ def _loaded(typed: Namespace, labels: Any, tagging: bool) -> tuple[Any, Any, dic
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest trial", __doc__)
-    parser.add_argument("experiments", nargs="*", help="E1, E2, …; all that make sense if you name none")
+    parser.add_argument("experiments", nargs="*", help="E1, E2, …; by default all that make sense for the model")
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
     parser.add_argument(
         "--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, agnews, conll2000"
     )
-    parser.add_argument("--split", default="test", help="of a corpus or a dataset on the Hub: train, validation or test; test")
+    parser.add_argument(
+        "--split",
+        default="test",
+        help="the split of a corpus or of a dataset on the Hub: train, validation or test; by default test",
+    )
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
     parser.add_argument("--labels", help=LABELS)
     parser.add_argument("--prompt", help=PROMPT)
-    parser.add_argument("--texts", type=int, default=200, help="at most so many texts, evenly spread over the file; 200")
-    parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; 32")
-    parser.add_argument("--seed", type=int, default=0, help="of random draws; 0")
     parser.add_argument(
-        "--until", type=float, help="stop an experiment when its means are known to within this at 95 %%, such as 0.01"
+        "--texts", type=int, default=200, help="at most this many texts, evenly spread over the file; by default 200"
     )
-    parser.add_argument("--processes", type=int, help="how many share the work; one a core")
-    parser.add_argument("--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; runs/trial")
+    parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; by default 32")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of random draws; by default 0")
+    parser.add_argument(
+        "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
+    )
+    parser.add_argument("--processes", type=int, help="the number of processes; by default one for each core")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; by default runs/trial"
+    )
     return parser

@@ -1,4 +1,4 @@
-"""Sorting numbers, without the indices that nobody asked for."""
+"""Sort numbers without computing their indices."""
 
 import numpy as np
 import torch

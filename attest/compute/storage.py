@@ -1,4 +1,4 @@
-"""Where things are kept that would be computed anew otherwise."""
+"""Where results are kept, so that they are not computed again."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files of word vectors as text: what their first line says."""
+"""Text files of word vectors: what their first line says."""
 
 from pathlib import Path
 

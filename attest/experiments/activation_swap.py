@@ -99,8 +99,8 @@ def _accuracy(name: str, label: str) -> Measure:
     return Measure(
         f"correct_{name}",
         f"accuracy under {label}",
-        f"The trained model, its projection swapped for {label}.",
-        "Only the projection differs: a model trained with it could do better.",
+        f"The trained model with {label} in place of its projection.",
+        "Only the projection changes: a model trained with it could do better.",
         beside=("as trained", "correct"),
     )
 
@@ -110,7 +110,7 @@ def _kept(name: str, label: str) -> Measure:
         f"kept_{name}",
         f"decisions kept under {label}",
         f"Share of decisions that stay under {label}.",
-        "Only the projection differs: a model trained with it could decide otherwise.",
+        "Only the projection changes: a model trained with it could decide otherwise.",
     )
 
 
@@ -120,11 +120,11 @@ SPEC = Spec(
     does="The trained model under softmax, sparsemax and 1.5-entmax; in pooled attention, or in each layer",
     source="Drozdyuk et al.",
     about="predictions",
-    cost="linear in T where the decoder is linear; inside layers a forward pass a projection and layer",
+    cost="linear in T where the decoder is linear; inside layers one forward pass for each projection and layer",
     about_columns="A trial of texts without labels has neither `correct` nor `correct_<projection>`; `kept_<projection>` then "
     "says whether the decision stays.",
     columns=(
-        Column("correct", "bool", SHARE, "0 or 1", "whether the trained projection decides rightly"),
+        Column("correct", "bool", SHARE, "0 or 1", "whether the model decides rightly with its own projection"),
         Column("support", "float", SHARE, "", "share of tokens with any weight"),
         Column("correct_<projection>", "bool", SHARE, "0 or 1", "whether the model decides rightly under this projection"),
         Column("tvd_<projection>", "float", SHARE, "", "how far the prediction moves"),
@@ -141,7 +141,7 @@ SPEC = Spec(
             "support",
             "support of the attention",
             "Share of real tokens that get any weight.",
-            "Few tokens with weight do not mean few words behind the decision: each state has read its neighbours.",
+            "Few tokens with weight do not mean that few words decide: each state has read its neighbours.",
         ),
     ),
     answer=_answer,

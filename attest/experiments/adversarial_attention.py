@@ -73,7 +73,7 @@ def _answer(mean: Means) -> str | None:
     how = "there is" if exact is not None else "a search finds"
     return (
         f"In the average text {how} an attention that is {percent(found / math.log(2))} of the greatest possible distance "
-        "away and leaves the prediction as it was, to 0.01."
+        "away and moves the prediction by at most 0.01."
     )
 
 
@@ -82,14 +82,10 @@ def _note(row: Row) -> str:
 
 
 def _caption(rows: Any) -> str:
-    how = (
-        "Exact."
-        if "jsd_exact" in rows
-        else ("By search: more than two classes, or a decoder that is not linear, allow no exact answer.")
-    )
+    how = "Exact." if "jsd_exact" in rows else "By search: an exact answer needs two classes and a linear decoder."
     return (
-        f"How different an attention gives the same prediction, by the largest weight of the text. {how} ln 2 is the most "
-        "there is; large values under a large weight mean: attention was sure, and something quite different would have done."
+        f"How different an attention gives the same prediction, by the largest weight of the text. {how} The maximum is ln "
+        "2. A large value at a large weight: attention was sure, but a very different one gives the same prediction."
     )
 
 
@@ -104,9 +100,13 @@ SPEC = Spec(
         Column("jsd_search", "float", NATS, "nats", "largest JSD to attention that the search found with TVD ≤ 0.01"),
         Column("jsd_search_filter", "float", NATS, "nats", "the same with TVD ≤ 0.05, as the released code filters"),
         Column(
-            "jsd_exact", "float", NATS, "nats", "the largest there is with TVD ≤ 0.01; two classes and a linear decoder only"
+            "jsd_exact",
+            "float",
+            NATS,
+            "nats",
+            "largest JSD with TVD ≤ 0.01, exactly; only for two classes and a linear decoder",
         ),
-        Column("jsd_exact_filter", "float", NATS, "nats", "the largest there is with TVD ≤ 0.05"),
+        Column("jsd_exact_filter", "float", NATS, "nats", "largest JSD with TVD ≤ 0.05, exactly"),
         Column("tvd_exact", "float", SHARE, "", "how far the prediction moves under `adversary`"),
         Column("adversary", "list of float", SHARE, "sums to 1", "the attention that reaches `jsd_exact`"),
         Column("max_attention", "float", SHARE, "", "the largest weight"),
@@ -115,24 +115,24 @@ SPEC = Spec(
         Measure(
             "jsd_exact",
             "ε-max JSD, exact",
-            "How different an attention gives the same prediction, to 0.01: the largest Jensen-Shannon divergence there is, "
-            "up to ln 2 = 0.693. Large: the prediction does not pin the attention down.",
-            "That another attention exists does not mean that training would find it, nor that this one is false.",
+            "How different an attention gives the same prediction to within 0.01: the largest Jensen-Shannon divergence, at "
+            "most ln 2 = 0.693. Large: the prediction does not determine the attention.",
+            "Training may never find that other attention, and this one may still be right.",
             suspicious="high",
             short=("ε-max JSD", "Largest distance of an attention with the same prediction, 0 to 0.693 (E3)."),
         ),
         Measure(
             "jsd_search",
             "ε-max JSD, by search",
-            "The same as gradient search finds it, k = 5; it can only fall short of the exact one.",
-            "A small one may mean that the search failed, not that there is nothing.",
+            "The same by gradient search, k = 5; it can only be smaller than the exact one.",
+            "A small one may mean that the search failed, not that there is no such attention.",
             suspicious="high",
         ),
         Measure(
             "jsd_search_filter",
             "ε-max JSD, by search, as released",
-            "The same search, its results kept while the prediction moves by at most 0.05, as the released code does.",
-            "It is about a looser question than the exact one: it may be larger.",
+            "The same search, with results kept if the prediction moves by at most 0.05, as in the released code.",
+            "It answers a looser question than the exact one: it may be larger.",
             suspicious="high",
         ),
     ),

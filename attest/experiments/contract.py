@@ -1,4 +1,4 @@
-"""What a network and a batch must keep to before anything is measured on them; said in a sentence where they do not.
+"""What a network and a batch must satisfy before an experiment; an error in one sentence says what is wrong.
 
 Shapes and the mask are looked at in every batch. What needs a look at the numbers (attention sums to 1 and leaves padding out)
 is looked at once a network, in its first batch and in the first that has padding.
@@ -39,7 +39,7 @@ def require_steps(network: Any) -> None:
     name = type(network).__name__
     if not isinstance(network, nn.Module):
         found = f"the class {network.__name__}" if isinstance(network, type) else f"a {name}"
-        raise AttestError(f"the network is {found}, expected an nn.Module that has been made. {GUIDE}.")
+        raise AttestError(f"the network is {found}, expected an instance of nn.Module. {GUIDE}.")
     if network in _PADDING_SEEN:
         return
     missing = [step for step in STEPS if not callable(getattr(network, step, None))]
@@ -134,8 +134,8 @@ def require_gradient(network: nn.Module, hidden: Tensor) -> None:
     """
     if not hidden.requires_grad:
         raise AttestError(
-            f"{type(network).__name__}.encode returned hidden states without a gradient; expected one from the embedding on. "
-            "Leave out detach() and torch.no_grad() there."
+            f"{type(network).__name__}.encode returned hidden states without a gradient; expected a gradient that reaches "
+            "the embedding. Leave out detach() and torch.no_grad() there."
         )
 
 

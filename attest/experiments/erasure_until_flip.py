@@ -128,7 +128,7 @@ def _average_draws(counts: Tensor, draws: int) -> list[Tensor]:
 
 ORDERS = {"in the order of attention": "attention", "in random order": "random"}
 """The orders of erasure that the answer speaks of, by what it calls them."""
-LEAST = {"in the smallest set that will do": "minimum"}
+LEAST = {"in the smallest set that flips the decision": "minimum"}
 
 
 def _answer(mean: Means) -> str | None:
@@ -149,10 +149,7 @@ def _needed(mean: Means) -> str:
     if all(mean(f"E12/fraction_{order}") is None for order in ORDERS.values()):
         return ""
     if "E12/fraction_common_attention" not in mean:
-        return (
-            "After what share of the weights is not said here: this run's means are over other texts for each order, and so "
-            "cannot be compared."
-        )
+        return "This run's means are over different texts for each order, so the shares of weights cannot be compared."
     shares = {how: mean(f"E12/fraction_common_{order}") for how, order in (ORDERS | LEAST).items()}
     said = [f"{percent(share)} {how}" for how, share in shares.items() if share is not None]
     if not said:
@@ -168,58 +165,67 @@ def _excess(mean: Means) -> str:
         return ""
     count = mean.defined("E12/excess_attention")
     over = "" if count is None else f", mean over the {count:,} texts that flip in that order"
-    return f"The order of attention needs {excess:.1f} weights more than the smallest set that will do{over}."
+    return f"The order of attention needs {excess:.1f} weights more than the smallest set that flips the decision{over}."
 
 
 def _caption(rows: Any) -> str:
-    least = " The minimum is exact: no order can do with less." if "fraction_minimum" in rows else ""
+    least = " The minimum is exact: no order needs fewer." if "fraction_minimum" in rows else ""
     every = len(rows.filter(regex="^fraction_(attention|gradient|product|random|minimum)$").dropna())
     return (
         "Share of the tokens whose weights are zeroed before the decision flips, by order (Serrano & Smith 2019). An order "
-        f"that needs few names the tokens that decide. Only the {every:,} of {len(rows):,} texts that flip in every order are "
-        f"drawn.{least}"
+        f"that needs few finds the tokens that decide. The figure shows only the {every:,} of {len(rows):,} texts that flip "
+        f"in every order.{least}"
     )
 
 
 SPEC = Spec(
     id="E12",
     question="How many weights must go until the decision flips?",
-    does="Weights zeroed one by one in the order of attention, its gradient, their product, at random; and the exact minimum",
+    does=(
+        "Weights set to zero one by one, in the order of attention, of its gradient, of their product, or at random; and "
+        "the exact minimum"
+    ),
     source="Serrano & Smith 2019; exact: ours",
     about="states",
-    cost="T log T where the decoder is linear, else a decoding for each weight",
+    cost="T log T if the decoder is linear, else one decoding for each weight",
     columns=(
-        Column("fraction_<order>", "float", SHARE, "", "weights zeroed until the decision flips, over the tokens of the text"),
+        Column(
+            "fraction_<order>", "float", SHARE, "", "weights set to zero until the decision flips, as a share of the tokens"
+        ),
         Column(
             "fraction_common_<order>",
             "float",
             SHARE,
             "",
-            "the same on the texts that flip in every order, undefined on all others: means of these can be compared",
+            "the same on texts that flip in every order, undefined on others: their means can be compared",
         ),
         Column(
             "flips_in_every_order",
             "float",
             SHARE,
             "0 or 1",
-            "whether the decision flips in every order, at random in one of the draws",
+            "whether the decision flips in every order; for the random order, in one of the draws",
         ),
-        Column("fraction_support_<order>", "float", SHARE, "", "non-zero weights zeroed, over those there are"),
-        Column("excess_<order>", "float", AT_LEAST_0, "tokens", "non-zero weights zeroed beyond the smallest set that flips"),
+        Column(
+            "fraction_support_<order>", "float", SHARE, "", "non-zero weights set to zero, as a share of all non-zero weights"
+        ),
+        Column(
+            "excess_<order>", "float", AT_LEAST_0, "tokens", "non-zero weights set to zero beyond the smallest set that flips"
+        ),
     ),
     measures=(
         Measure(
             "flips_in_every_order",
             "texts that flip in every order",
-            "Share of the texts whose decision flips whichever order weights are zeroed in. The two rows that follow are "
-            "means over these texts alone, so that they can be compared.",
-            "Texts that never flip are the sure ones: what follows is not about them.",
+            "Share of texts whose decision flips in every order of erasure. The next two rows are means over these texts "
+            "only, so they can be compared.",
+            "The model is surest of texts that never flip: the next rows are not about them.",
         ),
         Measure(
             "fraction_common_attention",
             "erased by attention until the flip",
-            "Share of the weights zeroed, largest first, before the decision flips, over the texts that flip in every order.",
-            "Zeroed weights leave the hidden states as they are: what the tokens told their neighbours stays.",
+            "Share of weights set to zero, largest first, before the decision flips, over texts that flip in every order.",
+            "Erased weights leave the hidden states unchanged: neighbours still hold what the tokens told them.",
             suspicious="high",
             beside=("in random order, on the same texts", "fraction_common_random"),
         ),
@@ -228,13 +234,13 @@ SPEC = Spec(
             "erased at least until the flip",
             "Share of the weights in the smallest set that flips the decision, exactly, over the same texts. A faithful order "
             "comes near.",
-            "The smallest set need not be what the model went by: it is what would have been enough to undo it.",
+            "The smallest set need not be what the model used: it is what is enough to change its decision.",
         ),
         Measure(
             "fraction_attention",
             "erased by attention, where that flips",
-            "Share of the weights zeroed, largest first, before the decision flips, over the texts that flip in this order. "
-            "Not to be compared with the least possible share, which is over other texts.",
+            "Share of weights set to zero, largest first, before the decision flips, over texts that flip in this order. Do "
+            "not compare it with the least possible share, which is over other texts.",
             "Each order flips other texts, so means of two orders are about different texts.",
             suspicious="high",
             short=("erased", "Share of weights erased by attention until the decision flips (E12)."),
@@ -244,7 +250,7 @@ SPEC = Spec(
             "fraction_minimum",
             "erased at least, where anything flips",
             "Share of the weights in the smallest set that flips the decision, exactly, over all texts that have such a set.",
-            "Not to be compared with an order's share, which is over other texts.",
+            "Do not compare it with an order's share, which is over other texts.",
             replaced_by="fraction_common_minimum",
         ),
     ),

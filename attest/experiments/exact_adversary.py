@@ -1,4 +1,4 @@
-r"""The most different attention that leaves the prediction alone, exactly, for one linear decoder and two classes.
+r"""The most different attention that keeps the prediction, exactly, for a linear decoder and two classes.
 
 The prediction is :math:`\sigma(\alpha \cdot m)`, where :math:`m_i` is the margin that token i alone would decide by. So the
 attentions with TVD at most epsilon are those of the simplex with :math:`lo \le \alpha \cdot m \le hi`, a slab. JSD to the

@@ -97,8 +97,8 @@ def _answer(mean: Means) -> str | None:
     between = mean("E1/concordant_gradient_and_leave_one_out")
     both = "" if between is None else f" Gradients and leave-one-out order {percent(between)} of theirs alike."
     return (
-        "Take all pairs of tokens of a text that differ in attention and in importance: attention orders them "
-        f"{said} of cases (mean over texts; chance: {percent(0.5)}).{both}"
+        f"Take all pairs of tokens of a text that differ in attention and in importance: attention orders them {said} of "
+        f"cases (mean over texts; chance: {percent(0.5)}).{both}"
     )
 
 
@@ -133,7 +133,7 @@ SPEC = Spec(
     "significant, on the support, top k",
     source="Jain & Wallace 2019; Meister et al. 2021",
     about="tokens",
-    cost="T forward passes a text for leave-one-out, two backward passes for gradients",
+    cost="T forward passes for each text for leave-one-out, two backward passes for gradients",
     about_columns="Where texts are in subwords, `tau` and `concordant` are also there of words, `tau_words_<importance>`: "
     "attention and gradients added up over the subwords of a word, which leave-one-out removes together "
     "(`leave_one_out_words`, at the first of them); and without `[CLS]`, `[SEP]` and their like, "
@@ -169,9 +169,9 @@ SPEC = Spec(
         Measure(
             "tau_gradient_inputs",
             "τ-b of attention and gradient × input",
-            "Do tokens rank alike by attention and by |⟨∂ŷ/∂e, e⟩| with attention held constant? 1: the same ranking; 0: "
-            "none in common. High speaks for reading attention as importance, low does not by itself speak against it.",
-            "Gradients are one idea of importance, not the truth about it.",
+            "Do tokens rank alike by attention and by |⟨∂ŷ/∂e, e⟩| with attention held constant? 1: the same ranking; 0: no "
+            "relation. High supports reading attention as importance; low alone does not refute it.",
+            "Gradients are one measure of importance, not the truth.",
             suspicious="low",
             beside=BETWEEN,
             short=("τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
@@ -179,15 +179,15 @@ SPEC = Spec(
         Measure(
             "tau_gradient_norm_inputs",
             "τ-b of attention and gradient norm",
-            "The same with ‖∂ŷ/∂e‖, the gradient flowing through the attention too.",
-            "A gradient norm tells how sensitive the prediction is, not which way a token speaks.",
+            "The same with ‖∂ŷ/∂e‖, where the gradient also flows through attention.",
+            "A gradient norm says how sensitive the prediction is, not for which class a token speaks.",
             suspicious="low",
         ),
         Measure(
             "tau_gradient_norm_hidden",
             "τ-b of attention and gradient norm, hidden states",
-            "The same of the hidden states that attention weights. High here and low for inputs: attention says which states "
-            "matter, not which words.",
+            "The same for the hidden states that attention weights. High here and low for inputs: attention says which "
+            "states matter, not which words.",
             "A hidden state has read its neighbours: it does not stand for its word alone.",
             suspicious="low",
             about="states",
@@ -195,9 +195,8 @@ SPEC = Spec(
         Measure(
             "tau_leave_one_out_inputs",
             "τ-b of attention and leave-one-out",
-            "Do tokens rank alike by attention and by how far the prediction moves when they are removed and the text read "
-            "anew?",
-            "A shortened text is one the model was not trained on; two equal tokens can hide one another.",
+            "Do tokens rank alike by attention and by how far the prediction moves when each is removed from the text?",
+            "The model was not trained on shortened texts; of two equal tokens each can hide the other.",
             suspicious="low",
             beside=BETWEEN,
             short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
@@ -205,37 +204,37 @@ SPEC = Spec(
         Measure(
             "tau_words_leave_one_out_inputs",
             "τ-b of attention and leave-one-out, words",
-            "The same of words that were cut into subwords: attention added up over a word's subwords, all of which are "
-            "removed together. Special tokens do not count.",
-            "A text without a word is one the model was not trained on.",
+            "The same for whole words: attention is summed over a word's subwords, which are removed together. Special "
+            "tokens do not count.",
+            "The model was not trained on texts without one of their words.",
             suspicious="low",
         ),
         Measure(
             "tau_without_special_leave_one_out_inputs",
             "τ-b of attention and leave-one-out, no special tokens",
-            "The same of subwords, without [CLS], [SEP] and their like, which stand in every text.",
-            "A model may write what it reads into its special tokens, and attend to them for that.",
+            "The same for subwords without special tokens such as [CLS] and [SEP], which are in every text.",
+            "A model may store what it reads in its special tokens, and attend to them for that reason.",
             suspicious="low",
         ),
         Measure(
             "tau_leave_one_out_hidden",
             "τ-b of attention and leave-one-out, hidden states",
-            "The same where the text is read as it was and attention must do without one of its states.",
-            "A state that is left out was read by its neighbours before: what it told them stays.",
+            "The same for hidden states: the whole text is read, and attention leaves one state out.",
+            "The other states were computed with the whole text: they still hold what the missing one told them.",
             suspicious="low",
             about="states",
         ),
         Measure(
             "tau_gradient_and_leave_one_out",
             "τ-b of gradient × input and leave-one-out",
-            "How far two kinds of importance agree with one another: what may be expected of attention at best.",
-            "Where the two disagree, neither is shown to be wrong.",
+            "How far two kinds of importance agree: the most that can be expected of attention.",
+            "Disagreement does not show which of the two is wrong.",
         ),
         Measure(
             "concordant_gradient_inputs",
             "pairs that attention and gradient × input order alike",
             "Of the pairs of tokens that differ in both, the share that both order alike. By chance 0.5. Tokens without "
-            "attention are tied, so of sparse attention this speaks of few pairs.",
+            "attention are tied, so for sparse attention few pairs count.",
             "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
             suspicious="low",
             beside=CONCORDANT_BETWEEN,
@@ -243,7 +242,7 @@ SPEC = Spec(
         Measure(
             "concordant_leave_one_out_inputs",
             "pairs that attention and leave-one-out order alike",
-            "The same with leave-one-out in the place of gradients.",
+            "The same with leave-one-out instead of gradients.",
             "Most pairs are of two unimportant tokens: a high share does not show that the first token is the same.",
             suspicious="low",
             beside=CONCORDANT_BETWEEN,
@@ -257,8 +256,9 @@ SPEC = Spec(
         Measure(
             "ceiling_gradient_inputs",
             "ceiling of τ-b",
-            "The largest |τ-b| that ties allow: sparse attention has many, so raw τ-b of sparse and dense do not compare.",
-            "It says how far τ-b can go, nothing of how far it goes.",
+            "The largest |τ-b| that ties allow. Sparse attention has many ties, so its τ-b cannot be compared with that of "
+            "dense attention.",
+            "It is the largest possible τ-b, not the τ-b that was found.",
         ),
     ),
     answer=_answer,

@@ -121,8 +121,8 @@ def _answer(mean: Means) -> str | None:
     if influence is None or attention is None:
         return None
     return (
-        f"On a scale from one token (0) to all alike (1), the influence of the inputs stands at {number(influence)}, "
-        f"attention at {number(attention)}."
+        f"On a scale from one token (0) to all tokens alike (1), the influence of the inputs is {number(influence)}, "
+        f"attention {number(attention)}."
     )
 
 
@@ -132,7 +132,7 @@ SPEC = Spec(
     does="Entropy of gradients and leave-one-out, of inputs and hidden states",
     source="Meister et al. 2021",
     about="tokens",
-    cost="T forward passes a text for leave-one-out, a backward pass for each sampled state",
+    cost="T forward passes for each text for leave-one-out, a backward pass for each sampled state",
     columns=(
         Column(
             "entropy_gradient",
@@ -155,16 +155,17 @@ SPEC = Spec(
         Measure(
             "entropy_gradient",
             "H̃ of the influence of inputs",
-            "Normalised entropy of the gradient norms of the inputs, 1: spread evenly. Sparse attention need not make it "
-            "smaller.",
-            "Concentrated influence need not lie where attention lies: this number does not compare places.",
+            "Normalised entropy of the gradient norms of the inputs, 1: spread evenly. It need not be smaller for sparse "
+            "attention.",
+            "Influence and attention may be concentrated on different tokens: this number does not compare places.",
             beside=("of the attention itself", "entropy_attention"),
         ),
         Measure(
             "entropy_hidden",
             "H̃ of the influence on hidden states",
-            "The same of the inputs' influence on single hidden states, on a sample of texts: near 1, a state stands for all.",
-            "It is about gradients of a state's length, one of many ways to ask what a state holds.",
+            "The same of the inputs' influence on single hidden states, on a sample of texts: near 1, a state holds all "
+            "inputs alike.",
+            "It uses gradients of a state's length, one of many ways to measure what a state holds.",
             suspicious="high",
         ),
     ),

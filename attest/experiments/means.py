@@ -1,4 +1,4 @@
-"""The means of a run's numbers, as the sentences that answer an experiment's question ask for them."""
+"""The means of a run's numbers, for the sentences that answer an experiment's question."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""One forward pass, observed: what every experiment on a batch starts from.
+"""One observed forward pass: the start of every experiment on a batch.
 
 Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 """

@@ -47,7 +47,7 @@ def _answer(mean: Means) -> str | None:
     if moved is None or flipped is None:
         return None
     return (
-        f"Shuffled over the tokens, attention moves the prediction by {number(moved)} in the average text and changes "
+        f"Shuffling attention over the tokens moves the prediction by {number(moved)} in the average text and changes "
         f"{percent(flipped)} of decisions."
     )
 
@@ -55,10 +55,10 @@ def _answer(mean: Means) -> str | None:
 SPEC = Spec(
     id="E2",
     question="Does the prediction depend on where attention lies?",
-    does="100 random permutations of the attention a text; inside Transformers each layer and all of them",
+    does="100 random permutations of each text's attention; inside Transformers in each layer and in all layers",
     source="Jain & Wallace 2019",
     about="states",
-    cost="linear in T where the decoder is linear; inside layers a forward pass a permutation and layer",
+    cost="linear in T where the decoder is linear; inside layers one forward pass for each permutation and layer",
     about_columns="Inside layers each row is permuted over the tokens that it may attend to. The first four columns are also "
     "there with `_layer<l>` at the end, for the l-th layer alone; so are the last four, of decoders.",
     columns=(

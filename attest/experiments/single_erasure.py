@@ -76,8 +76,8 @@ def _answer(mean: Means) -> str | None:
     if top is None or other is None:
         return None
     return (
-        f"Erasing the most attended token alone changes {percent(top)} of decisions, erasing a random other one alone "
-        f"{percent(other)}."
+        f"{percent(top)} of decisions change only without the most attended token, {percent(other)} only without a random "
+        "other one."
     )
 
 
@@ -103,13 +103,13 @@ def _columns(suffix: str, where: str) -> tuple[Column, ...]:
 SPEC = Spec(
     id="E11",
     question="Does erasing the most attended token matter more than erasing another?",
-    does="The largest weight zeroed, or a random other one, the rest renormalised",
+    does="The largest weight or a random other one set to zero, the rest renormalised",
     source="Serrano & Smith 2019",
     about="states",
     cost="linear in T",
     columns=(
         *_columns("", ""),
-        *_columns("_support", ", the other being one of those that get attention"),
+        *_columns("_support", ", where the other is one of those that get attention"),
         Column("js_top_bias", "float", NATS, "nats", "Serrano & Smith's variant: where nothing is left, the bias decides"),
         Column("flips_top_bias", "bool", SHARE, "0 or 1", "whether the decision flips then"),
     ),
@@ -118,22 +118,22 @@ SPEC = Spec(
             "only_top",
             "decisions that need the top token",
             "Share of texts whose decision flips without the most attended token but not without a random other one.",
-            "Most decisions need no single token; that no one flips does not clear the attention.",
+            "Most decisions need no single token: a small share does not show that attention is right or wrong.",
             suspicious="low",
             beside=("a random other token", "only_random"),
         ),
         Measure(
             "only_random",
             "decisions that need another",
-            "The reverse: only the random other one flips the decision.",
-            "One random token a text is tried, so a small share leaves room for others that matter.",
+            "The reverse: the decision flips only without the random other one.",
+            "Only one random token of each text is tried; other tokens may matter.",
             suspicious="high",
         ),
         Measure(
             "delta_js",
             "ΔJS, top minus random",
             "How much further the outcome moves without the most attended token than without a random other one, in nats.",
-            "It grows with the weight that is taken away, whatever the token says.",
+            "It grows with the weight that is set to zero, whatever the token says.",
             suspicious="low",
             short=("ΔJS", "How much more the outcome moves without the top token than without a random one (E11)."),
         ),

@@ -1,4 +1,4 @@
-"""What an experiment says of itself: its question, its columns, how its numbers are read and misread, how it answers.
+"""The spec of an experiment: its question, its columns, how its numbers are read and misread, how it answers.
 
 Everything that shows an experiment reads its spec: the verdict table, the reference of columns, the README's table, panels in
 W&B, what is shown of a text, and which experiments can be asked for. A spec stands in the file of its

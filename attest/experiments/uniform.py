@@ -9,6 +9,6 @@ SPEC = Spec(
     does="The same model trained with uniform attention, compared text by text",
     source="Wiegreffe & Pinter 2019",
     about="predictions",
-    cost="a training",
+    cost="one training",
     needs="controls",
 )

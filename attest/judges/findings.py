@@ -1,4 +1,4 @@
-"""What experiments have been shown to miss and whom they falsely accuse; written by ``attest judges``, read by reports."""
+"""Which wrong attention each experiment misses and which right one it accuses: from ``attest judges``, for reports."""
 
 import json
 from functools import cache

@@ -1,4 +1,4 @@
-"""From what tests say of defendants to which test tells which."""
+"""From the numbers of tests on defendants to which test tells which defendant."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce

@@ -1,4 +1,4 @@
-"""Every experiment that gives a number a text, put to a defendant. Columns here, directions in ``configs/judges``.
+"""Every experiment that gives one number for each text, run on a defendant. Columns here, directions in ``configs/judges``.
 
 A further experiment is one more entry of the registry of experiments, or of ``_LAYERED`` below.
 """

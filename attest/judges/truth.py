@@ -1,4 +1,4 @@
-"""The truths of a defendant, verified: every replacement of what should not matter, and of what should.
+"""Verify the truth of a defendant: replace what should not matter, and what should.
 
 Legend: B texts, T tokens, F fillers.
 """
@@ -50,19 +50,19 @@ def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> Non
     """
     told = f"the defendant {name} on the rule {texts.rule}"
     if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
-        raise AttestError(f"{told} gets {wrong} of {len(texts.ids)} labels wrong; expected none. Mend its decision.")
+        raise AttestError(f"{told} gets {wrong} of {len(texts.ids)} labels wrong; expected none. Correct its decision.")
     if (same := int((network(texts.exchanged, texts.mask).argmax(dim=-1) == texts.labels).sum())) > 0:
         raise AttestError(
-            f"{told} keeps {same} decisions when the deciding words are exchanged; expected none. Mend its truth."
+            f"{told} keeps {same} decisions when the deciding words are exchanged; expected none. Correct its truth."
         )
     if (moved := _moved_by_fillers(network, texts, sample)) > DELTA:
-        raise AttestError(f"{told} moves by {moved:.3g} when other tokens are replaced; expected {DELTA}. Mend its truth.")
+        raise AttestError(f"{told} moves by {moved:.3g} when other tokens are replaced; expected {DELTA}. Correct its truth.")
     moved, kept = _moved_by_states(network, texts, sample)
     if moved > DELTA:
-        raise AttestError(f"{told} moves by {moved:.3g} when other states are replaced; expected {DELTA}. Mend its truth.")
+        raise AttestError(f"{told} moves by {moved:.3g} when other states are replaced; expected {DELTA}. Correct its truth.")
     if kept:
         raise AttestError(
-            f"{told} keeps {kept} decisions when its carrying states are exchanged; expected none. Mend its truth."
+            f"{told} keeps {kept} decisions when its carrying states are exchanged; expected none. Correct its truth."
         )
 
 

@@ -1,4 +1,4 @@
-"""Areas between curves of scores, as tokens are erased."""
+"""Areas between curves of scores while tokens are erased."""
 
 from collections.abc import Sequence
 

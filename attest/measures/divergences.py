@@ -1,4 +1,4 @@
-"""Distances between distributions; exact zeros, as sparse attention and padding have, are welcome."""
+"""Distances between distributions; weights may be exactly zero, as in sparse attention and padding."""
 
 import torch
 from torch import Tensor

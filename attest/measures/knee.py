@@ -1,4 +1,4 @@
-"""Where a curve bends: up to there one thing is had at little cost of the other."""
+"""The knee of a curve: up to there one quantity is gained at little cost of the other."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Has a model learned anything? Held against the best that can be done without reading: always the same answer."""
+"""Has a model learned anything? It is compared with the best constant answer."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Transformers whose attention is inside the layers alone: a classifier and a tagger.
+"""Transformers with attention only inside the layers: a classifier and a tagger.
 
 Here φ acts in every head, and there is no single distribution over the tokens of a text: what can be put on trial is reached
 by ``attest.attention.interventions``, at the places of each layer.

@@ -1,4 +1,4 @@
-"""What encoders do to token sequences alike: look up, wrap, reverse."""
+"""What all encoders do with token sequences: look up, wrap, reverse."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""The Transformer encoder (Vaswani et al. 2017), its attention in the open.
+"""The Transformer encoder (Vaswani et al. 2017), with hook points in its attention.
 
 Legend: B batch, T tokens, H size of the hidden states.
 """

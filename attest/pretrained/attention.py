@@ -1,4 +1,4 @@
-"""The seam into models of transformers: one attention function, which runs the model's own and passes it through hook points.
+"""The connection to models of transformers: one attention function runs the model's own and passes it through hook points.
 
 Legend: B batch, N heads, G key-value groups, T tokens, D dimensions a head.
 """
@@ -112,8 +112,8 @@ class AttentionCall(HookedModule):
         replaced = self.hook("weights", weights, real)
         if replaced is not weights and not self.everywhere and (replaced.detach().where(~allowed, 0) * real_rows(real)).any():
             raise AttestError(
-                "a token was made to attend where it may not, as in a decoder to later ones, or in a sliding window to far "
-                "ones; expected attention within what the model allows."
+                "a token was made to attend to one that the model's mask excludes, such as a later one in a decoder or a "
+                "distant one in a sliding window; expected attention within the mask."
             )
         return replaced
 
@@ -176,13 +176,13 @@ def _attention(
     eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
     if eager is None:
         raise AttestError(
-            f"{type(module).__name__} has no attention that is written out (eager_attention_forward); expected a model of "
-            "transformers' own that has."
+            f"{type(module).__name__} has no eager attention (eager_attention_forward); expected a model of the library "
+            "transformers that has it."
         )
     if any(options.get(name) is not None for name in PACKED):
         raise AttestError(
-            f"{type(module).__name__} was given several texts in a row (packed, {PACKED[0]}), where no mask says which token "
-            "is of which text; expected one text a row, padded on the right."
+            f"{type(module).__name__} was given several texts in one row (packed, {PACKED[0]}), and no mask says which token "
+            "belongs to which text; expected one text in each row, padded on the right."
         )
     caller = _RUNNING.get()
     if caller is None:

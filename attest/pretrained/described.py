@@ -1,4 +1,4 @@
-"""What a model of transformers is to a trial, in words: what can be asked of it, and why not the rest."""
+"""What a trial can ask of a model of transformers, in words, and why not the rest."""
 
 from collections.abc import Iterator, Sequence
 

@@ -54,7 +54,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     if missing:
         raise AttestError(
             f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify, not a "
-            "pretrained one alone. Fine-tune it first and save it with save_pretrained; a language model is asked by --prompt."
+            "pretrained one alone. Fine-tune it first and save it with save_pretrained; ask a language model with --prompt."
         )
     words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
     return model.eval(), tokenizer_of(name, **words_apart)
@@ -110,7 +110,7 @@ def _config(name: str) -> Any:
     except (OSError, ValueError) as error:
         raise AttestError(
             f"{name} is neither a folder here nor a model that the Hub could give ({_first_line(error)}); expected one of "
-            f"both. Type: {COMMAND}"
+            f"the two. Type: {COMMAND}"
         ) from error
 
 

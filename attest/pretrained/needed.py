@@ -18,6 +18,6 @@ def needing_transformers() -> Iterator[None]:
         yield
     except ImportError as error:
         raise AttestError(
-            f"the library transformers is missing ({error}); expected it for models of its kind. "
-            f"Type: {install_command('transformers')}"
+            f"the library transformers is missing ({error}); expected it to load this model. Type: "
+            f"{install_command('transformers')}"
         ) from error

@@ -67,8 +67,8 @@ class PretrainedNetwork(nn.Module):
             self.calls.append(AttentionCall())
         if self.made == len(self.calls):
             raise AttestError(
-                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self.calls)} times); "
-                "expected as often in every pass."
+                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self.calls)} "
+                "times); expected the same number in every pass."
             )
         self.made += 1
         call = self.calls[self.made - 1]

@@ -40,8 +40,8 @@ class Prompt:
     def __post_init__(self) -> None:
         if self.template.count(TEXT) != 1:
             raise AttestError(
-                f"the prompt {self.template!r} has {self.template.count(TEXT)} times {TEXT}; expected it once, where the text "
-                f"is to stand. For example: {EXAMPLE}"
+                f"the prompt {self.template!r} contains {TEXT} {self.template.count(TEXT)} times; expected it once, in the "
+                f"place of the text. For example: {EXAMPLE}"
             )
         if len(self.answers) < 2 or not all(self.answers.values()):
             raise AttestError(
@@ -64,8 +64,8 @@ class Prompt:
         if same := [word for word in words if words.count(word) > 1]:
             labels = [label for label, word in zip(self.answers, words, strict=True) if word == same[0]]
             raise AttestError(
-                f"the answers for {' and '.join(labels)} begin with the same token, {same[0]!r}; expected answers whose first "
-                "tokens differ, for the model is asked for those alone."
+                f"the answers for {' and '.join(labels)} begin with the same token, {same[0]!r}; expected answers whose "
+                "first tokens differ, because only these are compared."
             )
         return first
 
@@ -112,8 +112,8 @@ def _first_after(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -
     before, after = tokenizer([prompt, prompt + answer], verbose=False)["input_ids"]
     if len(after) == len(before) or after[: len(before)] != before:
         raise AttestError(
-            f"the answer {answer!r} melts into the end of the prompt, {prompt[-10:]!r}, or is no token of its own; expected "
-            "one that begins a token, mostly with a blank that the prompt then does not end with."
+            f"the answer {answer!r} shares a token with the end of the prompt, {prompt[-10:]!r}, or adds no token; expected "
+            "an answer that begins a new token. Most answers begin with a space; then the prompt must not end with one."
         )
     return after[len(before)]
 
@@ -139,8 +139,8 @@ class PromptEncoder(Encoder):
         ids = self.tokenizer(self.prompt.about(text), verbose=False)["input_ids"]
         if len(ids) > self.longest:
             raise AttestError(
-                f"the prompt about the text {text[:20]!r} has {len(ids)} tokens, and the model reads {self.longest}; expected "
-                "no more. Shorten the text or leave it out."
+                f"the prompt about the text {text[:20]!r} has {len(ids)} tokens, and the model reads at most {self.longest}; "
+                "expected a shorter prompt. Shorten the text or leave it out."
             )
         return ids
 
@@ -164,15 +164,15 @@ class PromptedNetwork(PretrainedNetwork):
     def __init__(self, model: PreTrainedModel, padding: int, answers: Sequence[int], masked: int | None = None) -> None:
         if model.get_output_embeddings() is None:
             raise AttestError(
-                f"{type(model).__name__} has no logits of the next token, so that it answers no prompt; expected a causal "
+                f"{type(model).__name__} does not predict the next token, so it cannot answer a prompt; expected a causal "
                 "language model, LlamaForCausalLM for example."
             )
         self._answers = list(answers)
         super().__init__(model, padding, masked)
         if not self.looks_back:
             raise AttestError(
-                f"{type(model).__name__} lets tokens attend to later ones, so that it cannot be asked what comes next; "
-                "expected a causal language model, LlamaForCausalLM for example."
+                f"{type(model).__name__} lets tokens attend to later ones, so it cannot be asked what comes next; expected a "
+                "causal language model, LlamaForCausalLM for example."
             )
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:

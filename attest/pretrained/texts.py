@@ -34,7 +34,7 @@ def require_fast(tokenizer: Any) -> None:
     if not getattr(tokenizer, "is_fast", False):
         raise AttestError(
             f"the tokenizer is a {type(tokenizer).__name__}; expected a fast one, which knows the word of each token. "
-            "AutoTokenizer.from_pretrained gives one where there is one."
+            "AutoTokenizer.from_pretrained gives one if it exists."
         )
 
 
@@ -72,6 +72,7 @@ class Encoder:
         """Warn of texts that were cut."""
         if self.cut:
             warnings.warn(
-                f"{self.cut} of {texts} texts are longer than the {self.longest} tokens that the model reads; ends are cut.",
+                f"{self.cut} of {texts} texts are longer than the {self.longest} tokens that the model reads; their ends are "
+                "cut.",
                 stacklevel=2,
             )

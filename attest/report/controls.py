@@ -1,4 +1,4 @@
-"""What a run's numbers are held against: chance within the run, its uniform twin, its siblings of other seeds."""
+"""What a run's numbers are compared with: chance within the run, its uniform twin, its siblings of other seeds."""
 
 import math
 from dataclasses import dataclass

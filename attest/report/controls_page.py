@@ -1,4 +1,4 @@
-"""The controls of a base in one table: who scores how, and who is how far from the base."""
+"""The controls of a base in one table: their scores, and how far they are from the base."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Whether a page still says what its files say: the page ends with a digest of the state of all that it was made from."""
+"""Whether a page is up to date: it ends with a digest of the state of all files that it was made from."""
 
 import hashlib
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""The judges before trained networks, as Markdown and as a page: do they say there what they said before constructed ones?"""
+"""The judges before trained networks, as Markdown and as a page: do they agree with those before constructed ones?"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What must be known before numbers of several settings are held against one another."""
+"""What a reader must know before comparing numbers of several settings."""
 
 from collections.abc import Sequence
 from itertools import product

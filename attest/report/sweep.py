@@ -1,4 +1,4 @@
-"""Beside the adversaries of a base: their table, their curve against the baselines, their knee."""
+"""The page of a base's adversaries: their table, their curve against the baselines, their knee."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Pages from templates: everything that comes from data is escaped, and nothing is left undefined."""
+"""Pages from templates: all data are escaped, and an undefined variable is an error."""
 
 import re
 from functools import cache

@@ -30,8 +30,8 @@ def require_adversary(choices: Choices, base: Settings) -> None:
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
     if kind == "label" and not capabilities.pools_by_attention(network):
         raise AttestError(
-            f"{network['class_path']} does not pool its hidden states by attention, so an adversary has none to differ in; "
-            "expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
+            f"{network['class_path']} does not pool its hidden states by attention, so there is none that an adversary could "
+            "change; expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
         )
     require_comparable(base)
     projections = network["init_args"].get("projection") or {}
@@ -44,8 +44,9 @@ def _predicts(base: Settings) -> str:
     kind = capabilities.predicts(base)
     if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
         raise AttestError(
-            f"{base['model']['class_path']} can have no adversary; expected a LightningModule with a network that declares "
-            "predicts, label or tags, and is not itself trained against another run. Type MODEL=bilstm for example."
+            f"{base['model']['class_path']} cannot have an adversary; expected a LightningModule with a network that "
+            "declares predicts, label or tags, and is not itself trained against another run. Type MODEL=bilstm for "
+            "example."
         )
     return kind
 

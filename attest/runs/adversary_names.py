@@ -1,4 +1,4 @@
-"""What is typed to choose adversaries of a base, and what their folders are called (E7); nothing heavy is imported for it."""
+"""The words that choose adversaries of a base, and the names of their folders (E7); imports nothing heavy."""
 
 import re
 from collections.abc import Sequence
@@ -71,5 +71,7 @@ def named(name: str) -> tuple[Choices, float]:
     """
     match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
     if match is None:
-        raise AttestError(f"{name} names no adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001")
+        raise AttestError(
+            f"{name} is not the name of an adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001"
+        )
     return Choices(None, match[1], match[2]), _lambda(match[3])

@@ -1,4 +1,4 @@
-"""How far apart two runs are, text by text, from the tables that both have written: E4, E5, E6 and E7 are all this.
+"""How far apart two runs are, text by text, from the tables of both: E4, E5, E6 and E7.
 
 Columns, one row an instance: ``id``, ``label`` and ``predicted`` (of the second run; neither for taggers), ``length``;
 ``tvd`` of predictions in [0, 1]; ``same``, whether both decide alike; ``jsd`` in [0, ln 2] and ``kl``, from the second run to
@@ -45,8 +45,8 @@ def require_comparable(settings: dict[str, Any]) -> None:
     """
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
-            f"this run's experiments are without {INSTANCES} (of taggers: {TAGGED}), what it predicts and attends to text "
-            "by text; expected them, since other runs are compared with that. Leave EXPERIMENTS out."
+            f"this run's experiments lack {INSTANCES} (of taggers: {TAGGED}), the predictions and attention of each text; "
+            "expected them, because other runs are compared with them. Leave EXPERIMENTS out."
         )
 
 
@@ -59,8 +59,8 @@ def _instances(folder: RunFolder) -> pd.DataFrame:
     if (path := table_of(folder)) is not None:
         return read_table(path)
     raise AttestError(
-        f"{folder.evidence(INSTANCES)} does not exist; expected what the run predicts and attends to, text by text. "
-        "Leave EXPERIMENTS out, so that it is written."
+        f"{folder.evidence(INSTANCES)} does not exist; expected the predictions and attention of each text. Leave "
+        "EXPERIMENTS out, so that the run writes them."
     )
 
 

@@ -1,4 +1,4 @@
-"""A run as it was configured: parsed and checked by LightningCLI, with its folder; made when it is wanted.
+"""A configured run: parsed and checked by LightningCLI, with its folder. Its parts are created when needed.
 
 ``training.py`` says what is then done with it.
 """
@@ -64,9 +64,9 @@ LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrai
 
 
 DESCRIPTION = (
-    "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files below "
-    "configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes any experiment on something "
-    "already trained, `attest data --check` counts the corpora."
+    "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files "
+    "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
+    "trained run, `attest data --check` counts the corpora."
 )
 
 

@@ -73,8 +73,8 @@ def require_controls(base: dict[str, Any]) -> None:
         )
     if run["projection"] == "uniform" or run["model"] == "average":
         raise AttestError(
-            f"MODEL={run['model']} PROJECTION={run['projection']} is a control itself; expected the model that is to be "
-            "controlled for. Type MODEL=bilstm PROJECTION=softmax"
+            f"MODEL={run['model']} PROJECTION={run['projection']} is a control itself; expected the model to compare "
+            "controls with. Type MODEL=bilstm PROJECTION=softmax"
         )
     require_comparable(base)
 

@@ -52,7 +52,7 @@ def _dimensions(path: str) -> int:
 def _drawn(name: str, parameter: str) -> int:
     if name != "random" or not parameter.isdigit() or not int(parameter):
         raise AttestError(
-            f"EMBEDDINGS={name}:{parameter} is not known; expected a number of dimensions behind random alone, for example "
+            f"EMBEDDINGS={name}:{parameter} is not known; expected a number of dimensions after random only, for example "
             "EMBEDDINGS=random:50"
         )
     return int(parameter)
@@ -62,8 +62,8 @@ def _size_option(dimensions: int, model: Path) -> str:
     path = _path_to_size(yaml.safe_load(model.read_text()))
     if path is None:
         raise AttestError(
-            f"MODEL={model.stem} has no embedding of words that vectors could be put in; expected a model that learns one, "
-            "for example MODEL=bilstm. Leave EMBEDDINGS out."
+            f"MODEL={model.stem} has no word embedding for the vectors; expected a model that learns one, for example "
+            "MODEL=bilstm. Leave EMBEDDINGS out."
         )
     return f"--{path}={dimensions}"
 

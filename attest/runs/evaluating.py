@@ -1,4 +1,4 @@
-"""Evaluate: evidence on something that is trained already, a run or a bare checkpoint.
+"""Evaluate: evidence on a trained model, a run or a checkpoint outside a run.
 
 ``evaluate`` is the whole story; ``attest evidence`` calls it.
 """
@@ -66,8 +66,8 @@ def of_reading(reading: str, wanted: list[str]) -> list[str]:
         raise unknown_choice("The reading", reading, READINGS, "attest evidence --run <folder> --reading {}")
     if other := [name for name in wanted if name not in OF_READINGS]:
         raise AttestError(
-            f"{other[0]} is on the attention itself; expected some of {', '.join(OF_READINGS)} where --reading is given. "
-            f"Type: attest evidence --run <folder> {other[0]}"
+            f"{other[0]} is about attention itself; expected some of {', '.join(OF_READINGS)} with --reading. Type: attest "
+            f"evidence --run <folder> {other[0]}"
         )
     return wanted or list(OF_READINGS)
 
@@ -207,9 +207,7 @@ class RunOnTrial(ConfiguredRun):
         run = self.config.test.run
         choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
         where = ELSEWHERE[EXPERIMENTS[name].needs].format(choices=choices, data=run.data)
-        return AttestError(
-            f"{name} needs other runs than this one; expected one of: {', '.join(sorted(experiments))}. {name} {where}"
-        )
+        return AttestError(f"{name} needs other runs too; expected one of: {', '.join(sorted(experiments))}. {name} {where}")
 
     def _require_same_configuration(self) -> None:
         """The configuration is the run's own, but for the experiments; nothing of it is written."""

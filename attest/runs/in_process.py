@@ -1,4 +1,4 @@
-"""The same runs as the commands make, from a process that goes on afterwards: errors are raised, what was set is set back."""
+"""The runs of the commands, inside a process that continues: errors are raised, and settings are restored."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

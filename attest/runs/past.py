@@ -1,4 +1,4 @@
-"""What runs took before: those that are there, and where none is like it, our own, whose times ship with the package."""
+"""How long earlier runs took: runs of the same kind here or, without any, our own, whose times are in the package."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence

@@ -160,6 +160,6 @@ def _killed(exit_code: int, processes: int) -> AttestError:
     """The error for a process that ended without a word."""
     how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
     return AttestError(
-        f"one of {processes} processes was ended by {how}; expected all to finish. Systems do that where memory is short: "
-        "type the same command with --run.processes=1, which takes up what is there."
+        f"one of {processes} processes was ended by {how}; expected all to finish. The system may be short of memory: type "
+        "the same command with --run.processes=1. It keeps what is finished."
     )

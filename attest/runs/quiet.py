@@ -1,4 +1,4 @@
-"""What libraries say that a user can do nothing about."""
+"""Silence messages of libraries that a user can do nothing about."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Were two runs tested on the same texts? Numbers on different texts cannot be held against one another."""
+"""Were two runs tested on the same texts? Numbers on different texts cannot be compared."""
 
 import hashlib
 from pathlib import Path

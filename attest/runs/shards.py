@@ -25,7 +25,9 @@ def read_shard(typed: str) -> Shard:
     """
     match = SHARD.fullmatch(typed)
     if match is None or int(match[1]) > int(match[2]):
-        raise AttestError(f"--shard={typed} names no shard; expected which one of how many. Type for example: --shard=3/8")
+        raise AttestError(
+            f"--shard={typed} is not a shard; expected its number and the number of shards. Type for example: --shard=3/8"
+        )
     return Shard(int(match[1]) - 1, int(match[2]))
 
 

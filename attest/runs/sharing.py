@@ -1,4 +1,4 @@
-"""The evidence of a run that one process has trained, gathered by one process a core.
+"""The evidence of a run that one process has trained, computed by one process for each core.
 
 Evidence is exact on any number of processes, so nothing but time depends on it.
 """

@@ -1,4 +1,4 @@
-"""Evidence on no more texts than are needed: in random order, until the means are known well enough.
+"""Evidence on no more texts than needed: in random order, until the means are precise enough.
 
 Legend: K means, N texts.
 """
@@ -33,7 +33,7 @@ def require_precision(until: float) -> None:
         AttestError: it is not above 0.
     """
     if not until > 0:
-        raise AttestError(f"until is {until}; expected how well means are to be known, above 0, for example 0.01")
+        raise AttestError(f"until is {until}; expected the precision of the means, above 0, for example 0.01")
 
 
 def looks(texts: int) -> list[int]:

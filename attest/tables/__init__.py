@@ -1,4 +1,4 @@
-"""Reproduction: from a published table to the runs it needs, and from their folders to the table, ours beside theirs.
+"""Reproduction: from a published table to its runs, and from their folders to the table, our numbers beside theirs.
 
 In: ``configs/tables/<table>.yaml`` and run folders. Out: a plan that Snakemake carries out (``Snakefile``), and
 ``results/<table>/``.

@@ -1,4 +1,4 @@
-"""Runs that depend on a base run: how each is typed, and where inside the base run's folder it lies.
+"""Runs that depend on a base run: the command of each, and its place in the base run's folder.
 
 They are carried out by ``attest adversarial``, ``attest controls`` and ``attest keys``; their folders are named there.
 """

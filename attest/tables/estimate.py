@@ -1,4 +1,4 @@
-"""How long what is missing will take, judging by runs that are there."""
+"""How long the missing runs will take, judging by existing runs."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

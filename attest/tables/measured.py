@@ -1,4 +1,4 @@
-"""What a run folder says of one column of a table: a number, and where it is a mean, the values that it is the mean of."""
+"""What a run folder says about one column of a table: a number and, for a mean, its values."""
 
 from dataclasses import replace
 from functools import lru_cache

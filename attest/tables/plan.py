@@ -1,4 +1,4 @@
-"""From tables to the runs they need: which, where, by which command, and after which others."""
+"""From tables to their runs: which runs, where, by which command, and after which others."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress

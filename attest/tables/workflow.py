@@ -17,7 +17,9 @@ def carry_out(command: list[str]) -> int:
         AttestError: it is not installed.
     """
     if find_spec("snakemake") is None:
-        raise AttestError(f"Snakemake is missing; expected it to carry out the runs. Type: {install_command('reproduce')}")
+        raise AttestError(
+            f"Snakemake is missing; expected it, because it starts the runs. Type: {install_command('reproduce')}"
+        )
     return run_as_group(command)
 
 

@@ -1,4 +1,4 @@
-"""Metrics as one CSV file a run, which a run that is taken up continues."""
+"""Metrics as one CSV file for each run; a resumed run continues it."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where a run stands among the others of its project in W&B: its group, the type of its job, its tags."""
+"""How a run is grouped in its W&B project: its group, the type of its job, its tags."""
 
 from typing import Any
 

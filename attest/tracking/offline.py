@@ -1,4 +1,4 @@
-"""W&B runs of their own for what no Trainer makes."""
+"""W&B runs for results without a Trainer."""
 
 import os
 from pathlib import Path
@@ -28,5 +28,5 @@ def logged_in() -> bool:
         return wandb.login(prompt=False)
     except wandb.errors.Error as error:
         reason = str(error).splitlines()[0]
-        print(f"W&B is out of reach ({reason}); this run is logged offline, `wandb sync` brings it up later.", flush=True)
+        print(f"W&B cannot be reached ({reason}); this run is logged offline. `wandb sync` uploads it later.", flush=True)
         return False

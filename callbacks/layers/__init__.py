@@ -1,4 +1,4 @@
-"""Evidence inside the layers of Transformers: one small class an experiment, over ``attest.experiments.layers``.
+"""Evidence inside the layers of Transformers: one small class for each experiment in ``attest.experiments.layers``.
 
 ``base.py`` says what they observe, one for all: the attention of every layer, by the module's ``observe_layers(batch)``.
 """

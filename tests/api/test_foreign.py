@@ -142,7 +142,7 @@ def test_an_erased_token_is_masked_as_the_model_was_taught(model, tokenizer):
 
 def test_the_report_is_written(tried, tmp_path):
     page = tried.report(tmp_path / "page.html").read_text()
-    assert "Shuffled over the tokens" in page
+    assert "Shuffling attention over the tokens" in page
     assert "[CLS]" in page
 
 
@@ -176,7 +176,7 @@ def test_our_own_transformer_goes_through_the_same_door():
 @pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
-        ("bart", {}, "reads a text with an encoder and again with a decoder"),
+        ("bart", {}, "has an encoder and a decoder, so no attention leads"),
         ("deberta-v2", {}, "is not supported: its attention does not go through"),
     ],
 )

@@ -101,7 +101,7 @@ def test_a_command_tries_words_with_a_tag_each(model, tokenizer, tmp_path, capsy
     assert "Texts:      4 of the 4 in data.jsonl, evenly spread" in said
     assert RunFolder(tmp_path / "out").evidence("tagged").is_file()
     assert main([*command[:-3], "other", "E1"]) == 2
-    assert "E1 asks which tokens a text's decision rests on" in capsys.readouterr().err
+    assert "E1 asks which tokens decide a text, and this model decides each token" in capsys.readouterr().err
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["doctor", "--model", "model"]) == 0
     assert "E1, E15: they ask what a whole text's decision rests on" in " ".join(capsys.readouterr().out.split())
@@ -113,8 +113,8 @@ def test_a_command_tries_words_with_a_tag_each(model, tokenizer, tmp_path, capsy
     ("sentences", "labels", "said"),
     [
         (["a fine film"], [[1, 2, 2]], "the model gives every token a class; expected sentences as lists of words"),
-        ([["a", "film"]], [[1]], "there are other tags than words"),
-        ([["a", "film"]], None, "there are other tags than words"),
+        ([["a", "film"]], [[1]], "the tags do not match the words"),
+        ([["a", "film"]], None, "the tags do not match the words"),
     ],
 )
 def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labels, said):  # noqa: F811

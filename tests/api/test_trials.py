@@ -118,7 +118,7 @@ def test_a_trial_that_is_saved_is_a_run_without_a_model(whole, tmp_path):
     assert run.answers == whole.answers
     assert run.report_path.is_file()
     assert run.settings["trial"]["experiments"]["E2"] == {"permutations": 9}
-    with pytest.raises(attest.AttestError, match="there is no model to ask"):
+    with pytest.raises(attest.AttestError, match="so there is no model; expected a run"):
         run.explain("dull")
     with pytest.raises(attest.AttestError, match="mine is not an empty folder"):
         whole.save(run.path)
@@ -207,7 +207,7 @@ BATCH = dict(zip(("id", "token_ids", "mask"), ragged_batch([3, 5]), strict=True)
         (None, [{"input_ids": BATCH["token_ids"]}], {}, r"no tensor token_ids and no tensor mask \(its keys: input_ids\)"),
         (None, [BATCH, BATCH], {}, "two texts have the same id"),
         (None, [BATCH], {"labels": [0, 1]}, "under the key 'label' of each batch"),
-        (None, [BATCH], {"words": ["a", "b"]}, "words has nothing for the token id"),
+        (None, [BATCH], {"words": ["a", "b"]}, "words has no word for the token id"),
         (None, [BATCH], {"experiments": ["E2", "E4"]}, "'E4' is not known; expected some of E1, E2, E3, E8, E10"),
         (None, [BATCH], {"experiments": []}, "no experiment was asked for"),
         (None, [BATCH], {"experiments": {"E2": {"draws": 3}}}, "E2 has no setting 'draws'; expected permutations"),

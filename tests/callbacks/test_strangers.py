@@ -211,7 +211,7 @@ def test_what_is_missing_is_said_in_a_sentence():
 def test_instances_that_cannot_be_told_apart_are_refused():
     with pytest.raises(AttestError, match=r"no ids, and DataLoader does not say which rows .* expected ids, or a loader"):
         table_of(AttentionPermutation(3), of=loader(shuffle=True))
-    with pytest.raises(AttestError, match=r"different instances have the id 0; expected one of its own for each"):
+    with pytest.raises(AttestError, match=r"several instances have the id 0; expected a different id for each"):
         table_of(AttentionPermutation(3), module=Told(lambda tokens: torch.arange(len(tokens))))
 
     class Fewer(Stranger):

@@ -136,7 +136,9 @@ def test_mistakes_are_named(mistake, sentence):
 def test_a_name_says_which_adversary_it_is():
     choices, lam = named("frozen-smoothed-kl-0.0001")
     assert (choices.name(lam), choices.divergence) == ("frozen-smoothed-kl-0.0001", "smoothed-kl")
-    with pytest.raises(AttestError, match="unfrozen-kld-1 names no adversary; expected <variant>-<divergence>-<λ>"):
+    with pytest.raises(
+        AttestError, match="unfrozen-kld-1 is not the name of an adversary; expected <variant>-<divergence>-<λ>"
+    ):
         named("unfrozen-kld-1")
 
 

@@ -146,7 +146,7 @@ def test_a_folder_of_another_configuration_is_refused(small_run, tmp_path, capsy
 def test_a_checkpoint_of_another_network_is_no_silent_success(small_run, capsys):
     arguments = ["test", "DATA=planted", "--data.init_args.rule=token", f"--ckpt_path={small_run.best}", "--run.root=nowhere"]
     assert main(arguments) == 2
-    assert "the checkpoint is one of another network (size mismatch for" in capsys.readouterr().err
+    assert "the checkpoint belongs to another network (size mismatch for" in capsys.readouterr().err
 
 
 def test_sparse_attention_is_sparse_all_the_way(tmp_path, capsys):

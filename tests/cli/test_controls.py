@@ -77,7 +77,7 @@ def test_what_will_be_trained_is_announced_with_its_epochs(tmp_path):
 
 def test_a_guide_that_is_none_is_refused_before_anything_is_trained(tmp_path, capsys):
     assert main(["controls", *SMALL_RUN, "GUIDE=foo", f"--run.root={tmp_path}"]) == 2
-    assert "foo names no adversary" in capsys.readouterr().err
+    assert "foo is not the name of an adversary" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -96,5 +96,5 @@ def test_controls_have_no_controls():
 
 def test_one_guide_may_be_asked_for_alone():
     assert choose(["DATA=sst", "GUIDE=unfrozen-kl-0.2"])[1] == "unfrozen-kl-0.2"
-    with pytest.raises(AttestError, match="bass names no adversary; expected <variant>-<divergence>-<λ>"):
+    with pytest.raises(AttestError, match="bass is not the name of an adversary; expected <variant>-<divergence>-<λ>"):
         train_guide(Base(RunFolder(Path("nowhere")), {}), [], "bass")

@@ -85,8 +85,8 @@ def test_another_checkpoint_of_the_same_name_gets_its_own_evidence(run, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["E1"], "told of nothing trained"),
-        (["--run", "a", "--ckpt", "b.ckpt"], "told of two things, a run and a checkpoint; expected either --run or --ckpt"),
+        (["E1"], "was given no trained model"),
+        (["--run", "a", "--ckpt", "b.ckpt"], "was given two things, a run and a checkpoint; expected either --run or --ckpt"),
         (["--run", "nowhere"], "nowhere/checkpoints/best.ckpt does not exist"),
         (["--ckpt", "nowhere.ckpt"], "nowhere.ckpt does not exist"),
     ],

@@ -139,7 +139,7 @@ def test_a_profile_leaves_the_number_of_jobs_to_the_cluster():
         ([], "TABLE= was not given; expected one of: all, dr-1"),
         (["TABLE=jw2"], "TABLE=jw2 is not known; .* TABLE=jw-2$"),
         (["TABLE=jw-2", "SEEDS=0"], "SEEDS=0 is not a count; expected a whole number from 1"),
-        (["TABLE=jw-2", "SEED=1"], "SEED=1 is one seed; expected how many, from 0. Type SEEDS=3"),
+        (["TABLE=jw-2", "SEED=1"], "SEED=1 names one seed; expected the number of seeds, which start at 0. Type SEEDS=3"),
         (["TABLE=jw-2", "SMOKE=yes"], "SMOKE=yes is neither yes nor no; expected SMOKE=1 or SMOKE=0"),
     ],
 )

@@ -45,7 +45,7 @@ def tried(*arguments):
 def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys):
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "E2", "e9") == 0
     said = capsys.readouterr().out
-    assert "E2   Shuffled over the tokens" in said
+    assert "E2   Shuffling attention over the tokens" in said
     assert f"Report:     {tmp_path / 'out' / 'report.html'}" in said
     run = RunFolder(tmp_path / "out")
     assert sorted(path.stem for path in run.evidence("E2").parent.glob("*.parquet")) == ["E2", "E9", "instances"]
@@ -289,7 +289,7 @@ def test_a_language_model_is_asked_by_a_prompt(speaker, reviews, tmp_path, capsy
 @pytest.mark.parametrize(
     ("prompt", "labels", "said"),
     [
-        ("Review:", "bad= bad,good= good", r"the prompt 'Review:' has 0 times {text}"),
+        ("Review:", "bad= bad,good= good", r"the prompt 'Review:' contains {text} 0 times"),
         ("{text}", "bad,good", "--labels has 'bad' without an answer"),
         ("{text}", "poor= poor,good= good", "the data have the labels bad, and --labels has answers for poor, good"),
     ],
@@ -299,7 +299,7 @@ def test_a_prompt_that_cannot_be_asked_is_refused_in_a_sentence(speaker, reviews
 
 
 def test_a_language_model_without_a_prompt_is_told_of_it(speaker, reviews, capsys):
-    assert "a language model is asked by --prompt" in refused(capsys, "--model", speaker, "--data", reviews)
+    assert "ask a language model with --prompt" in refused(capsys, "--model", speaker, "--data", reviews)
 
 
 def test_the_report_calls_it_by_its_own_class(folder, reviews, tmp_path):

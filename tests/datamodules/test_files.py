@@ -123,7 +123,8 @@ def test_a_column_that_is_not_there_is_named(tmp_path, options, message):
 def test_columns_that_cannot_be_guessed_are_asked_for(tmp_path):
     found = [{"a": "x", "b": "y", "c": "z"}] * 4
     with pytest.raises(
-        AttestError, match=r"columns a, b, c of .*train\.jsonl; name the columns with --data\.init_args\.text_column="
+        AttestError,
+        match=r"columns a, b, c of .*train\.jsonl do not show .*; name the columns with --data\.init_args\.text_column=",
     ):
         _ = module(tmp_path, found, found).corpus
 
@@ -234,7 +235,7 @@ def test_text_in_parquet_that_is_no_utf8_is_refused(tmp_path):
     text = pa.StringArray.from_buffers(1, pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xff"))
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"text": text, "label": ["a"]}), path)
-    with pytest.raises(AttestError, match=r"x\.parquet is broken inside .*; expected text in UTF-8"):
+    with pytest.raises(AttestError, match=r"x\.parquet is damaged .*; expected text in UTF-8"):
         read_rows(str(path), "train")
 
 
@@ -271,10 +272,10 @@ def test_a_folder_without_the_split_says_so(tmp_path, monkeypatch):
     (tmp_path / "repository").mkdir()
     Dataset.from_dict({"text": ["a"], "label": ["b"]}).to_parquet(tmp_path / "repository" / "test.parquet")
     repository = str(tmp_path / "repository")
-    with pytest.raises(AttestError, match=r"repository gives no train split \(Unknown split \"train\""):
+    with pytest.raises(AttestError, match=r"repository has no readable train split \(Unknown split \"train\""):
         _ = FilesDataModule(train=repository, test=repository).corpus
     (tmp_path / "empty").mkdir()
-    with pytest.raises(AttestError, match=r"empty gives no train split"):
+    with pytest.raises(AttestError, match=r"empty has no readable train split"):
         _ = FilesDataModule(train=str(tmp_path / "empty"), test=repository).corpus
 
 

@@ -104,7 +104,7 @@ def test_a_moved_file_is_the_same_data(files, record, tmp_path_factory):
 
 def test_a_renamed_word_is_refused_by_the_name_of_the_file(files, record):
     write(files / "train.csv", [(text.replace("fine", "zest"), label) for text, label in ROWS])
-    with expecting(record, "the run"), pytest.raises(AttestError, match="the run was made from") as refused:
+    with expecting(record, "the run"), pytest.raises(AttestError, match="the data differ from those of the run") as refused:
         module(files).require_expected()
     said = str(refused.value)
     assert f"the train split ({files / 'train.csv'}) has 18 texts as before, but not the same ones" in said

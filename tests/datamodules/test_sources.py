@@ -231,7 +231,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 )
 def test_without_network_and_folder_it_takes_seconds_to_say_what_to_do(module, name):
     started = time.monotonic()
-    with pytest.raises(AttestError, match=rf"{name} is not on this machine and .* is out of reach.*export ATTEST_DATA="):
+    with pytest.raises(AttestError, match=rf"{name} is not on this machine, and .* cannot be reached.*export ATTEST_DATA="):
         _ = module().corpus
     assert time.monotonic() - started < 5
 

@@ -34,7 +34,7 @@ PLACES = {
 def documented(experiment: str) -> dict[str, str]:
     """The type that each column of a table is said to have, by its name as a regular expression."""
     if experiment in EXPERIMENTS:
-        of_classifiers = (column for column in EXPERIMENTS[experiment].columns if "of taggers alone" not in column.means)
+        of_classifiers = (column for column in EXPERIMENTS[experiment].columns if "taggers only" not in column.means)
         columns = {column.name: column.type for column in of_classifiers}
     else:
         section = TEXT.split(f"\n## {experiment}\n")[1].split("\n## ")[0]

@@ -112,7 +112,7 @@ def test_hidden_states_that_are_none_are_refused(encode, message):
 def test_steps_are_asked_for_before_anything_else():
     with pytest.raises(AttestError, match=r"Linear lacks encode, score, project, decode; expected encode\(tokens, mask\)"):
         observe(nn.Linear(2, 2), *batch())
-    with pytest.raises(AttestError, match=r"the network is the class FourSteps, expected an nn\.Module that has been made"):
+    with pytest.raises(AttestError, match=r"the network is the class FourSteps, expected an instance of nn\.Module"):
         observe(FourSteps, *batch())
 
 

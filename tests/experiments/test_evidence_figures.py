@@ -51,7 +51,7 @@ def test_the_caption_counts_the_texts_that_are_drawn():
     rows = table(TABLES["E12"])
     rows.loc[[3, 7], "fraction_random"] = np.nan
     (boxes,) = illustrations({"E12": rows})
-    assert "Only the 57 of 60 texts that flip in every order are drawn." in boxes.caption
+    assert "The figure shows only the 57 of 60 texts that flip in every order." in boxes.caption
 
 
 def test_equal_tables_give_equal_pictures():

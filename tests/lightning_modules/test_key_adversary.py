@@ -125,7 +125,7 @@ def test_published_distance_runs_away_where_its_logarithm_slows_down():
 
 
 def test_what_cannot_be_attacked_is_named():
-    with pytest.raises(AttestError, match="no opposite among 3 classes"):
+    with pytest.raises(AttestError, match="needs two classes, and this corpus has 3"):
         KeyAdversary("opposite", network=small, vocab_size=VOCABULARY, num_classes=3)
     with pytest.raises(AttestError, match="PoolingClassifier has no layer in which tokens attend to one another"):
         KeyAdversary(network=PoolingClassifier, vocab_size=VOCABULARY)

@@ -110,7 +110,7 @@ def test_a_decoder_may_not_look_ahead(name):
         network(tokens, mask)
     assert all(weights[0, :, 0, 1:].abs().max() == 0 for weights in own.values()), "supports differ in length"
     ahead = Intervention("weights", lambda weights, mask: weights.flip(-1))
-    with intervene(network, ahead), pytest.raises(AttestError, match="made to attend where it may not"):
+    with intervene(network, ahead), pytest.raises(AttestError, match="made to attend to one that the model's mask excludes"):
         network(tokens, mask)
     erased = Intervention("weights", lambda weights, mask: weights.index_fill(-1, torch.tensor([1]), 0))
     with intervene(network, erased):
@@ -247,7 +247,7 @@ def test_texts_packed_into_one_row_are_refused():
     starts = torch.tensor([0, 3, 8], dtype=torch.int32)
     packed = {"cu_seq_lens_q": starts, "cu_seq_lens_k": starts, "max_length_q": 5, "max_length_k": 5}
     positions = torch.tensor([[0, 1, 2, 0, 1, 2, 3, 4]])
-    with attending_through(model, network), pytest.raises(AttestError, match="was given several texts in a row"):
+    with attending_through(model, network), pytest.raises(AttestError, match="was given several texts in one row"):
         model(tokens, position_ids=positions, use_cache=False, **packed)
 
 

@@ -139,8 +139,8 @@ def test_training_on_a_gpu_is_in_bfloat16_and_evidence_is_not(folder, subwords, 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"pretrained": ""}, "was given nothing to start from"),
-        ({"vocab_size": 12}, "the data have 10 different tokens, and .* expected data that are cut into its subwords"),
+        ({"pretrained": ""}, "has no model to start from"),
+        ({"vocab_size": 12}, "the data have 10 different tokens, and .* expected data that are split into its subwords"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(folder, subwords, options, said):
@@ -152,5 +152,5 @@ def test_what_cannot_be_trained_is_refused(folder, subwords, options, said):
 def test_another_projection_is_refused(folder, subwords):
     from attest.attention import Sparsemax
 
-    with pytest.raises(AttestError, match="was to be trained with Sparsemax"):
+    with pytest.raises(AttestError, match="the projection is Sparsemax"):
         FineTunedClassifier(len(subwords.vocabulary) + 2, 1, str(folder), Sparsemax())

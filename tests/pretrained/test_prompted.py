@@ -73,15 +73,19 @@ def test_a_trial_by_prompt(tokenizer):
 @pytest.mark.parametrize(
     ("template", "answers", "said"),
     [
-        ("Review:", ANSWERS, r"the prompt 'Review:' has 0 times \{text\}; expected it once"),
-        (None, ANSWERS, r"the prompt '' has 0 times"),
+        ("Review:", ANSWERS, r"the prompt 'Review:' contains \{text\} 0 times; expected it once"),
+        (None, ANSWERS, r"the prompt '' contains \{text\} 0 times"),
         (TEMPLATE, {"good": " good"}, "the labels of the prompt are {'good': ' good'}; expected at least two"),
         (
             TEMPLATE,
             {"good": " fine film", "bad": " fine ."},
             "the answers for good and bad begin with the same token, 'Ġfine'",
         ),
-        ("{text} Sent", {"good": "iment", "bad": " bad"}, "the answer 'iment' melts into the end of the prompt, ' text Sent'"),
+        (
+            "{text} Sent",
+            {"good": "iment", "bad": " bad"},
+            "the answer 'iment' shares a token with the end of the prompt, ' text Sent'",
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_a_sentence(tokenizer, template, answers, said):
@@ -91,7 +95,7 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(tokenizer, template, answ
 
 def test_a_text_that_is_too_long_is_refused_for_its_end_asks_the_question(tokenizer):
     with pytest.raises(
-        AttestError, match="the prompt about the text 'fine fine fine fine ' has 106 tokens, and the model reads 64"
+        AttestError, match="the prompt about the text 'fine fine fine fine ' has 106 tokens, and the model reads at most 64"
     ):
         PromptEncoder(tiny("llama", speaks=True), tokenizer, Prompt(TEMPLATE, ANSWERS))("fine " * 100)
 
@@ -100,8 +104,8 @@ def test_a_text_that_is_too_long_is_refused_for_its_end_asks_the_question(tokeni
     ("model", "said"),
     [
         (lambda: tiny("bert", speaks=True), "BertLMHeadModel lets tokens attend to later ones"),
-        (lambda: tiny("bert"), "BertForSequenceClassification has no logits of the next token"),
-        (lambda: tiny("llama"), "LlamaForSequenceClassification has no logits of the next token"),
+        (lambda: tiny("bert"), "BertForSequenceClassification does not predict the next token"),
+        (lambda: tiny("llama"), "LlamaForSequenceClassification does not predict the next token"),
     ],
 )
 def test_what_is_no_language_model_is_refused(tokenizer, model, said):
@@ -111,7 +115,7 @@ def test_what_is_no_language_model_is_refused(tokenizer, model, said):
 
 def test_a_language_model_without_a_prompt_is_told_of_it(tokenizer):
     with pytest.raises(
-        AttestError, match=r"LlamaForCausalLM classifies neither texts nor tokens.*A language model is asked by prompt="
+        AttestError, match=r"LlamaForCausalLM classifies neither texts nor tokens.*Give a language model prompt="
     ):
         attest.trial(tiny("llama", speaks=True), TEXTS, tokenizer=tokenizer)
     with pytest.raises(AttestError, match="a prompt was given without a tokenizer"):

@@ -182,7 +182,7 @@ def test_uniform_attention_ranks_nothing(shares):
 
 def test_shuffling():
     assert said({"E2/tvd_median": 0.027, "E2/flipped": 0.14}, "E2") == (
-        "Shuffled over the tokens, attention moves the prediction by 0.027 in the average text and changes 14 % of decisions."
+        "Shuffling attention over the tokens moves the prediction by 0.027 in the average text and changes 14 % of decisions."
     )
     assert said({"E2/tvd_median": 0.027}, "E2") is None
 
@@ -190,12 +190,12 @@ def test_shuffling():
 def test_another_attention():
     search, exact = {"E3/jsd_search": 0.25 * math.log(2)}, {"E3/jsd_exact": 0.8 * math.log(2)}
     assert said(search | exact, "E3") == (
-        "In the average text there is an attention that is 80 % of the greatest possible distance away and leaves the "
-        "prediction as it was, to 0.01."
+        "In the average text there is an attention that is 80 % of the greatest possible distance away and moves the "
+        "prediction by at most 0.01."
     )
     assert said(search, "E3") == (
-        "In the average text a search finds an attention that is 25 % of the greatest possible distance away and leaves the "
-        "prediction as it was, to 0.01."
+        "In the average text a search finds an attention that is 25 % of the greatest possible distance away and moves the "
+        "prediction by at most 0.01."
     )
 
 
@@ -209,14 +209,14 @@ def test_swapped_projections():
 
 def test_concentration():
     assert said({"E10/entropy_gradient": 0.85, "E10/entropy_attention": 0.3}, "E10") == (
-        "On a scale from one token (0) to all alike (1), the influence of the inputs stands at 0.850, attention at 0.300."
+        "On a scale from one token (0) to all tokens alike (1), the influence of the inputs is 0.850, attention 0.300."
     )
     assert said({"E10/entropy_gradient": 0.85}, "E10") is None
 
 
 def test_erasing_one():
     assert said({"E11/only_top": 0.12, "E11/only_random": 0.03}, "E11") == (
-        "Erasing the most attended token alone changes 12 % of decisions, erasing a random other one alone 3.0 %."
+        "12 % of decisions change only without the most attended token, 3.0 % only without a random other one."
     )
     assert said({"E11/only_top": 0.12}, "E11") is None
 
@@ -234,11 +234,10 @@ EXCESS = {"E12/excess_attention": 2.25, "E12/excess_attention/nan": 14}
 
 def test_orders_of_erasure_are_compared_on_the_same_texts():
     assert said(FLIPS | COMMON | LEFT_OUT | EXCESS, "E12", instances=20) == (
-        "Of 20 decisions, erasing weight after weight flips 6 in the order of attention and 4 in random order. On the 3 texts "
-        "that flip in every order, the share of weights to erase is 20 % in the order of attention, 60 % in random order, 10 "
-        "% "
-        "in the smallest set that will do. The order of attention needs 2.2 weights more than the smallest set that will do, "
-        "mean over the 6 texts that flip in that order."
+        "Of 20 decisions, erasing weight after weight flips 6 in the order of attention and 4 in random order. On the 3 "
+        "texts that flip in every order, the share of weights to erase is 20 % in the order of attention, 60 % in random "
+        "order, 10 % in the smallest set that flips the decision. The order of attention needs 2.2 weights more than the "
+        "smallest set that flips the decision, mean over the 6 texts that flip in that order."
     )
 
 
@@ -253,12 +252,9 @@ def test_orders_where_the_number_of_texts_is_not_known():
 
 def test_orders_of_a_run_from_before_they_were_measured_on_the_same_texts():
     assert said(FLIPS | EXCESS, "E12", instances=20) == (
-        "Of 20 decisions, erasing weight after weight flips 6 in the order of attention and 4 in random order. After what "
-        "share "
-        "of the weights is not said here: this run's means are over other texts for each order, and so cannot be compared. "
-        "The "
-        "order of attention needs 2.2 weights more than the smallest set that will do, mean over the 6 texts that flip in "
-        "that "
+        "Of 20 decisions, erasing weight after weight flips 6 in the order of attention and 4 in random order. This run's "
+        "means are over different texts for each order, so the shares of weights cannot be compared. The order of attention "
+        "needs 2.2 weights more than the smallest set that flips the decision, mean over the 6 texts that flip in that "
         "order."
     )
 
@@ -311,15 +307,15 @@ def test_readings_are_held_against_attention_by_the_harsher_operator():
     first, second = (f"E15/{column}" for column in SURVIVAL)
     beaten = {f"{first}_attention": 0.6, f"{second}_attention": 0.7, f"{first}_norm": 0.9, f"{second}_norm": 0.8}
     assert said(beaten | {f"{first}_random": 0.99}, "E15") == (
-        f"Of 2 readings, {title_of('norm')} survived best: erased by the harsher of two operators, its tokens beat 0.800 of "
-        "as many random ones; attention beats 0.600."
+        f"Of 2 readings, {title_of('norm')} did best: by the stricter of two ways to erase, its first tokens beat 0.800 of "
+        "random sets; attention beats 0.600."
     )
 
 
 def test_edges_of_a_decoder_that_were_cut():
     means = {"E16/flipped": 0.31, "E16/flipped_random": 0.04, "E16/won": 0.825, "E16/sink": 0.4321}
     assert said(means, "E16") == (
-        "Without its edges to the tokens that it attends to most, the deciding token changes 31 % of decisions; without as "
-        "many random edges, 4.0 %. The logit difference falls further than without random edges in 82 % of comparisons. On "
-        "the first token of the text lies 43 % of its attention."
+        "Cutting the edges to the tokens that the deciding token attends to most changes 31 % of decisions; cutting as many "
+        "random edges changes 4.0 %. The logit difference falls further than without random edges in 82 % of comparisons. "
+        "The first token of the text gets 43 % of the deciding token's attention."
     )

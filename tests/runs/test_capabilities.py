@@ -109,12 +109,12 @@ def test_a_subclass_of_a_projection_is_as_sparse_as_that_and_reads_as_little():
 def test_nothing_depends_on_what_depends_itself(name):
     base = settings({"class_path": f"attest.lightning_modules.{name}", "init_args": {"network": own("MyPooling")}})
     assert capabilities.predicts(base) is None
-    with pytest.raises(AttestError, match=f"{name} can have no adversary; expected a LightningModule with a network"):
+    with pytest.raises(AttestError, match=f"{name} cannot have an adversary; expected a LightningModule with a network"):
         require_adversary(Choices(), base)
     with pytest.raises(AttestError, match=f"{name} has no controls; expected a LightningModule that declares predicts"):
         require_controls(base)
 
 
 def test_a_module_that_declares_nothing_is_refused_and_told_what_to_declare():
-    with pytest.raises(AttestError, match=r"MyModule can have no adversary; .* declares predicts, label or tags"):
+    with pytest.raises(AttestError, match=r"MyModule cannot have an adversary; .* declares predicts, label or tags"):
         require_adversary(Choices(), settings(own("MyModule", network=own("MyPooling"))))

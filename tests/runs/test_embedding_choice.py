@@ -48,10 +48,10 @@ def test_random_leaves_the_model_its_own_number():
     ("choices", "message"),
     [
         ({"EMBEDDINGS": "glove-51"}, "glove-50"),
-        ({"EMBEDDINGS": "glove-50:3"}, "expected a number of dimensions behind random alone"),
-        ({"EMBEDDINGS": "random:0"}, "expected a number of dimensions behind random alone"),
+        ({"EMBEDDINGS": "glove-50:3"}, "expected a number of dimensions after random only"),
+        ({"EMBEDDINGS": "random:0"}, "expected a number of dimensions after random only"),
         ({"EMBEDDINGS": "nowhere/own.vec"}, "There is no file of vectors nowhere/own.vec"),
-        ({"EMBEDDINGS": "glove-50", "MODEL": "pretrained"}, "MODEL=pretrained has no embedding of words"),
+        ({"EMBEDDINGS": "glove-50", "MODEL": "pretrained"}, "MODEL=pretrained has no word embedding"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(choices, message):

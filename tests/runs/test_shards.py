@@ -87,13 +87,13 @@ def test_rows_together_stand_by_id_and_an_empty_shard_changes_no_type():
     assert together["id"].tolist() == [1, 2, 3]
     assert together["flips"].tolist() == [False, True, True]
     assert together["flips"].dtype == bool
-    with pytest.raises(AttestError, match="different instances have the id 2"):
+    with pytest.raises(AttestError, match="several instances have the id 2"):
         rows_together([parts[2], parts[2].assign(length=4), parts[2].assign(length=5)])
 
 
 @pytest.mark.parametrize("typed", ["0/8", "9/8", "3", "3/0", "a/b", "-1/2"])
 def test_a_shard_that_there_is_not_is_named(typed):
-    with pytest.raises(AttestError, match=f"--shard={typed} names no shard"):
+    with pytest.raises(AttestError, match=f"--shard={typed} is not a shard"):
         read_shard(typed)
 
 

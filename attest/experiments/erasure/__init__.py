@@ -1,4 +1,4 @@
-"""E14: erasure that survives criticism.
+"""E14: erasure by several operators, against random sets.
 
 ``operators.py`` says in four ways what "without a token" means; ``sets.py`` which tokens go; ``outcomes.py`` what is left of
 the prediction then; ``scores.py``, ``limits.py`` and ``beam.py`` what that is worth; ``soft.py`` and ``randomised.py`` are

@@ -1,4 +1,4 @@
-"""What may stand in a token's place: tokens of other texts, from the same relative position."""
+"""Replacements of a token: tokens of other texts, from the same relative position."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Background:
         """
         lengths = torch.tensor([len(text) for text in texts if len(text)])
         if not len(lengths):
-            raise AttestError("the background has no token; expected the texts that the model was trained on, or like them.")
+            raise AttestError("the background has no tokens; expected texts that the model was trained on, or similar ones.")
         return cls(torch.cat([text for text in texts if len(text)]), lengths.cumsum(dim=0) - lengths, lengths)
 
     def to(self, device: torch.device) -> "Background":

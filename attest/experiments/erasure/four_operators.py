@@ -220,10 +220,10 @@ def _columns() -> Iterable[Column]:
         "AOPC: fall of the prediction without the top tokens, mean over sizes",
     )
     yield Column("sufficiency_<operator>", "float", fall, "", "the same with the top tokens alone; low means they suffice")
+    yield Column("random_<either>_<operator>", "float", fall, "", "the mean of either over random sets of the same sizes")
     yield Column(
-        "random_<either>_<operator>", "float", fall, "", "either of these of random sets of the same sizes, their mean"
+        "win_<either>_<operator>", "float", SHARE, "", "share of random sets that the explanation beats; ties count half"
     )
-    yield Column("win_<either>_<operator>", "float", SHARE, "", "share of random sets that the explanation beats, ties half")
     yield Column("violation_<operator>", "float", SHARE, "", "share of draws whose prediction rises without the top token")
     yield Column("lowest_<either>", "float", fall, "", "the least that any sets of these sizes reach under `attention`")
     yield Column("highest_<either>", "float", fall, "", "the most")
@@ -240,10 +240,10 @@ def _columns() -> Iterable[Column]:
         "float",
         CORRELATION,
         "",
-        "τ-b of the attention with itself, this part and all above it made anew",
+        "τ-b of the attention with that of a model where this part and all above it are initialised again",
     )
 
-    yield Column("token", "int", (0, math.inf), "", "of taggers alone: the place of the token whose tag is asked for, from 0")
+    yield Column("token", "int", (0, math.inf), "", "taggers only: the position of the token whose tag is asked for, from 0")
 
 
 def _win(operator: str, without: str, about: About = "tokens") -> Measure:
@@ -252,7 +252,7 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
         f"random sets beaten, {operator}",
         f"Share of 20 random sets of as many tokens that move the prediction less than those ranked first. "
         f"Erased means: {without}. 50 %: no better than chance.",
-        "It says that the order is better than chance, not that it is good; hold it against NAOPC.",
+        "It says that the order is better than chance, not that it is good; compare it with NAOPC.",
         suspicious="low",
         about=about,
     )
@@ -260,39 +260,39 @@ def _win(operator: str, without: str, about: About = "tokens") -> Measure:
 
 SPEC = Spec(
     id="E14",
-    question="Does erasing what it ranks first change the prediction, whatever erasing means?",
-    does="Top 1, 5, 10, 20 and 50 % of tokens erased by four operators, against 20 random sets",
+    question="Does erasing its top tokens change the prediction, whichever way they are erased?",
+    does="Top 1, 5, 10, 20 and 50 % of tokens erased by four operators, compared with 20 random sets",
     source="DeYoung et al. 2020; Edin et al. 2024",
     about="tokens",
-    cost="linear in T; a sample of texts is read anew",
+    cost="linear in T; a sample of texts is read again",
     columns=tuple(_columns()),
     measures=(
         _win("attention", "nothing attends to them", about="states"),
-        _win("delete", "the text is shortened and read anew"),
-        _win("mask", "the unknown token stands in their place"),
-        _win("resample", "tokens of other texts stand in their place"),
+        _win("delete", "they are deleted from the text"),
+        _win("mask", "the unknown token replaces them"),
+        _win("resample", "tokens of other texts replace them"),
         Measure(
             "naopc_comprehensiveness",
             "NAOPC, comprehensiveness",
             "Where the ranking lies between the sets that move the prediction least (0) and most (1), nothing attending to "
             "what is erased.",
-            "Each size has limits of its own that need not lie in one another, so no ranking need reach 1. Limits are exact "
-            "for two classes and a linear decoder only.",
+            "Each size has its own limits, so perhaps no ranking reaches 1. Limits are exact only for two classes and a "
+            "linear decoder.",
             suspicious="low",
             about="states",
         ),
         Measure(
             "naopc_sufficiency",
             "NAOPC, sufficiency",
-            "The same where the tokens ranked first are all that is left. Low is good: they suffice.",
-            "Each size has limits of its own, as with comprehensiveness.",
+            "The same with only the tokens ranked first left. Low is good: they suffice.",
+            "Each size has its own limits, as for comprehensiveness.",
             suspicious="high",
             about="states",
         ),
         Measure(
             "violation_attention",
             "prediction rises without the top token",
-            "Share of texts whose prediction is surer once nothing attends to the top token.",
+            "Share of texts whose prediction is surer when nothing attends to the top token.",
             "A token may be important by speaking against the prediction.",
             suspicious="high",
             about="states",

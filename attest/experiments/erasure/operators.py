@@ -1,4 +1,4 @@
-"""What "without a token" means: four operators, each of which reads a text with some of its tokens erased.
+"""What "without a token" means: four operators that read a text with some of its tokens erased.
 
 Legend: B batch, V variants of a text, T tokens, S tokens of the longest variant.
 """

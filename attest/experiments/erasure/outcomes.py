@@ -1,4 +1,4 @@
-"""What a text says without the first k tokens of a ranking, and with them alone, under an operator.
+"""The prediction without the first k tokens of a ranking, and with only these, under an operator.
 
 Legend: B batch, R rankings, K sizes, T tokens, C classes.
 """

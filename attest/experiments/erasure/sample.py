@@ -1,4 +1,4 @@
-"""Measuring a part of a batch."""
+"""Measure a part of a batch."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Comprehensiveness, sufficiency and what they are worth: over random sets, and between the limits.
+"""Comprehensiveness and sufficiency, compared with random sets and with the limits.
 
 Legend: B batch, R rankings, D random sets, K sizes.
 """

@@ -1,4 +1,4 @@
-"""E14 for taggers: which other tokens does the tag of one token hang on?
+"""E14 for taggers: on which other tokens does the tag of one token depend?
 
 A tagger decides at every token. So one token of a sentence is drawn, its tag is the decision, and the sentence is read as the
 text of a classifier whose decision that is. The token itself stays, whatever is erased: else there would be no tag to ask for.

@@ -71,10 +71,10 @@ def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sink_kep
 SPEC = Spec(
     id="E9",
     question="Does the model survive other keys?",
-    does="Keys inside a Transformer shuffled over the tokens, drawn at random, trained to mislead",
+    does="Keys inside a Transformer shuffled over the tokens, drawn at random, or trained to mislead",
     source="Drozdyuk et al.",
     about="layers",
-    cost="a forward pass a draw and layer; an attack is trained",
+    cost="one forward pass for each draw and layer; an attack is trained",
     needs="attacks",
     about_columns="Inside layers: the columns below, for all layers together, and with `_layer<l>` at the end of the l-th "
     "alone, counted from 1. The last four are there where an adversary was trained.",
@@ -87,7 +87,13 @@ SPEC = Spec(
         Column("jsd_shuffled_without_sink", "float", NATS, "nats", "how far attention moves then"),
         Column("tvd_shuffled", "float", SHARE, "", "how far the prediction moves, mean over shuffles"),
         Column("jsd_shuffled", "float", NATS, "nats", "how far attention moves, mean over rows and shuffles"),
-        Column("correct_attacked", "float", SHARE, "0 or 1", "the decision under attack, on the label that it is scored on"),
+        Column(
+            "correct_attacked",
+            "float",
+            SHARE,
+            "0 or 1",
+            "whether the decision under attack is right, on the label that it is scored on",
+        ),
         Column("flipped", "float", SHARE, "0 or 1", "whether the attack changes the decision"),
         Column("tvd_attacked", "float", SHARE, "", "how far the prediction moves under attack"),
         Column("jsd_attacked", "float", NATS, "nats", "how far attention moves under attack, mean over rows"),
@@ -96,29 +102,29 @@ SPEC = Spec(
         Measure(
             "correct_shuffled",
             "accuracy with keys shuffled",
-            "The keys of every layer permuted over the tokens, so that attention falls on others. As good as before: where it "
-            "fell did not matter.",
-            "A model may fail because shuffled keys are strange to it, not because attention had been right.",
+            "The keys of every layer are permuted over the tokens, so attention goes to other tokens. As good as before: it "
+            "did not matter where attention went.",
+            "A model may fail because it never saw shuffled keys, not because its attention was right.",
             suspicious="high",
         ),
         Measure(
             "correct_shuffled_layer1",
             "accuracy, first layer shuffled",
             "The same in the first layer alone.",
-            "Later layers can mend what the first one lost.",
+            "Later layers can make up for what the first one lost.",
             suspicious="high",
         ),
         Measure(
             "correct_attacked",
             "accuracy under attack",
-            "With the keys that an adversary was trained to put there, scored on the label it was trained for.",
-            "An adversary that was trained badly proves nothing: compare with random keys.",
+            "Accuracy with the keys of a trained adversary, on the label that the adversary was trained for.",
+            "A badly trained adversary shows nothing: compare with random keys.",
         ),
         Measure(
             "jsd_attacked",
             "JSD of the attention under attack",
             "How different the attention is under attack, mean over rows, up to ln 2 = 0.693.",
-            "Attention that moves far at rows nobody reads costs nothing.",
+            "Attention may move far in rows that no later layer uses.",
         ),
     ),
 )

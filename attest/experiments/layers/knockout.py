@@ -1,4 +1,4 @@
-"""E16: does a decoder decide by the tokens that its deciding one attends to? (Attention knockout, Geva et al. 2023.)
+"""E16: does a decoder decide by the tokens that its deciding token attends to? (Attention knockout, Geva et al. 2023.)
 
 Legend: B batch, Y layers, N heads, T tokens, C logits, V variants of a text, D random draws, R rows, Q queries of a pass.
 """
@@ -98,7 +98,8 @@ def _decoder(observation: LayerObservation) -> LooksBack:
     if not getattr(network, "looks_back", False):
         kind = type(network.model if getattr(network, "holds_a_model", False) else network).__name__
         raise AttestError(
-            f"{kind} has no last token that decides and looks back alone; expected a decoder, since E16 cuts edges from there."
+            f"{kind} does not decide by a last token that attends only to earlier ones; expected a decoder, because E16 cuts "
+            "the edges of that token."
         )
     return cast(LooksBack, network)
 
@@ -158,7 +159,7 @@ def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) 
         if any(not 0 <= place < cut.shape[-1] or not candidates[row, place] for place in places):
             raise AttestError(
                 f"spans of E16 names the tokens {places} of the text {identity}; expected places from 1 to "
-                f"{int(candidates[row].sum())}, for neither the first token nor the deciding one can be cut."
+                f"{int(candidates[row].sum())}, because the first token and the deciding one cannot be cut."
             )
         cut[row, places] = True
     return cut
@@ -232,20 +233,24 @@ def _answer(mean: Means) -> str | None:
     if flipped is None or random is None or won is None or sink is None:
         return None
     return (
-        f"Without its edges to the tokens that it attends to most, the deciding token changes {percent(flipped)} of "
-        f"decisions; without as many random edges, {percent(random)}. The logit difference falls further than without random "
-        f"edges in {percent(won)} of comparisons. On the first token of the text lies {percent(sink)} of its attention."
+        f"Cutting the edges to the tokens that the deciding token attends to most changes {percent(flipped)} of decisions; "
+        f"cutting as many random edges changes {percent(random)}. The logit difference falls further than without random "
+        f"edges in {percent(won)} of comparisons. The first token of the text gets {percent(sink)} of the deciding token's "
+        "attention."
     )
 
 
 WINDOWED = "the same in a window of layers"
 SPEC = Spec(
     id="E16",
-    question="Does a decoder decide by the tokens that its deciding one attends to?",
-    does="Edges from the deciding token cut in windows of layers, against as many random edges; attention on the first token",
+    question="Does a decoder decide by the tokens that its deciding token attends to?",
+    does=(
+        "Edges from the deciding token cut in windows of layers, compared with as many random edges; attention on the first "
+        "token"
+    ),
     source="Geva et al. 2023",
     about="layers",
-    cost="a pass of the last token alone for each set and window, and one of the whole text",
+    cost="one pass of the whole text, and one pass of the last token for each set and window",
     about_columns="Of decoders alone. The first token and the deciding one are in no set. The columns from `drop` to "
     "`flipped_sink` are also there with `_layers<first>to<last>` at the end, for a window of layers, counted from 1.",
     columns=(
@@ -256,7 +261,7 @@ SPEC = Spec(
         Column("flipped", "float", SHARE, "0 or 1", "whether the decision changes then"),
         Column("drop_random", "float", ANY, "logits", "its fall without as many random edges, mean over draws"),
         Column("flipped_random", "float", SHARE, "", "share of the random sets that change the decision"),
-        Column("won", "float", SHARE, "", "share of random sets without which it falls less, ties half"),
+        Column("won", "float", SHARE, "", "share of random sets without which it falls less; ties count half"),
         Column("drop_sink", "float", ANY, "logits", "its fall without the edge to the first token"),
         Column("flipped_sink", "float", SHARE, "0 or 1", "whether the decision changes then"),
         Column("drop_layers<first>to<last>", "float", ANY, "logits", WINDOWED),
@@ -272,28 +277,28 @@ SPEC = Spec(
             "won",
             "random edges beaten",
             "Share of random sets of edges without which the logit difference falls less than without the edges to the most "
-            "attended tokens. Near 0.5: the tokens that are attended to most matter no more than any others.",
-            "What an edge brought may reach the deciding token through others too.",
+            "attended tokens. Near 0.5: the most attended tokens matter no more than others.",
+            "What an edge carries may also reach the deciding token through other tokens.",
             suspicious="low",
         ),
         Measure(
             "flipped",
             "decisions flipped without the edges",
             "Share of texts whose decision changes when the deciding token may not attend to them in any layer.",
-            "A sure decision flips seldom. Hold it against the share of random edges below.",
+            "A sure decision flips seldom. Compare it with the share of random edges below.",
             suspicious="low",
         ),
         Measure(
             "flipped_random",
             "decisions flipped without random edges",
             "The same for as many random edges, mean over draws.",
-            "It says how fragile the model is, and nothing of its attention.",
+            "It says how fragile the model is, and nothing about its attention.",
         ),
         Measure(
             "sink",
             "attention on the first token",
             "Share of the deciding token's attention on the first token of the text, mean over layers and heads.",
-            "Much of it is parked there by many decoders, whatever the first token says.",
+            "Many decoders put much of their attention there, whatever the first token says.",
             suspicious="high",
         ),
     ),
@@ -302,8 +307,8 @@ SPEC = Spec(
         Drawing(
             "sinks",
             "Attention on the first token",
-            "Share of the deciding token's attention that falls on the first token of the text, by layer and head, mean over "
-            "texts. What lies there says little of the text.",
+            "Share of the deciding token's attention that falls on the first token of the text, by layer and head, mean "
+            "over texts. Attention on it says little about the text.",
             "sink_map",
         ),
         Drawing(

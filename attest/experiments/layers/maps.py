@@ -1,4 +1,4 @@
-"""Attention maps to look at: who attends to whom, layer by layer, as it is and as it was tampered with."""
+"""Attention maps for figures: which token attends to which, layer by layer, before and after an intervention."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""One forward pass, observed inside the layers of a Transformer: what every experiment on self-attention starts from.
+"""One forward pass observed inside the layers of a Transformer: the start of every experiment on self-attention.
 
 Legend: B batch, N heads, T tokens (the last of two T is attended to), C logits, K classes.
 """

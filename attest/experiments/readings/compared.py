@@ -234,8 +234,8 @@ def _answer(mean: Means) -> str | None:
     best = max(known, key=lambda name: known[name])
     beside = f"; attention beats {number(known['attention'])}" if "attention" in known and best != "attention" else ""
     return (
-        f"Of {len(known)} readings, {title_of(best)} survived best: erased by the harsher of two operators, its tokens beat "
-        f"{number(known[best])} of as many random ones{beside}."
+        f"Of {len(known)} readings, {title_of(best)} did best: by the stricter of two ways to erase, its first tokens beat "
+        f"{number(known[best])} of random sets{beside}."
     )
 
 
@@ -268,15 +268,21 @@ def _survival(reading: str) -> Callable[[Row], str]:
 def _columns() -> tuple[Column, ...]:
     fall = (-1.0, 1.0)
     return (
-        Column("comprehensiveness_<reading>", "float", fall, "", "AOPC without the top tokens, nothing attending to them"),
-        Column("sufficiency_<reading>", "float", fall, "", "the same with them alone; low means they suffice"),
-        Column("deleted_<either>_<reading>", "float", fall, "", "either, the text being shortened and read anew"),
+        Column("comprehensiveness_<reading>", "float", fall, "", "AOPC when nothing attends to the top tokens"),
+        Column("sufficiency_<reading>", "float", fall, "", "the same when only they get attention; low means they suffice"),
+        Column("deleted_<either>_<reading>", "float", fall, "", "either, when tokens are deleted from the text"),
         Column("win_<either>_<reading>", "float", SHARE, "", "share of random sets of these sizes that the reading beats"),
-        Column("win_deleted_<either>_<reading>", "float", SHARE, "", "the same, the text being shortened"),
+        Column("win_deleted_<either>_<reading>", "float", SHARE, "", "the same, when tokens are deleted"),
         Column("naopc_<either>_<reading>", "float", ANY, "", "its place between the exact limits"),
         Column("tau_<reading>_and_<other>", "float", CORRELATION, "", "τ-b of two readings, by magnitude"),
         Column("hangs_on_truth", "float", SHARE, "0 or 1", "deleting the true tokens lowers the prediction the most"),
-        Column("precision_<reading>", "float", SHARE, "", "share of true tokens among as many first ones, where it does"),
+        Column(
+            "precision_<reading>",
+            "float",
+            SHARE,
+            "",
+            "share of true tokens among as many ranked first, where `hangs_on_truth` is 1",
+        ),
         Column("depth_<reading>", "float", SHARE, "", "share of the text down to the last true token"),
         Column("auprc_<reading>", "float", SHARE, "", "average precision"),
     )
@@ -294,16 +300,16 @@ SPEC = Spec(
         Measure(
             "win_comprehensiveness_attention",
             "random sets beaten by attention",
-            "Share of 20 random sets of tokens that move the prediction less than those that attention ranks first, nothing "
-            "attending to them. On a sample of texts.",
-            "All readings of one text are compared on the same random sets; another sample gives other numbers.",
+            "Share of 20 random sets of tokens that move the prediction less than those that attention ranks first, when "
+            "nothing attends to them. On a sample of texts.",
+            "All readings of a text are compared with the same random sets; another sample gives other numbers.",
             suspicious="low",
         ),
         Measure(
             "win_comprehensiveness_integrated_gradients_signed",
             "the same of integrated gradients",
             "The same of integrated gradients, by how much tokens speak for the predicted class.",
-            "It ranks by the probability that erasure then measures; that it does well is no surprise.",
+            "It ranks tokens by the probability that erasure measures, so a good result is no surprise.",
         ),
         Measure(
             "tau_attention_and_integrated_gradients",
@@ -315,7 +321,7 @@ SPEC = Spec(
         Measure(
             "precision_attention",
             "true tokens found by attention",
-            "Where it is known which tokens decide, and the decision is shown to hang on them: share of them among as many "
+            "On texts where the deciding tokens are known and the decision depends on them: their share among as many "
             "tokens that attention ranks first.",
             "A model may decide rightly by other tokens; such texts are left out.",
             suspicious="low",

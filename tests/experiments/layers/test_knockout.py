@@ -247,7 +247,7 @@ def test_what_is_no_decoder_is_refused():
         (PretrainedNetwork(tiny("bert"), 0), "BertForSequenceClassification"),
         (TransformerClassifier(40, 1, size=16, layers=2, heads=2, feedforward_size=16).eval(), "TransformerClassifier"),
     ):
-        with pytest.raises(AttestError, match=f"{name} has no last token that decides"):
+        with pytest.raises(AttestError, match=f"{name} does not decide by a last token"):
             knockout(observed(network, *batch()), 0)
 
 
@@ -268,5 +268,5 @@ def test_the_planted_span_is_what_the_model_attends_to_most(planted):
     tried = attest.trial(planted.model, planted.texts, {"E16": {}}, **asked)
     table = tried.table("E16").set_index("id")
     assert table.loc[[*planted.spans], "flipped"].mean() >= 0.95
-    assert "Without its edges to the tokens that it attends to most" in tried.answers["E16"]
+    assert "Cutting the edges to the tokens that the deciding token attends to most" in tried.answers["E16"]
     assert not math.isnan(tried.summary["E16/sink/mean"])
