@@ -14,6 +14,7 @@ from attest.cli.main import main
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder
 from tests.api.test_foreign import WORDS, tokenizer  # noqa: F401
+from tests.cli.test_trial import corpora  # noqa: F401
 from tests.pretrained.tiny import batch, tiny
 
 TAGS = ["O", "B-NP", "I-NP"]
@@ -89,7 +90,7 @@ def test_the_report_and_a_saved_folder(tried, tmp_path):
     assert "of the tokens of 4 test sentences" in page
 
 
-def test_a_command_tries_words_with_a_tag_each(model, tokenizer, tmp_path, capsys, monkeypatch):  # noqa: F811
+def test_a_command_tries_words_with_a_tag_each(model, tokenizer, corpora, tmp_path, capsys, monkeypatch):  # noqa: F811
     model.save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
     rows = [{"tokens": words, "tags": [TAGS[tag] for tag in tags]} for words, tags in zip(SENTENCES, GOLD, strict=True)]
