@@ -62,6 +62,9 @@ class Evidence(Callback):
     quadratic: ClassVar[str | None] = None
     """What of the experiment compares every token with every other and so leaves out very long texts; None for nothing."""
 
+    texts: int | None = None
+    """How many test texts it takes as a sample of its own, for some of its columns at least; None for all texts."""
+
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256, **options: Any) -> None:
         self.every_n_epochs = every_n_epochs
         self.validation_instances = validation_instances
