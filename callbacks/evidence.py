@@ -62,9 +62,6 @@ class Evidence(Callback):
     quadratic: ClassVar[str | None] = None
     """What of the experiment compares every token with every other and so leaves out very long texts; None for nothing."""
 
-    texts: int | None = None
-    """How many test texts it takes as a sample of its own, for some of its columns at least; None for all texts."""
-
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256, **options: Any) -> None:
         self.every_n_epochs = every_n_epochs
         self.validation_instances = validation_instances
@@ -82,6 +79,11 @@ class Evidence(Callback):
         self._running = RunningBatch()
         self._parts: list[pd.DataFrame] = []
         self._seconds = 0.0
+
+    @property
+    def draws_a_sample(self) -> bool:
+        """Whether it reads a sample of ``texts`` test texts, for some of its columns at least."""
+        return hasattr(self, "texts")
 
     @property
     def methods(self) -> tuple[str, ...]:

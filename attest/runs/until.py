@@ -38,7 +38,7 @@ def read_until(precision: float, folder: RunFolder, experiments: Experiments, tr
     data = _require_parts(tested["datamodule"], trainer)
     asked = [name for name, evidence in experiments.items() if evidence.enabled_on_test]
     going = {name: _Reading(experiments[name], Stopping(name, precision, len(data.test)))
-             for name in asked if name in EXPERIMENTS and experiments[name].texts is None}  # fmt: skip
+             for name in asked if name in EXPERIMENTS and not experiments[name].draws_a_sample}  # fmt: skip
     stopped: dict[str, _Reading] = {}
     order, read = in_random_order(torch.tensor(data.test.ids), data.seed), 0
     with _in_parts(trainer, data, experiments):
