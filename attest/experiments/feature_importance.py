@@ -7,6 +7,7 @@ from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inp
 from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out_hidden_renormalised, leave_one_out_inputs
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation
+from attest.experiments.sink import parks_attention, without_sink
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words
 from attest.measures import kendall_tau_b, kendall_top_k
@@ -40,7 +41,8 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         alike, in [0, 1]; ``tau_support_…``, tau-b among the tokens that get attention; ``tau_top_k_…``, agreement of the top-k
         lists at k = size of the support. Also ``tau_gradient_and_leave_one_out`` and
         ``concordant_gradient_and_leave_one_out``, how far the two importances of Jain & Wallace (of inputs) agree. Where
-        texts are in subwords, also what ``agreement_over_words`` says of these two.
+        texts are in subwords, also what ``agreement_over_words`` says of these two. Of a decoder ``tau_…`` and
+        ``concordant_…`` again with ``_without_sink``, over all tokens but the first.
     """
     kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
     if getattr(observation.network, "reads_in_decode", False):
@@ -52,6 +54,8 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         between = kendall_tau_b(*pair, observation.mask)
         columns["tau_gradient_and_leave_one_out"] = between.tau
         columns["concordant_gradient_and_leave_one_out"] = between.concordant
+    if parks_attention(observation.network):
+        columns |= _agreement_without_sink(observation, importances)
     if observation.words is None:
         return columns
     lifted = {name: importances[name] for name in RANKED.values() if name in importances}
@@ -78,6 +82,19 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
         for statistic, rows in measured.items()
         for name, column in zip(importances, rows.chunk(count), strict=True)
     }
+
+
+def _agreement_without_sink(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Ranks of the other tokens, which are those of their renormalised weights, too."""
+    others = without_sink(observation.mask)
+    pairs = {name: (observation.explanation, importance) for name, importance in importances.items()}
+    if "leave_one_out_inputs" in importances:
+        pairs["gradient_and_leave_one_out"] = importances["gradient_inputs"], importances["leave_one_out_inputs"]
+    columns: dict[str, Tensor] = {}
+    for name, pair in pairs.items():
+        found = kendall_tau_b(*pair, others)
+        columns |= {f"tau_{name}_without_sink": found.tau, f"concordant_{name}_without_sink": found.concordant}
+    return columns
 
 
 RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs"}
@@ -163,6 +180,28 @@ SPEC = Spec(
             SHARE,
             "",
             "of the pairs of tokens that differ in both of these, the share that both order alike",
+        ),
+        Column("tau_<importance>_without_sink", "float", CORRELATION, "", "decoders only: τ-b over all tokens but the first"),
+        Column(
+            "concordant_<importance>_without_sink",
+            "float",
+            SHARE,
+            "",
+            "decoders only: share of pairs of these that both order alike",
+        ),
+        Column(
+            "tau_gradient_and_leave_one_out_without_sink",
+            "float",
+            CORRELATION,
+            "",
+            "decoders only: τ-b of gradient × input and leave-one-out over all tokens but the first",
+        ),
+        Column(
+            "concordant_gradient_and_leave_one_out_without_sink",
+            "float",
+            SHARE,
+            "",
+            "decoders only: share of pairs of these that both order alike",
         ),
     ),
     measures=(

@@ -1,0 +1,69 @@
+"""Evidence of decoders without the sink: what lies on the first token changes nothing of it."""
+
+import pytest
+import torch
+from scipy.stats import kendalltau
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from attest.experiments import feature_importance, observe
+from attest.experiments.layers import observe_layers
+from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
+from attest.networks import TransformerClassifier
+from attest.pretrained.network import PretrainedNetwork
+from tests.pretrained.tiny import batch, tiny
+
+IDS = torch.tensor([7, 3, 11])
+PAIRS = ("gradient_inputs", "gradient_norm_inputs", "leave_one_out_inputs")
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """A tiny Llama, and rollout from its deciding token in place of the attention."""
+    tokens, mask = batch()
+    network = PretrainedNetwork(tiny("llama"), 0)
+    pooled, inside = (look(network, IDS, tokens, mask) for look in (observe, observe_layers))
+    return pooled.explained_by(attention_rollout(inside.attention, where_rollout_begins(pooled)).detach())
+
+
+def parked(observation):
+    """The same with all weight but a hundredth on the first token, the others as one another as they were."""
+    weights = observation.explanation * 0.01
+    weights[:, 0] += 0.99
+    return observation.explained_by(weights)
+
+
+def concordant(x, y):
+    signs = [(x[i] - x[j]) * (y[i] - y[j]) for i in range(len(x)) for j in range(i)]
+    return sum(sign > 0 for sign in signs) / sum(sign != 0 for sign in signs)
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "gradient_and_leave_one_out"])
+def test_agreement_without_the_sink_is_that_of_the_other_tokens(seen, name):
+    columns = feature_importance(seen)
+    between = columns["gradient_inputs"], columns["leave_one_out_inputs"]
+    first, second = between if "_and_" in name else (seen.explanation, columns[name])
+    for text, length in enumerate(seen.mask.sum(dim=-1)):
+        others = [each[text, 1:length].double().numpy() for each in (first, second)]
+        assert columns[f"tau_{name}_without_sink"][text] == pytest.approx(kendalltau(*others).statistic, abs=1e-12)
+        assert columns[f"concordant_{name}_without_sink"][text] == pytest.approx(concordant(*others), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_agreement_without_the_sink_does_not_see_how_much_lies_there(seen, name):
+    columns, of_parked = feature_importance(seen), feature_importance(parked(seen))
+    for kind in ("tau", "concordant"):
+        torch.testing.assert_close(of_parked[f"{kind}_{name}_without_sink"], columns[f"{kind}_{name}_without_sink"])
+    assert (columns[f"tau_{name}_without_sink"] != columns[f"tau_{name}"]).any()
+
+
+def test_agreement_is_undefined_where_one_token_is_left_without_the_sink():
+    network = PretrainedNetwork(tiny("llama"), 0)
+    seen = observe(network, torch.tensor([1]), torch.tensor([[5, 2]]), torch.ones(1, 2, dtype=torch.bool))
+    assert feature_importance(seen, leave_one_out=False)["tau_gradient_inputs_without_sink"].isnan().all()
+
+
+def test_an_encoder_has_no_sink():
+    tokens, mask = batch()
+    network = TransformerClassifier(40, 1, size=16, layers=2, heads=2, feedforward_size=16).eval()
+    assert not [name for name in feature_importance(observe(network, IDS, tokens, mask)) if "sink" in name]
