@@ -116,6 +116,8 @@ CLAIMS = (
     Claim("agnews", "jw-paper", "train", "30000 / 30000", JW, with_validation(by_class("train"))),
     Claim("agnews", "jw-paper", "test", "1900 / 1900", JW, by_class("test")),
     Claim("agnews", "jw-paper", "mean length, cut", "36", JW, with_validation(whole_length)),
+    Claim("babi", "jw-paper", "train, task 1", "10000", JW, with_validation(texts("train"))),
+    Claim("babi", "jw-paper", "test, task 1", "1000", JW, texts("test")),
     Claim("conll2000", "plain", "train", "8042", YA, texts("train")),
     Claim("conll2000", "plain", "test", "2012", YA, texts("test")),
 )

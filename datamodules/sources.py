@@ -84,7 +84,7 @@ def out_of_reach(what: str, where: str) -> AttestError:
         where: its public source.
     """
     return AttestError(
-        f"{what} is not on this machine, and {where} cannot be reached; expected a network or a local copy. Put the corpus "
-        f"as parquet in a folder and type: export {DATA_VARIABLE}=<that folder>; or train without any download: make train "
-        "DATA=planted"
+        f"{what} is not on this machine, and {where} cannot be reached; expected a network or a local copy. Put its files in "
+        f"a folder, as docs/data.md says, and type: export {DATA_VARIABLE}=<that folder>; or train without any download: make "
+        "train DATA=planted"
     )

@@ -15,8 +15,8 @@ from attest.attention.reading import Reading
 class AdditiveScoring(nn.Module):
     r"""Additive scores :math:`v^\top \tanh(W_1 h_i + W_2 q)` (Bahdanau et al. 2015).
 
-    Of a learned query, the constant :math:`W_2 q` is the bias of the first layer. Jain & Wallace 2019 call it *tanh* and project to H / 2,
-    Serrano & Smith 2019 to H.
+    Of a learned query, the constant :math:`W_2 q` is the bias of the first layer. Jain & Wallace 2019 call it *tanh* and
+    project to H / 2, Serrano & Smith 2019 to H.
 
     Args:
         hidden_size: H, size of the hidden states that are scored.

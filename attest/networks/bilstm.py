@@ -40,7 +40,7 @@ class BiLSTM(nn.Module):
         return torch.cat(self._read(tokens, mask), dim=-1)[:, 1:-1]
 
     def summary(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The last states of both directions, ``<EOS>`` and ``<SOS>`` read too: ``(B, T)`` twice -> ``(B, 2 * hidden_size)``."""
+        """The last states of both directions, which have read ``<EOS>`` and ``<SOS>`` too: ``(B, 2 * hidden_size)``."""
         onward_BSH, backward_BSH = self._read(tokens, mask)
         row_B = torch.arange(len(mask), device=mask.device)
         return torch.cat([onward_BSH[row_B, mask.sum(dim=-1) + 1], backward_BSH[:, 0]], dim=-1)
