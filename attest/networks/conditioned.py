@@ -102,8 +102,8 @@ def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """
     if mask[:, -1].any():
         raise AttestError(
-            "the texts have no questions beside them; expected one in each row, behind text and padding, outside the mask. Give "
-            "each text a question."
+            "the texts have no questions beside them; expected one in each row, behind text and padding, outside the mask. "
+            "Give each text a question."
         )
     lengths = ((tokens != PADDING) & ~mask).sum(dim=-1, keepdim=True)
     position = torch.arange(int(lengths.max()), device=tokens.device)

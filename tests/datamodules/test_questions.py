@@ -93,6 +93,7 @@ def test_babi_comes_from_the_hub(public, monkeypatch):
     [
         ("1 Mary left.\nWhere?\n", r"babi\.txt, line 2 is 'Where\?'; expected a number and a statement or question"),
         ("1 Mary left.\n2 Where? \toffice\t3\n", r"line 2 is supported by line 3 of its story, which is no statement"),
+        ("1 Mary left.\n2 John left.\n1 Mary went.\n2 Where? \toffice\t2\n", r"line 4 is supported by line 2 of its story"),
         ("1 Mary left.\n2 Where? \t\t1\n", r"line 2 has the question 'Where\?' without an answer"),
     ],
 )
