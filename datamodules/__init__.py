@@ -4,8 +4,8 @@ In: a folder of parquet files, a public source, the user's own files or a genera
 masks, labels or tags, identities and, where the deciding tokens are known, their rationales.
 
 * ``base``        the batch, described once for everyone, and the splits; start here
-* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi``, ``conll2000``, ``planted``, and
-                  ``files`` for your own
+* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi``, ``conll2000``, ``planted``,
+                  ``snli``, and ``files`` for your own
 * ``stored``      what corpora in files share: ``sources`` and ``hub`` give tables, ``fingerprint`` tells whether they are the
                   known ones, ``tokenisers`` and ``sentences`` make words of them, ``cache`` keeps the outcome on disk
 * ``questions``   what corpora with a question beside each text share; ``stories`` reads bAbI's format, ``worlds`` tells such
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from attest.datamodules.imdb import ImdbDataModule
     from attest.datamodules.newsgroups import NewsgroupsDataModule
     from attest.datamodules.planted import PlantedDataModule
+    from attest.datamodules.snli import SnliDataModule
     from attest.datamodules.sst import SstDataModule
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "ImdbDataModule",
     "NewsgroupsDataModule",
     "PlantedDataModule",
+    "SnliDataModule",
     "SstDataModule",
     "TextDataModule",
 ]

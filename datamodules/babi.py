@@ -1,7 +1,5 @@
 """bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it."""
 
-import os
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -10,15 +8,14 @@ import pyarrow as pa
 from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.hub import PARQUET, load_hub_split
-from attest.datamodules.questions import QuestionDataModule, classes
-from attest.datamodules.sources import DATA_VARIABLE
+from attest.datamodules.questions import QuestionDataModule, classes, published_file
 from attest.datamodules.stored import Tables, split_at_random
 from attest.datamodules.stories import lines_of, questions_in
 from attest.datamodules.worlds import TASKS, told_lines
 from attest.errors import AttestError
 
 SPLITS = ("train", "test")
-FOLDERS = ("", "en-10k", "tasks_1-20_v1-2/en-10k")
+FOLDERS = ("en-10k/", "tasks_1-20_v1-2/en-10k/", "")
 """Where the files may lie below ``ATTEST_DATA/babi``: as they are, or as the archive has them."""
 VALIDATION = 0.1
 
@@ -91,9 +88,8 @@ class BabiDataModule(QuestionDataModule):
         if self.stories == "generated":
             lines = told_lines(self.task, self.questions[split], self.corpus_seed, split)
             return questions_in(lines, f"the generated {split} split")
-        folder = os.environ.get(DATA_VARIABLE)
-        if folder:
-            file = _file(Path(folder).expanduser() / self.folder, self.task, split)
+        file = published_file(self.folder, *(f"{each}qa{self.task}_*_{split}.txt" for each in FOLDERS))
+        if file is not None:
             return questions_in(file.read_text(encoding="utf-8").splitlines(), str(file))
         rows = load_hub_split(self.hub, split, PARQUET, subset=f"en-10k-qa{self.task}")
         return questions_in(lines_of(rows["story"].to_pylist()), f"{self.hub}, {split}")
@@ -125,14 +121,3 @@ def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, boo
         words += [(".", False)] * bool(words)
         words += [(word, place in supporting) for word in sentence.removesuffix(".").split()]
     return words
-
-
-def _file(folder: Path, task: int, split: str) -> Path:
-    pattern = f"qa{task}_*_{split}.txt"
-    found = [file for each in FOLDERS for file in sorted((folder / each).glob(pattern))]
-    if not found:
-        raise AttestError(
-            f"{DATA_VARIABLE} names a folder without {folder.name}/en-10k/{pattern} (looked in {folder}); expected the files "
-            "of bAbI as published. Put them there, or try stories made on the spot: type DATA=babi-generated"
-        )
-    return found[0]

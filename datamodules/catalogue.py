@@ -26,6 +26,7 @@ CATALOGUE = {
     "20news": Source(("train", "test"), archive="https://ndownloader.figshare.com"),
     "agnews": Source(("train", "test"), hub="sh0416/ag_news"),
     "babi": Source(("train", "test"), hub="facebook/babi_qa", file="**/qa1_*_{}.txt"),
+    "snli": Source(("train", "dev", "test"), hub="stanfordnlp/snli", file="snli_1.0_{}.jsonl"),
     "conll2000": Source(("train", "test"), hub="eriktks/conll2000"),
 }
 """By the value of ``DATA``."""

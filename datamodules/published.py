@@ -118,6 +118,10 @@ CLAIMS = (
     Claim("agnews", "jw-paper", "mean length, cut", "36", JW, with_validation(whole_length)),
     Claim("babi", "jw-paper", "train, task 1", "10000", JW, with_validation(texts("train"))),
     Claim("babi", "jw-paper", "test, task 1", "1000", JW, texts("test")),
+    Claim("snli", "jw-paper", "|V|", "20982", JW, vocabulary),
+    Claim("snli", "jw-paper", "train", "182764 / 183187 / 183416", JW, by_class("train")),
+    Claim("snli", "jw-paper", "test", "3219 / 3237 / 3368", JW, by_class("test")),
+    Claim("snli", "jw-paper", "mean length, cut", "14", JW, whole_length),
     Claim("conll2000", "plain", "train", "8042", YA, texts("train")),
     Claim("conll2000", "plain", "test", "2012", YA, texts("test")),
 )

@@ -1,12 +1,15 @@
 """What corpora with a question, or a hypothesis, beside each text share."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.sources import DATA_VARIABLE
 from attest.datamodules.stored import Originals, StoredDataModule
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
@@ -50,6 +53,29 @@ class QuestionDataModule(StoredDataModule):
             f"{self.folder} has a question beside each text, which no tokenizer of another model reads here; expected a "
             "corpus of texts alone. Type --data sst."
         )
+
+
+def published_file(corpus: str, *patterns: str) -> Path | None:
+    """A file of a corpus as it is published, below ``ATTEST_DATA``; None where that is not set.
+
+    Args:
+        corpus: its folder there.
+        patterns: where the file may lie, the first that matches first; the likeliest one is named where none does.
+    Raises:
+        AttestError: none is there.
+    """
+    data = os.environ.get(DATA_VARIABLE)
+    if not data:
+        return None
+    folder = Path(data).expanduser() / corpus
+    found = [file for pattern in patterns for file in sorted(folder.glob(pattern))]
+    if not found:
+        raise AttestError(
+            f"{DATA_VARIABLE} names a folder without {corpus}/{patterns[0]} (looked in {folder}); expected the files of "
+            f"{corpus} as published. Put them there, or unset {DATA_VARIABLE}; or try stories made on the spot: type "
+            "DATA=babi-generated"
+        )
+    return found[0]
 
 
 def classes(answers: Any, names: Sequence[str], where: str) -> pa.Array:

@@ -1,12 +1,13 @@
 """Corpora with a question beside each text, in their published formats, and stories made by the published rules."""
 
+import json
 import re
 
 import pytest
 from datasets import ClassLabel, Dataset, Features, List, Value
 
 from attest.cli.doctor import corpora
-from attest.datamodules import BabiDataModule
+from attest.datamodules import BabiDataModule, SnliDataModule
 from attest.datamodules.encoded import EncodedQuestions
 from attest.datamodules.record import fingerprint_of
 from attest.datamodules.stories import questions_in
@@ -107,6 +108,8 @@ def test_what_cannot_be_read_says_what_to_type(folder):
         _ = BabiDataModule().corpus
     with pytest.raises(AttestError, match=r"task is 4; expected one from 1 to 3 of generated stories"):
         _ = BabiDataModule(task=4, stories="generated").corpus
+    with pytest.raises(AttestError, match=r"without snli/snli_1\.0_train\.jsonl"):
+        _ = SnliDataModule().corpus
     for options in ({"sentences": True}, {"subwords": "some-model"}):
         with pytest.raises(AttestError, match=f"question beside each text, and data.init_args.{next(iter(options))}"):
             _ = BabiDataModule(stories="generated", **options).corpus
@@ -122,6 +125,54 @@ def test_the_doctor_looks_for_the_published_files(folder):
         (folder / "babi" / "en-10k" / f"qa1_single-supporting-fact_{split}.txt").write_text(STORY)
     (after,) = (each for each in corpora([]) if each.what == "DATA=babi")
     assert after.verdict == "fine"
+
+
+PAIRS = [
+    ("A man in  Boots rides 2 horses.", "A person rides.", "entailment"),
+    ("A man in boots rides horses.", "The man sleeps.", "contradiction"),
+    ("A dog runs.", "A dog runs home.", "-"),
+    ("A dog runs.", "A dog hunts a man.", "neutral"),
+]
+
+
+def is_snli(module):
+    corpus = module.corpus
+    assert corpus.label_names == ("neutral", "contradiction", "entailment")
+    for split in (corpus.train, corpus.validation, corpus.test):
+        assert split.labels.tolist() == [2, 1, 0]
+        assert split.ids.tolist() == [0, 1, 3], "pairs that are left out are counted"
+    assert corpus.test.tokens[0] == ["a", "man", "in", "boots", "rides", "qqq", "horses", "."]
+    assert corpus.test.table["question"].to_pylist()[2] == ["a", "dog", "hunts", "a", "man", "."]
+    assert corpus.vocabulary.words == (".", "a", "man", "rides"), "words of three premises or hypotheses"
+    assert module.test.question_of(1) == ["the", "man", "sleeps", "."]
+
+
+def test_snli_is_read_as_it_is_published(folder):
+    (folder / "snli").mkdir()
+    fields = ("sentence1", "sentence2", "gold_label")
+    lines = [json.dumps(dict(zip(fields, pair, strict=True)) | {"pairID": "1", "captionID": "2"}) for pair in PAIRS]
+    for split in ("train", "dev", "test"):
+        (folder / "snli" / f"snli_1.0_{split}.jsonl").write_text("\n".join(lines) + "\n")
+    is_snli(SnliDataModule())
+    (folder / "snli" / "snli_1.0_dev.jsonl").write_text(lines[0] + '\n{"sentence1": "A dog."}\n')
+    with pytest.raises(
+        AttestError, match=r"snli_1\.0_dev\.jsonl, line 2 is '{\"sentence1\": .*expected JSON with the strings"
+    ):
+        _ = SnliDataModule().corpus
+    (folder / "snli" / "snli_1.0_dev.jsonl").write_text(lines[0].replace("entailment", "maybe"))
+    with pytest.raises(AttestError, match=r"snli, the validation split has the answers maybe; expected .*neutral, contr"):
+        _ = SnliDataModule().corpus
+
+
+def test_snli_comes_from_the_hub(public, monkeypatch):
+    numbers = {"entailment": 0, "neutral": 1, "contradiction": 2, "-": -1}
+    rows = [{"premise": first, "hypothesis": second, "label": numbers[label]} for first, second, label in PAIRS]
+    features = {"premise": Value("string"), "hypothesis": Value("string"), "label": ClassLabel(names=list(numbers)[:3])}
+    (public / "data").mkdir(parents=True)
+    for split in ("train", "validation", "test"):
+        Dataset.from_list(rows, Features(features)).to_parquet(public / "data" / f"{split}-00000-of-00001.parquet")
+    monkeypatch.setattr(SnliDataModule, "hub", str(public))
+    is_snli(SnliDataModule())
 
 
 def small(**options):
