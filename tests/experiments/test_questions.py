@@ -11,6 +11,7 @@ from attest.experiments.erasure.operators import UNKNOWN, operators
 from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out_inputs
 from attest.experiments.permutation import attention_permutation
 from attest.experiments.readings.gradients import integrated_gradients
+from attest.experiments.registry import Asked, Run, runnable
 from attest.measures import probabilities, total_variation
 from attest.networks import BiLSTM, ConditionedClassifier
 from tests.experiments.networks import VOCABULARY
@@ -142,3 +143,23 @@ def test_integrated_gradients_add_up_to_what_the_passage_adds_to_its_question(ne
     expected = (observation.probabilities - baseline).gather(-1, label).squeeze(-1)
     torch.testing.assert_close(ours.sum(dim=-1), expected, atol=2e-3, rtol=0)
     assert (ours[~observation.mask] == 0).all()
+
+
+@pytest.mark.parametrize("name", [*runnable()])
+def test_what_stands_beside_a_passage_in_its_batch_makes_no_difference_to_any_experiment(name, network, observation):
+    """Each passage with its question alone, without padding, gives the numbers that it has among the others."""
+    run = Run(runnable()[name], SETTINGS.get(name, {}))
+    together = run(observation, Asked(observation.predicted, observation.ids))
+    for row, text in enumerate(TEXTS):
+        single = observe(network, observation.ids[row : row + 1], *rows_of([text], [QUESTIONS[row]]))
+        apart = run(single, Asked(single.predicted, observation.ids))
+        for column, values in together.items():
+            ours = values[row].double()[..., : len(text)] if values.ndim > 1 else values[row].double()
+            if column not in apart:
+                assert ours.isnan().all(), "columns of one text are left out where it has none of them"
+                continue
+            theirs = apart[column][0].double()[..., : len(text)] if values.ndim > 1 else apart[column][0].double()
+            np.testing.assert_allclose(ours.detach(), theirs.detach(), atol=1e-7, err_msg=f"{column}, {text}")
+
+
+SETTINGS = {"E14": {"texts": 5}, "E3": {"steps": 30, "restarts": 2}, "E10": {"texts": 5}, "E15": {"texts": 5, "weights": True}}
