@@ -69,7 +69,7 @@ def test_leave_one_out_deletes_of_the_passage_and_leaves_the_question(network, o
 
 
 def test_leave_one_out_of_single_tokens_only_is_undefined(network):
-    observation = observe(network, None, *rows_of([[5], [6]], [[7], [8, 9]]))
+    observation = observe(network, None, *rows_of([[5], [6]], [[7], [8]]))
     assert leave_one_out_inputs(observation)[:, 0].isnan().all()
 
 
