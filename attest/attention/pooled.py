@@ -18,18 +18,20 @@ class PooledAttention(HookedModule):
         hidden_size: H, size of the hidden states.
         scoring: makes the scoring function from H.
         projection: takes scores to attention.
-        conditioned: whether the query is given with the hidden states; the scoring function is made with this word then.
+        conditioned: whether the query is given with the hidden states instead of learned.
     """
 
     def __init__(
         self,
         hidden_size: int,
-        scoring: Callable[..., nn.Module] = AdditiveScoring,
+        scoring: Callable[[int], nn.Module] = AdditiveScoring,
         projection: Projection | None = None,
         conditioned: bool = False,
     ) -> None:
         super().__init__()
-        self.scoring = scoring(hidden_size, conditioned=True) if conditioned else scoring(hidden_size)
+        self.scoring = scoring(hidden_size)
+        if conditioned:
+            cast(Any, self.scoring).take_queries()
         self.projection = projection or Softmax()
 
     def score(self, hidden: Tensor, mask: Tensor, *query: Tensor) -> Tensor:

@@ -21,18 +21,21 @@ class AdditiveScoring(nn.Module):
     Args:
         hidden_size: H, size of the hidden states that are scored.
         attention_size: size of :math:`v`; by default H / 2, at least 1.
-        conditioned: whether the query is given with the hidden states, of their size, instead of learned.
     """
 
-    def __init__(self, hidden_size: int, attention_size: int | None = None, conditioned: bool = False) -> None:
+    def __init__(self, hidden_size: int, attention_size: int | None = None) -> None:
         super().__init__()
         size = attention_size or max(hidden_size // 2, 1)
         self.projection = nn.Linear(hidden_size, size)
         self.alignment = nn.Linear(size, 1, bias=False)
-        self.query = nn.Linear(hidden_size, size) if conditioned else None
+        self.query: nn.Linear | None = None
+
+    def take_queries(self) -> None:
+        """Expect from now on a query with the hidden states, of their size, instead of learning one."""
+        self.query = nn.Linear(self.projection.in_features, self.projection.out_features)
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
-        """Score float hidden states ``(B, T, H)``, where conditioned by a query ``(B, H)``; returns ``(B, T)``, any scale."""
+        """Score float hidden states ``(B, T, H)``, with queries ``(B, H)`` where these are taken; returns ``(B, T)``."""
         projected = self.projection(hidden)
         if self.query is not None:
             projected = projected + self.query(query).unsqueeze(1)
@@ -58,15 +61,18 @@ class DotScoring(nn.Module):
 
     Args:
         hidden_size: H, size of the hidden states that are scored.
-        conditioned: as in ``AdditiveScoring``; nothing is then learned.
     """
 
-    def __init__(self, hidden_size: int, conditioned: bool = False) -> None:
+    def __init__(self, hidden_size: int) -> None:
         super().__init__()
-        self.query = None if conditioned else nn.Linear(hidden_size, 1, bias=False)
+        self.query: nn.Linear | None = nn.Linear(hidden_size, 1, bias=False)
+
+    def take_queries(self) -> None:
+        """As in ``AdditiveScoring``; nothing is then learned."""
+        self.query = None
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
-        """Score float hidden states ``(B, T, H)``, where conditioned by a query ``(B, H)``; returns ``(B, T)``, any scale."""
+        """Score float hidden states ``(B, T, H)``, with queries ``(B, H)`` where these are taken; returns ``(B, T)``."""
         scores = hidden @ cast(Tensor, query).unsqueeze(-1) if self.query is None else self.query(hidden)
         return scores.squeeze(-1) / hidden.shape[-1] ** 0.5
 

@@ -33,7 +33,7 @@ class ConditionedClassifier(nn.Module):
         vocab_size: number of token ids.
         outputs: C, number of logits: 1 for a binary task decided by one sigmoid, else the number of classes.
         encoder: makes an encoder from the vocabulary size; it offers ``summary(tokens, mask)``.
-        scoring: makes the scoring function from the size of the hidden states, and takes ``conditioned``.
+        scoring: makes the scoring function from the size of the hidden states; it offers ``take_queries()``.
         projection: takes scores to attention.
     """
 
