@@ -6,6 +6,7 @@ import pytest
 
 from attest.cli.main import main
 from attest.datamodules import BabiDataModule
+from attest.runs.controls import without_sense
 from tests.conftest import only_folder
 
 SMALL = ("--data.init_args.train_questions=60", "--data.init_args.test_questions=20", "CUT=smoke", "LOGGER=csv")
@@ -43,3 +44,9 @@ def test_its_page_shows_the_questions_and_says_how_often_attention_finds_the_sup
 def test_a_text_without_a_question_is_not_explained(run, capsys):
     assert main(["explain", "--run", str(run.path), "--text", "Mary went to the office ."]) == 2
     assert "a text alone has no question, and a model of babi needs one" in capsys.readouterr().err
+
+
+def test_what_needs_a_model_without_questions_is_left_out_of_its_controls(run):
+    (left_out,) = without_sense(run.settings())
+    assert left_out[0] == "E6"
+    assert "ConditionedClassifier reads a question beside each text" in left_out[1]
