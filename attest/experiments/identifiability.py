@@ -65,6 +65,9 @@ SPEC = Spec(
     source="Brunner et al. 2020",
     about="states",
     cost="one singular value decomposition of T × H for each text, inside layers one for each head",
+    about_columns="Inside layers: `rank`, `trivial`, `tau`, `cosine`, `l1` and `jsd`, means over heads and rows, of all "
+    "layers and with `_layer<l>` at the end of the l-th alone. Of a decoder they are about the deciding token's row, and are "
+    "there with `_without_sink` as well: the first token keeps its weight, and those of the others are made to sum to 1.",
     columns=(
         Column(
             "rank_<kind>",

@@ -3,6 +3,8 @@
 Legend: R rows of attention, T tokens.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -17,7 +19,7 @@ def attends_everywhere(network: nn.Module) -> bool:
     return getattr(network, "attends_everywhere", True)
 
 
-def parks_attention(network: nn.Module) -> bool:
+def parks_attention(network: Any) -> bool:
     """Whether it is a decoder, where much attention may lie on the first token, so that evidence is also given without it."""
     return getattr(network, "looks_back", False)
 
