@@ -25,7 +25,7 @@ PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
 
 def write_controls(base: RunFolder, found: Found) -> None:
-    """Write ``controls/`` into the base's folder and print the table.
+    """Write ``controls/`` into the base's folder, and print what its page says.
 
     ``summary.json`` holds ``rows``, one a control, and the summary of every table; ``evidence/E4.parquet``, ``E5.parquet`` and
     ``E6.parquet`` one row an instance: the columns of ``attest.runs.comparison``, each with the name of the control behind a
@@ -44,14 +44,12 @@ def write_controls(base: RunFolder, found: Found) -> None:
     rows += [_row(experiment, name, run, compared[experiment, name]) for experiment, name, run in found]
     measured = {f"{name}/{key}": value for name, table in tables.items() for key, value in summarise(table).items()}
     write_json(folder.summary, {"version": 1, "rows": rows} | measured)
-    shown = pd.DataFrame(rows)
-    linked = shown.assign(**{REPORT: [run.report for run in (base, *(run for _, _, run in found))]})
+    linked = pd.DataFrame(rows).assign(**{REPORT: [run.report for run in (base, *(run for _, _, run in found))]})
     title = f"Controls of {identity_of(base)}"
     figures = _figures(tables, Findings(base).class_names)
     write_related_runs(
         folder.report, title, {"Scores, and distance to the base": linked}, figures, _concluded(base, found, rows)
     )
-    print(shown.round(4).to_string(index=False))
     print(f"Controls:   {folder.report}", flush=True)
 
 
