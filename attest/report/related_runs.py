@@ -23,20 +23,22 @@ def write_related_runs(
     tables: Mapping[str, pd.DataFrame],
     figures: Sequence[Illustration],
     conclusions: Sequence[Conclusion] = (),
-) -> None:
-    """Write the page, and print what it says and its tables.
+) -> str:
+    """Write the page.
 
     Args:
         path: of the file.
         title: of the page.
         tables: by heading, as ``related_table`` takes them; empty ones are left out.
         figures: in order; they stand below the first table.
-        conclusions: what the page and the console begin with.
+        conclusions: what the page begins with.
+    Returns:
+        What it says and its tables, for a terminal.
     """
     shown = {name: related_table(rows, path) for name, rows in tables.items() if len(rows)}
     drawn = embedded([(figure, to_svg(figure.drawing)) for figure in figures])
     write_text(path, render("related.html", title=title, tables=shown, figures=drawn, conclusions=conclusions))
-    print(as_text(shown, conclusions, shutil.get_terminal_size((PAGE, 1)).columns), end="\n\n")
+    return as_text(shown, conclusions, shutil.get_terminal_size((PAGE, 1)).columns)
 
 
 def scores_of(run: RunFolder) -> dict[str, float]:

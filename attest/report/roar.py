@@ -39,8 +39,8 @@ def write_roar(base: RunFolder, curves: Curves) -> None:
     shown = areas.assign(reading=[READINGS[name].title for name in areas["reading"]])
     title = f"Recursive ROAR of {identity_of(base)}"
     tables = {"Gain on random": shown, "Accuracy": steps}
-    write_related_runs(folder.report, title, tables, [_figure(shares, scores)], [_concluded(shown)])
-    print(f"ROAR:       {folder.report}", flush=True)
+    said = write_related_runs(folder.report, title, tables, [_figure(shares, scores)], [_concluded(shown)])
+    print(f"{said}\n\nROAR:       {folder.report}", flush=True)
 
 
 def _areas(name: str, shares: Sequence[float], scores: Mapping[str, Sequence[float]]) -> dict[str, str | float]:
