@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from attest.experiments.registry import EXPERIMENTS
-from attest.report import readings
+from attest.report import first_tokens, readings
 from attest.report.class_names import drawable, legend
 from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.controls import NAMES
@@ -58,6 +58,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "pictures": found.pictures,
         "judged": found.judged,
         "first_tokens": found.first_tokens,
+        "first_question": first_tokens.QUESTION,
         "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
         "masked": _was_masked(settings),
