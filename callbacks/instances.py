@@ -14,11 +14,12 @@ from attest.runs.folder import INSTANCES
 
 
 class Instances(Explaining):
-    """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, ``rationale``.
+    """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, and the like.
 
     Classes stand in class order. Tokens (or sentences, where attention is over them) stand as they were before unseen words
     became one symbol, where the data set offers ``units_of(id)``; ``rationale`` is there where the corpus knows it;
-    ``attention`` is rollout where that is read instead. Runs on the test split only.
+    ``attention`` is rollout where that is read instead; ``special`` is there of texts in subwords, True at
+    the tokens that are of no word. Runs on the test split only.
 
     Args:
         explanation: as in ``Explaining``.
