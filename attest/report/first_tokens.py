@@ -13,7 +13,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.measures import top_k_overlap
 from attest.measures.numbers import number, percent
 from attest.report.controls import Control
-from attest.report.truth import IMPORTANCES, of_same_texts
+from attest.report.truth import IMPORTANCES, of_same_texts, read_of
 from attest.report.verdict import Line, share
 
 K = (1, 3, 5)
@@ -134,7 +134,7 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
     """
     if instances is None or importances is None or not {"id", "attention"} <= {*instances}:
         return None
-    read = instances[instances["id"].isin(importances["id"])]
+    read = read_of(instances, importances)
     rows = of_same_texts(read, importances)
     if rows is None or not len(read):
         return None
