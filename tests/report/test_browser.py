@@ -16,6 +16,8 @@ import pytest
 
 from attest.report import write_report
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
+from tests.report.made import made_run
+from tests.report.test_sentences import ROWS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -183,4 +185,37 @@ def test_a_file_of_many_texts_opens_at_once(browser, run, tmp_path):
     page.locator(".instances tbody tr").first.wait_for(state="attached")
     assert page.locator("#count").text_content().startswith(f"{TEXTS} of ")
     assert page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 1000 * SECONDS
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory) -> RunFolder:
+    """Of 3 sentences; two of them have a word that is tagged wrongly."""
+    path = tmp_path_factory.mktemp("tagger") / "conll2000" / "ya-tagger" / "seed0"
+    run = made_run(path, {"test/accuracy": 0.625, "test/chunk_f1": 0.25}, ROWS)
+    write_report(run, figures=[])
+    return run
+
+
+def test_every_sentence_of_a_tagger_is_found_sorted_and_opened_with_its_tags(browser, tagger):
+    page, said = browser.new_page(viewport={"width": 390, "height": 900}), []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(tagger.report.as_uri())
+    page.locator('a[href="#instances"]').click()
+    rows, heading = page.locator(".instances tbody tr"), page.locator(".instances thead button", has_text="F1 of chunks")
+    assert page.locator("#count").inner_text().startswith("3 of 3 sentences")
+    for order in (["2", "4", "9"], ["9", "4", "2"]):
+        heading.click()
+        assert page.locator(".instances tbody th").all_inner_texts() == order
+    page.locator("#decided").select_option("wrong")
+    assert page.locator(".instances tbody th").all_inner_texts() == ["4", "2"]
+    page.locator("#find").fill("c d")
+    assert rows.count() == 1
+    assert page.locator(".controls-bar select:visible").count() == 1, "a sentence has no label"
+    rows.locator("button").click()
+    opened = page.locator("#opened ruby")
+    assert opened.count() == 4, "the fifth token is of no word"
+    assert opened.nth(1).inner_text() == "bB-NP (I-NP)"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert said == []
     page.close()
