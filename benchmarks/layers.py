@@ -3,17 +3,21 @@
 The plain side takes one text, one set of layers, one draw and one head at a time, and runs the network from its tokens. Both
 sides must give the same numbers. The floor is the time of the matrix products that cannot be left out: of every layer from the
 first tampered one on, timed here, on the longest text's length. A layer whose attention is put in needs no queries and keys.
+Of E13 it is the time of the singular value decompositions. Freed memory stays in the process, as in ``attest evidence``.
 """
 
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
 import torch
+from scipy.stats import kendalltau
 from torch import Tensor, nn
 
 from attest.attention import Entmax15, Sparsemax, Uniform
-from attest.attention.interventions import Intervention, intervene
+from attest.attention.interventions import Intervention, attending, intervene, recorded
+from attest.compute.memory import keep_freed_memory
 from attest.compute.randomness import random_bits, random_permutations
 from attest.experiments import observe
 from attest.experiments.layers import (
@@ -22,6 +26,7 @@ from attest.experiments.layers import (
     key_shuffle,
     layer_activation_swap,
     layer_adversarial_attention,
+    layer_identifiability,
     layer_permutation,
     observe_layers,
     replacing_keys,
@@ -30,6 +35,7 @@ from attest.experiments.layers.adversarial_search import _starting_points
 from attest.experiments.layers.permutation import _order
 from attest.experiments.leave_one_out import leave_one_out_inputs
 from attest.measures import jensen_shannon, probabilities, total_variation
+from attest.measures.identifiability import with_ones
 from attest.networks import TransformerClassifier
 from attest.runs.versions import environment
 from benchmarks.evidence import Stage
@@ -47,7 +53,7 @@ class Race:
 
     def __init__(self, network: nn.Module, steps: int) -> None:
         self.network, self.steps = network, steps
-        self.stages = {name: Stage() for name in ("E1", "E2", "E3", "E8", "E9")}
+        self.stages = {name: Stage() for name in ("E1", "E2", "E3", "E8", "E9", "E13")}
         self.floors = dict.fromkeys(self.stages, 0.0)
 
     def batch(self, ids: Tensor, tokens: Tensor, mask: Tensor) -> None:
@@ -71,6 +77,10 @@ class Race:
         def shuffle() -> Tensor:
             return _columns(key_shuffle(seen, SHUFFLES, SEED, labels), "tvd_shuffled")
 
+        def identify() -> Tensor:
+            columns = layer_identifiability(seen)
+            return torch.stack([_columns(columns, "l1"), _columns(columns, "tau_strict")])
+
         variants = int((lengths * (lengths - 1)).sum())
         self._race("E1", plain.without_each, lambda: leave_one_out_inputs(steps)[mask], variants * LAYERS * floor.whole)
         self._race("E2", plain.permuted, permute, PERMUTATIONS * count * floor.first_known)
@@ -78,6 +88,7 @@ class Race:
         self._race("E3", plain.searched, lambda: _columns(search(), "jsd_search"), searched)
         self._race("E8", plain.swapped, swap, len(PROJECTIONS) * count * floor.none_known)
         self._race("E9", plain.shuffled, shuffle, SHUFFLES * count * floor.none_known)
+        self._race("E13", plain.identified, identify, LAYERS * count * seconds_of_decomposing(tokens.shape[1]))
 
     def _race(self, name: str, theirs: Callable[[], Tensor], ours: Callable[[], Tensor], floor: float) -> None:
         self.stages[name].race(theirs, ours)
@@ -118,6 +129,14 @@ def seconds_a_token(length: int, weights_known: bool) -> float:
     return best / (rows * length)
 
 
+def seconds_of_decomposing(length: int) -> float:
+    """Time of a layer's singular value decompositions, without and with ones, a token: the best of five."""
+    heads = torch.randn(max(1, 1024 // length) * HEADS, length, SIZE // HEADS).double()
+    both = heads, with_ones(heads)
+    best = min(_seconds(lambda: [torch.linalg.svd(each, full_matrices=False) for each in both]) for _ in range(5))
+    return best * HEADS / (len(heads) * length)
+
+
 def _seconds(work: Callable[[], object]) -> float:
     started = time.process_time()
     work()
@@ -140,8 +159,10 @@ class Plain:
 
     def _orders(self, draw: int) -> dict[str, Tensor]:
         keys = random_bits(SEED, self.seen.ids, torch.tensor(draw))
-        places = enumerate(self.layers)
-        return {layer: _order(self.seen, random_bits(SEED, keys, torch.tensor(place)), SEED) for place, layer in places}
+        drawn = {layer: random_bits(SEED, keys, torch.tensor(place)) for place, layer in enumerate(self.layers)}
+        return {
+            layer: _order(self.seen, self.seen.attention[layer], drawn[layer], SEED, sink_kept=False) for layer in self.layers
+        }
 
     def _shuffles(self, draw: int) -> Tensor:
         return random_permutations(SEED, random_bits(SEED, self.seen.ids, torch.tensor(draw)), LAYERS, self.seen.mask)
@@ -228,6 +249,24 @@ class Plain:
         ]
         return weights, torch.cat([self._moved(row, outcome) for outcome in outcomes])
 
+    @torch.no_grad()
+    def identified(self) -> Tensor:
+        """E13: the L1 distance without ones, then τ-b with ones."""
+        with recorded(self.network, "values") as values:
+            self.network(self.seen.tokens, self.seen.mask)
+        of_layers = {
+            layer: np.stack([self._identified(layer, values[layer], *text) for text in self.texts]) for layer in values
+        }
+        scopes = [np.mean([of_layers[layer] for layer in layers], axis=0) for layers in self.seen.scopes.values()]
+        return torch.from_numpy(np.concatenate(scopes)).T
+
+    def _identified(self, layer: str, values: Tensor, row: int, text: Tensor) -> np.ndarray:
+        size, weights = text.shape[1], self.seen.attention[layer][row].double().numpy()
+        outputs = attending(self.network)[layer].output.weight.double().split(SIZE // HEADS, dim=1)
+        heads = [(values[row, head, :size].double() @ output.T).numpy() for head, output in enumerate(outputs)]
+        found = [_effective(each, weights[head, :size, :size]) for head, each in enumerate(heads)]
+        return np.mean(found, axis=0)
+
     def _scopes(self, measure: Callable[[int, Tensor, list[str]], Tensor]) -> Tensor:
         found = [measure(row, text, layers) for layers in self.seen.scopes.values() for row, text in self.texts]
         return torch.cat(found).double()
@@ -238,6 +277,21 @@ class Plain:
 
     def _moved(self, row: int, logits: Tensor) -> Tensor:
         return total_variation(probabilities(logits), self.seen.probabilities[row : row + 1])
+
+
+def _effective(outputs: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """How far effective attention is from the raw one without ones (L1), and τ-b of both with ones; means over rows."""
+    effective = weights @ _kept(outputs)
+    strict = weights @ _kept(np.hstack([outputs, np.ones((len(outputs), 1))]))
+    taus = [kendalltau(raw, row).statistic for raw, row in zip(weights, strict, strict=True)]
+    return float(np.abs(weights - effective).sum(axis=1).mean()), float(np.mean(taus))
+
+
+def _kept(matrix: np.ndarray) -> np.ndarray:
+    """What projects onto its column space."""
+    basis, values, _ = np.linalg.svd(matrix, full_matrices=False)
+    basis = basis[:, values > max(matrix.shape) * np.finfo(np.float32).eps * values.max()]
+    return basis @ basis.T
 
 
 def _within(order: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
@@ -279,6 +333,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--steps", type=int, default=20, help=f"of the search; {STEPS} in evidence")
     chosen = parser.parse_args(arguments)
+    keep_freed_memory()
     torch.set_num_threads(1)
     everything, vocabulary = batches("sst", 0)
     texts = [everything[(2 * number + 1) * len(everything) // (2 * chosen.batches)] for number in range(chosen.batches)]

@@ -81,6 +81,11 @@ class Evidence(Callback):
         self._seconds = 0.0
 
     @property
+    def draws_a_sample(self) -> bool:
+        """Whether it reads a sample of ``texts`` test texts, for some of its columns at least."""
+        return hasattr(self, "texts")
+
+    @property
     def methods(self) -> tuple[str, ...]:
         """All methods that the LightningModule must offer."""
         return (self.observes,)

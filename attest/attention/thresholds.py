@@ -9,6 +9,7 @@ time on a CPU, and begins anew where a support is wider than expected. Here scor
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, NamedTuple
 
 import torch
@@ -21,13 +22,26 @@ LARGEST = 32
 """Scores of a row that are looked at first, four times as many where its support is wider; results never depend on it."""
 
 
-@torch.compiler.disable
+def _left_alone(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """``torch.compiler.disable`` from the first call on: it imports the compiler, a second that pages need not wait for."""
+    disabled: list[Callable[[Tensor], Tensor]] = []
+
+    @wraps(function)
+    def call(scores: Tensor) -> Tensor:
+        if not disabled:
+            disabled.append(torch.compiler.disable(function))
+        return disabled[0](scores)
+
+    return call
+
+
+@_left_alone
 def sparsemax(scores: Tensor) -> Tensor:
     """The nearest point of the simplex to float scores ``(..., T)``, minus infinity at padding (Martins & Astudillo 2016)."""
     return _Heights.apply(scores, _SPARSEMAX)
 
 
-@torch.compiler.disable
+@_left_alone
 def entmax15(scores: Tensor) -> Tensor:
     """1.5-entmax of float scores ``(..., T)``, minus infinity at padding (Peters et al. 2019)."""
     return _Heights.apply(scores, _ENTMAX15).square()

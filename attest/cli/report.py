@@ -10,13 +10,6 @@ import os
 from pathlib import Path
 
 from attest.cli.command_parser import CommandParser
-from attest.cli.output import kind_of, require_own
-from attest.report import write_report
-from attest.report.collection import find_runs
-from attest.report.comparison import write_comparison
-from attest.report.freshness import is_current
-from attest.report.templating import OURS
-from attest.runs.folder import write_text
 
 PAGE = "comparison.html"
 
@@ -30,6 +23,14 @@ def main(arguments: list[str]) -> int:
         AttestError: a folder holds no finished run, or the page would overwrite what is none.
     """
     typed = _parser().parse_args(arguments)
+    from attest.cli.output import kind_of, require_own  # seconds that no mistake waits for
+    from attest.report import write_report
+    from attest.report.collection import find_runs
+    from attest.report.comparison import write_comparison
+    from attest.report.freshness import is_current
+    from attest.report.templating import OURS
+    from attest.runs.folder import write_text
+
     if typed.out is not None:
         kind_of(typed.out, {".html": "page"})
         require_own(typed.out, OURS)

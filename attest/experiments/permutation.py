@@ -66,12 +66,12 @@ SPEC = Spec(
         Column("tvd_max", "float", SHARE, "", "the largest of them"),
         Column("flipped", "float", SHARE, "", "share of permutations that change the decision"),
         Column("max_attention", "float", SHARE, "", "the largest weight"),
-        Column("tvd_median_without_sink", "float", SHARE, "", "of a decoder: the first token keeps its weight in every row"),
-        Column("flipped_without_sink", "float", SHARE, "", "share of these permutations that change the decision"),
-        Column("tvd_median_deciding", "float", SHARE, "", "of a decoder: the deciding token's row alone is permuted"),
-        Column("flipped_deciding", "float", SHARE, "", "share of these permutations that change the decision"),
-        Column("tvd_median_deciding_without_sink", "float", SHARE, "", "the same, the first token keeping its weight"),
-        Column("flipped_deciding_without_sink", "float", SHARE, "", "share of these permutations that change the decision"),
+        Column("tvd_median_without_sink", "float", SHARE, "", "decoders only: the first token keeps its weight in every row"),
+        Column("flipped_without_sink", "float", SHARE, "", "decoders only: share of these that change the decision"),
+        Column("tvd_median_deciding", "float", SHARE, "", "decoders only: the deciding token's row alone is permuted"),
+        Column("flipped_deciding", "float", SHARE, "", "decoders only: share of these that change the decision"),
+        Column("tvd_median_deciding_without_sink", "float", SHARE, "", "decoders only: … the first token keeping its weight"),
+        Column("flipped_deciding_without_sink", "float", SHARE, "", "decoders only: share of these that change the decision"),
     ),
     measures=(
         Measure(

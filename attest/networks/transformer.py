@@ -92,7 +92,7 @@ class TransformerLayer(nn.Module):
         return self.feedforward_norm(attended_BTH + self.dropout(self._feedforward(attended_BTH)))
 
     def _feedforward(self, hidden_BTH: Tensor) -> Tensor:
-        return self.narrow(functional.relu(self.widen(hidden_BTH)))
+        return self.narrow(functional.relu(self.widen(hidden_BTH), inplace=True))
 
 
 def sinusoids(length: int, size: int) -> Tensor:

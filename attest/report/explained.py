@@ -61,7 +61,9 @@ def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
     readings = of_text(text, text["tokens"])
     if readings is None:
         return
-    table = Table(*readings.header, title=READINGS_HEADING, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=READINGS_HEADING, title_justify="left", box=None, pad_edge=False)
+    for number, header in enumerate(readings.header):
+        table.add_column(header, no_wrap=number == 0)  # on a narrow terminal other cells wrap; the names stay whole
     for row in readings.rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     console.print()

@@ -20,6 +20,13 @@ def stamp(folder: RunFolder) -> str:
     return f"<!-- made from {_digest([str(folder.path), _package(), *map(_state, files)])} -->\n"
 
 
+def drawn_from(folder: RunFolder) -> str:
+    """The comment that ends a figure of a run: equal until evidence, a learning curve, a class name or Attest changes."""
+    own = {folder.curves, folder.config, folder.data}
+    files = sorted(path for path in {*_sources(folder)} if path.suffix == ".parquet" or path in own)
+    return f"<!-- drawn from {_digest([_package(), *map(_state, files)])} -->\n"
+
+
 def is_current(folder: RunFolder) -> bool:
     """Whether the page of a run is there and would be the same if it were made now."""
     if not folder.report.is_file() or not any(folder.figures.glob("*.svg")):

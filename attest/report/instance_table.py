@@ -19,7 +19,7 @@ TEXT_BYTES = 1_600_000
 """About so many bytes of whole texts with their explanations; an even part of the texts, from least to most confident."""
 EXCERPT = 90
 """Characters of each text in the table."""
-LEVELS = "0123456789abcdefghijklmnopqrstuvwxyz"
+LEVELS = np.array([*"0123456789abcdefghijklmnopqrstuvwxyz"])
 """A weight as one character: its share of the largest of its text, in 35ths."""
 
 
@@ -162,7 +162,7 @@ def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
             "name": each.name,
             "kind": each.kind,
             "note": each.note,
-            "heat": "".join(LEVELS[round(35 * heat)] for heat in each.heat),
+            "heat": "".join(LEVELS[np.rint((len(LEVELS) - 1) * each.heat).astype(int)]),
         }
         for each in explanations(row)
     ]

@@ -106,7 +106,7 @@ def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], atten
     """The part of the page that is about single texts; empty where attention was not over the tokens of a text."""
     instances = tables.get(INSTANCES)
     if instances is None or "attention" not in instances:
-        return {"texts": [], "instances": None}
+        return {"texts": [], "instances": None, "data": None}
     table = instance_table(tables, class_names, attention_name)
     shown = {"texts": shown_texts(tables, class_names, attention_name), "shown_tokens": f"{TOKENS_SHOWN:,}"}
     return {"instances": len(instances), "data": as_script_data(table), "empty": table["empty"]} | shown

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attest.report.figures import to_svg
+from attest.report.freshness import drawn_from
 from attest.report.illustration import Illustration
 from attest.runs.folder import RunFolder, write_atomically, write_text
 
@@ -18,21 +19,34 @@ def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
 
 
 def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
-    """Write every figure as SVG and PNG, remove those that are no longer drawn, and return each with its SVG text."""
-    drawn = [(figure, _save(folder, figure)) for figure in figures]
+    """Write every figure as SVG and PNG, remove those that are no longer drawn, and return each with its SVG text.
+
+    A figure that lies there, drawn from the same files, is not drawn again.
+    """
+    made_from = drawn_from(folder)
+    drawn = [(figure, _kept(folder, figure, made_from) or _save(folder, figure, made_from)) for figure in figures]
     current = {figure_file(folder, figure, ending) for figure in figures for ending in ("svg", "png")}
     for stale in {*folder.figures.glob("*.svg"), *folder.figures.glob("*.png")} - current:
         stale.unlink()
     return drawn
 
 
-def _save(folder: RunFolder, figure: Illustration) -> str:
+def _kept(folder: RunFolder, figure: Illustration, made_from: str) -> str:
+    """The SVG text of a figure that was drawn from the same files; empty if there is none."""
+    svg, png = (figure_file(folder, figure, ending) for ending in ("svg", "png"))
+    if not (svg.is_file() and png.is_file()):
+        return ""
+    text = svg.read_text(encoding="utf-8")
+    return text.removesuffix(made_from) if text.endswith(made_from) else ""
+
+
+def _save(folder: RunFolder, figure: Illustration, made_from: str) -> str:
     svg = to_svg(figure.drawing)
-    write_text(figure_file(folder, figure, "svg"), svg)
     write_atomically(
         figure_file(folder, figure, "png"),
         lambda temporary: figure.drawing.savefig(temporary, format="png", dpi=DPI),
     )
+    write_text(figure_file(folder, figure, "svg"), svg + made_from)  # last: it says that both are whole
     return svg
 
 

@@ -23,7 +23,7 @@ STEPS = 20
 ORDER = 5
 """Added to the seed, so that no other draw is repeated."""
 SAMPLING = ("E3", "E10", "E14", "E15")
-"""Experiments that read a sample of the texts of their own."""
+"""Experiments that read a sample of their own in a trial. A run's E3 reads all texts."""
 
 
 def require_precision(until: float) -> None:

@@ -16,7 +16,7 @@ from attest.datamodules import TextDataModule
 from attest.errors import AttestError
 from attest.experiments.registry import EXPERIMENTS
 from attest.runs.folder import RunFolder
-from attest.runs.stopping import SAMPLING, Stopping, in_random_order, looks
+from attest.runs.stopping import Stopping, in_random_order, looks
 
 Experiments = Mapping[str, Evidence]
 
@@ -38,7 +38,7 @@ def read_until(precision: float, folder: RunFolder, experiments: Experiments, tr
     data = _require_parts(tested["datamodule"], trainer)
     asked = [name for name, evidence in experiments.items() if evidence.enabled_on_test]
     going = {name: _Reading(experiments[name], Stopping(name, precision, len(data.test)))
-             for name in asked if name in EXPERIMENTS and name not in SAMPLING}  # fmt: skip
+             for name in asked if name in EXPERIMENTS and not experiments[name].draws_a_sample}  # fmt: skip
     stopped: dict[str, _Reading] = {}
     order, read = in_random_order(torch.tensor(data.test.ids), data.seed), 0
     with _in_parts(trainer, data, experiments):

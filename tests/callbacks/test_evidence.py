@@ -66,9 +66,9 @@ def test_a_sample_of_which_no_text_was_run_is_an_empty_table():
 def test_an_instance_that_two_ranks_have_counts_once_and_two_instances_of_one_id_are_refused():
     first, second = pd.DataFrame({"id": [0, 2], "length": [3, 4]}), pd.DataFrame({"id": [1, 0], "length": [5, 3]})
     assert each_once([first, second])["id"].tolist() == [0, 1, 2]
-    with pytest.raises(AttestError, match=r"^different instances have the id 0"):
+    with pytest.raises(AttestError, match=r"^several instances have the id 0"):
         each_once([first, second.assign(length=[5, 9])])
-    with pytest.raises(AttestError, match=r"^different instances have the id 2"):
+    with pytest.raises(AttestError, match=r"^several instances have the id 2"):
         each_once([first.assign(id=[2, 2], length=[4, 4])])
 
 

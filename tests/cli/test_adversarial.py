@@ -169,7 +169,7 @@ def test_bases_without_attention_to_differ_in_are_refused():
 
 
 def test_a_base_that_leaves_nothing_to_compare_with_is_refused():
-    with pytest.raises(AttestError, match=r"without instances .* Leave EXPERIMENTS out"):
+    with pytest.raises(AttestError, match=r"lack instances .* Leave EXPERIMENTS out"):
         require_adversary(Choices(), base() | {"experiments": {"E1": {}, "instances": None}})
 
 

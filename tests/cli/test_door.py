@@ -56,7 +56,10 @@ def test_help_and_mistyped_commands_load_no_library():
 @pytest.mark.slow
 def test_pages_and_tables_of_runs_load_nothing_of_training_and_tracking(tmp_path):
     nothing = str(tmp_path)
-    assert loaded_by([["table", nothing], ["report", nothing], ["table", "--help"], ["report", "--help"]], HEAVY) == []
+    compiler = "torch._dynamo"
+    assert loaded_by([["table", nothing], ["report", nothing], ["table", "--help"]], [*HEAVY, compiler]) == []
+    mistakes = [["report", "--run", nothing], ["report"], ["report", "--help"]]
+    assert loaded_by(mistakes, [*HEAVY, "torch"]) == []
 
 
 @pytest.mark.slow

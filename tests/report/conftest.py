@@ -1,6 +1,7 @@
-"""Runs made up from a small one: other settings, other seeds, other decisions."""
+"""Runs made up from a small one (other settings, other seeds, other decisions), and the browser in which pages are opened."""
 
 import shutil
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import yaml
 
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
 from attest.runs.identity import RunIdentity
+from tests.report.browsers import CHROMIUM
 
 
 def variant(source: RunFolder, root, name: str, seed: int, accuracy: float, wrong=()) -> RunFolder:
@@ -33,3 +35,13 @@ def several(small_run, tmp_path_factory):
     variant(small_run, root, "a_b", 1, 0.7)
     variant(small_run, root, "c|d", 0, 0.8, wrong=[0, 1, 70])
     return root
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    from playwright.sync_api import sync_playwright  # a package that only these tests need
+
+    with sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()

@@ -4,11 +4,9 @@ Needs Playwright (``pip install playwright``) and a Chromium on the path; the ru
 (``npm install axe-core`` in the repository, or its ``axe.min.js`` named by ``AXE_CORE``). Skipped where one is missing.
 """
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,24 +14,13 @@ import pytest
 
 from attest.report import write_report
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
+from tests.report.browsers import AXE, WIDTHS, in_a_browser, with_axe
 from tests.report.made import made_run
 from tests.report.test_sentences import ROWS
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-AXE = Path(os.environ.get("AXE_CORE", Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"))
-WIDTHS = (390, 1400)
 TEXTS, SECONDS = 4000, 2.0
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt install chromium")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
+pytestmark = in_a_browser
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +149,7 @@ def test_dark_mode_is_dark_and_light_mode_light(page):
     assert page.evaluate(brightness) < 150 < 600 < light
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: npm install axe-core, or AXE_CORE=<axe.min.js>")
+@with_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_rules_of_accessibility_are_kept(page, scheme):
     page.emulate_media(color_scheme=scheme)

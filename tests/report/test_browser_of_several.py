@@ -13,8 +13,8 @@ from attest.report.comparison import write_comparison
 from attest.report.controls_page import write_controls
 from attest.report.sweep import write_sweep
 from attest.runs.folder import RunFolder
+from tests.report.browsers import AXE, WIDTHS, in_a_browser, with_axe
 from tests.report.made import made_run
-from tests.report.test_browser import AXE, CHROMIUM, WIDTHS, browser  # noqa: F401, a fixture
 from tests.report.test_controls_page import BASE, LABELS, OTHER, UNIFORM, run
 from tests.report.test_sweep import adversary
 
@@ -22,7 +22,7 @@ RUNS = 18
 TALLEST = 1800
 """Pixels, of a page of that many runs at a width of 1400."""
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the path: apt install chromium")
+pytestmark = in_a_browser
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ ENDS = (("mean", 0.0), ("ci_low", -0.02), ("ci_high", 0.02))
 
 
 @pytest.fixture(scope="module", params=[controls, sweep, comparison], ids=lambda write: write.__name__)
-def opened(request, browser, base) -> Iterator:  # noqa: F811
+def opened(request, browser, base) -> Iterator:
     """The page, what it said to the console, what it asked of others, and where it lies."""
     path = request.param(base)
     page, said, asked = browser.new_page(), [], []
@@ -142,7 +142,7 @@ def test_dark_mode_is_dark_and_light_mode_light(page):
     assert page.evaluate(brightness) < 150 < 600 < light
 
 
-@pytest.mark.skipif(not AXE.is_file(), reason="no axe-core: npm install axe-core, or AXE_CORE=<axe.min.js>")
+@with_axe
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_rules_of_accessibility_are_kept(page, scheme):
     page.emulate_media(color_scheme=scheme)

@@ -1,6 +1,7 @@
 """No figure is drawn twice, nor before somebody looks at it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -8,7 +9,7 @@ from attest.report import illustrations
 from attest.report.figures import to_svg
 from attest.report.illustration import Illustration
 from attest.report.saved_figures import figure_file, save_figures
-from attest.runs.folder import RunFolder
+from attest.runs.folder import RunFolder, write_json, write_table
 
 
 @pytest.fixture
@@ -37,6 +38,28 @@ def test_each_format_draws_a_figure_once(tmp_path, draws):
     assert len(draws) == 2  # one for the SVG, one for the PNG
     assert [text for text in ("a long label of an axis", "left", "below", "a line") if text not in svg] == []
     assert figure_file(RunFolder(tmp_path), figure, "png").stat().st_size > 1000
+
+
+def test_a_figure_is_drawn_again_only_where_its_files_changed(tmp_path, draws):
+    run = RunFolder(tmp_path / "sst" / "a-setting" / "seed0")
+    write_json(run.curves, [{"epoch": 0}])
+
+    def save() -> str:
+        ((_, svg),) = save_figures(run, [Illustration("E0/labelled", "title", "caption", labelled)])
+        return svg
+
+    first = save()
+    assert save() == first
+    assert len(draws) == 2, "once a format"
+    write_table(run.evidence("E1"), pd.DataFrame({"id": [0]}))
+    assert save() == first
+    assert len(draws) == 4, "evidence changed"
+    figure_file(run, Illustration("E0/labelled", "", "", labelled), "png").unlink()
+    assert save() == first
+    assert len(draws) == 6, "one of its files is gone"
+    write_json(run.summary, {"test/accuracy": 1.0})
+    save()
+    assert len(draws) == 6, "no figure shows the summary"
 
 
 def test_a_figure_that_is_only_named_is_not_drawn(small_run, monkeypatch):

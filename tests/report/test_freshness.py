@@ -58,7 +58,7 @@ def test_many_runs_make_only_the_pages_that_are_not_current(reported, monkeypatc
     other = reported.path.parents[1] / "b" / "seed0"
     shutil.copytree(reported.path, other)
     made = []
-    monkeypatch.setattr(report, "write_report", lambda run: (made.append(run.path), as_if_made(run)))
+    monkeypatch.setattr("attest.report.write_report", lambda run: (made.append(run.path), as_if_made(run)))
     root = str(reported.path.parents[1])
     report.main([root])
     assert made == [other]

@@ -5,6 +5,7 @@ import shutil
 import pandas as pd
 import pytest
 
+from attest.callbacks import AdversarialAttention, Erasure, ImportanceEntropy, SideBySide
 from attest.cli.main import main
 from attest.runs import stopping
 from attest.runs.folder import RunFolder, Stopped, read_json
@@ -31,7 +32,7 @@ def again(small_run, tmp_path):
         copy = only_folder(root)
         shutil.rmtree(copy.evidence("E1").parent)
         copy.summary.unlink()
-        assert main(["evidence", "--run", str(copy.path), "instances", "E1", "E2", "E14", *QUIET, *options]) == 0
+        assert main(["evidence", "--run", str(copy.path), "instances", "E1", "E2", "E3", "E14", *QUIET, *options]) == 0
         return copy
 
     return gather
@@ -53,8 +54,18 @@ def test_a_part_is_read_and_the_summary_says_so(stopped, small_run):
         assert high - low <= 0.4
         assert low <= whole[f"E2/{column}/mean"] <= high
     assert len(pd.read_parquet(stopped.evidence("instances"))) == ALL
+    assert "E3" in stopped.stopped_evidence(), "a run's search reads all texts"
     assert "E14" not in stopped.stopped_evidence(), "it reads a sample of its own"
     assert f"{read:.0f} of {ALL} texts" in stopped.report.read_text(encoding="utf-8")
+
+
+def test_what_takes_a_sample_says_so():
+    sampling = {
+        evidence.id
+        for evidence in (AdversarialAttention(), Erasure(), ImportanceEntropy(), SideBySide())
+        if evidence.draws_a_sample
+    }
+    assert sampling == {"E10", "E14", "E15"}
 
 
 def test_rows_are_those_of_the_whole_evidence(stopped, small_run):
@@ -73,9 +84,9 @@ def test_processes_stop_alike(stopped, again):
 
 
 def test_asked_for_more_it_is_gathered_again_bit_for_bit(stopped, small_run, capsys):
-    asked = ["evidence", "--run", str(stopped.path), "instances", "E1", "E2", "E14", *QUIET]
+    asked = ["evidence", "--run", str(stopped.path), "instances", "E1", "E2", "E3", "E14", *QUIET]
     assert main([*asked, "--until=0.3"]) == 0
-    assert capsys.readouterr().out.count("there already") == 4, "known better than asked for"
+    assert capsys.readouterr().out.count("there already") == 5, "known better than asked for"
     assert main(asked) == 0
     assert stopped.stopped_evidence() == {}
     pd.testing.assert_frame_equal(*(pd.read_parquet(run.evidence("E2")) for run in (stopped, small_run)), check_exact=True)

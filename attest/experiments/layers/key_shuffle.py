@@ -82,9 +82,9 @@ SPEC = Spec(
         Column("correct", "float", SHARE, "0 or 1", "whether the model decides rightly"),
         Column("correct_shuffled", "float", SHARE, "", "share of shuffles under which it decides rightly"),
         Column("correct_shuffled_layer<l>", "float", SHARE, "", "the same in one layer alone"),
-        Column("correct_shuffled_without_sink", "float", SHARE, "", "in a decoder, the first key in its place"),
-        Column("tvd_shuffled_without_sink", "float", SHARE, "", "how far the prediction moves then"),
-        Column("jsd_shuffled_without_sink", "float", NATS, "nats", "how far attention moves then"),
+        Column("correct_shuffled_without_sink", "float", SHARE, "", "decoders only: the first key in its place"),
+        Column("tvd_shuffled_without_sink", "float", SHARE, "", "decoders only: how far the prediction moves then"),
+        Column("jsd_shuffled_without_sink", "float", NATS, "nats", "decoders only: how far attention moves then"),
         Column("tvd_shuffled", "float", SHARE, "", "how far the prediction moves, mean over shuffles"),
         Column("jsd_shuffled", "float", NATS, "nats", "how far attention moves, mean over rows and shuffles"),
         Column(
