@@ -14,12 +14,12 @@ from attest.runs.folder import INSTANCES
 
 
 class Instances(Explaining):
-    """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, ``rationale``.
+    """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, and the like.
 
     Classes stand in class order. Tokens (or sentences, where attention is over them) stand as they were before unseen words
     became one symbol, where the data set offers ``units_of(id)``; ``rationale`` is there where the corpus knows it,
-    ``question``, a list of words, where one stands beside each text;
-    ``attention`` is rollout where that is read instead. Runs on the test split only.
+    ``question``, a list of words, where one stands beside each text, ``special``, True at the tokens that are of no word, of
+    texts in subwords; ``attention`` is rollout where that is read instead. Runs on the test split only.
 
     Args:
         explanation: as in ``Explaining``.

@@ -8,7 +8,8 @@ E5  SEEDS other seeds of the same model, those that follow its own, 3 if not typ
 E6  a model without context, or for taggers the tagger itself, whose attention is uniform, learned, the base's, or that of
     adversaries with these LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers; trained as make adversarial does)
 
-GUIDE=base or GUIDE=unfrozen-kl-0.001 trains only this guide of E6, and compares nothing else.
+VARIANT and DIVERGENCE choose these adversaries, as in attest adversarial. GUIDE=base or GUIDE=unfrozen-kl-0.001 trains only
+this guide of E6, and compares nothing else.
 Every other word is one of attest fit and names the base. Options after a lone -- go to adversaries and guides only. Runs that
 exist are not trained again.
 """

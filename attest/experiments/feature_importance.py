@@ -154,7 +154,7 @@ SPEC = Spec(
     about_columns="Where texts are in subwords, `tau` and `concordant` are also there of words, `tau_words_<importance>`: "
     "attention and gradients added up over the subwords of a word, which leave-one-out removes together "
     "(`leave_one_out_words`, at the first of them); and without `[CLS]`, `[SEP]` and their like, "
-    "`tau_without_special_<importance>`.",
+    "`tau_without_special_<importance>`. In all other columns they count as tokens.",
     columns=(
         Column("<importance>", "list of float", AT_LEAST_0, "", "importance of each token"),
         Column("tau_<importance>", "float", CORRELATION, "", "Kendall's τ-b with attention"),

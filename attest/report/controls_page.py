@@ -25,7 +25,7 @@ PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
 
 def write_controls(base: RunFolder, found: Found) -> None:
-    """Write ``controls/`` into the base's folder and print the table.
+    """Write ``controls/`` into the base's folder, and print what its page says.
 
     ``summary.json`` holds ``rows``, one a control, and the summary of every table; ``evidence/E4.parquet``, ``E5.parquet`` and
     ``E6.parquet`` one row an instance: the columns of ``attest.runs.comparison``, each with the name of the control behind a
@@ -37,22 +37,19 @@ def write_controls(base: RunFolder, found: Found) -> None:
     """
     compared = {(experiment, name): compare_runs(base, run) for experiment, name, run in found}
     folder = RunFolder(base.path / "controls")
-    tables = {experiment: _joined(experiment, compared) for experiment in sorted({experiment for experiment, _ in compared})}
-    for experiment, table in tables.items():
+    evidence = {experiment: _joined(experiment, compared) for experiment in sorted({experiment for experiment, _ in compared})}
+    for experiment, table in evidence.items():
         write_table(folder.evidence(experiment), table)
     rows = [{"experiment": "", "name": "the base itself"} | scores_of(base)]
     rows += [_row(experiment, name, run, compared[experiment, name]) for experiment, name, run in found]
-    measured = {f"{name}/{key}": value for name, table in tables.items() for key, value in summarise(table).items()}
+    measured = {f"{name}/{key}": value for name, table in evidence.items() for key, value in summarise(table).items()}
     write_json(folder.summary, {"version": 1, "rows": rows} | measured)
-    shown = pd.DataFrame(rows)
-    linked = shown.assign(**{REPORT: [run.report for run in (base, *(run for _, _, run in found))]})
+    linked = pd.DataFrame(rows).assign(**{REPORT: [run.report for run in (base, *(run for _, _, run in found))]})
     title = f"Controls of {identity_of(base)}"
-    figures = _figures(tables, Findings(base).class_names)
-    write_related_runs(
-        folder.report, title, {"Scores, and distance to the base": linked}, figures, _concluded(base, found, rows)
-    )
-    print(shown.round(4).to_string(index=False))
-    print(f"Controls:   {folder.report}", flush=True)
+    figures = _figures(evidence, Findings(base).class_names)
+    tables = {"Scores, and distance to the base": linked}
+    said = write_related_runs(folder.report, title, tables, figures, _concluded(base, found, rows))
+    print(f"{said}\n\nControls:   {folder.report}", flush=True)
 
 
 def _concluded(base: RunFolder, found: Found, rows: Sequence[dict[str, Any]]) -> list[Conclusion]:

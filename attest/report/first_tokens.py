@@ -1,7 +1,7 @@
 """Do other readings rank the same tokens first as attention does? Read off the weights of tokens that a run has stored."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.measures import top_k_overlap
 from attest.measures.numbers import number, percent
 from attest.report.controls import Control
-from attest.report.truth import IMPORTANCES, of_same_texts
+from attest.report.truth import IMPORTANCES, of_same_texts, read_of
 from attest.report.verdict import Line, share
 
 K = (1, 3, 5)
@@ -30,6 +30,17 @@ LEGEND = (
     "place share the places that are left. Random tokens share k of the T tokens of a text. τ-b compares all pairs of tokens, "
     "most of them of two unimportant tokens: readings that agree on the first tokens can still have a low τ-b."
 )
+SPECIAL = (
+    " Rows without special tokens leave out those that are of no word, such as [CLS] and [SEP]. They are in every text, and a "
+    "model may attend to them because it stores there what it has read."
+)
+UNKNOWN = (
+    " Special tokens such as [CLS] and [SEP] count as tokens here: this run has not stored which they are. They are in every "
+    "text, so readings may share them among their first."
+)
+SPECIAL_COLUMN = "special"
+"""Of the table of texts: where tokens are of no word."""
+WITHOUT = "no special tokens"
 EMPTY = "–"
 
 
@@ -40,25 +51,39 @@ class FirstTokens:
     Args:
         shares: one row a text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN where undefined.
         taus: Kendall's τ-b with attention, mean over texts, by importance; NaN where undefined.
+        legend: how to read the table.
+        without_special: the same of the tokens that are of a word; None where all are, or where that is not known.
     """
 
     shares: pd.DataFrame
     taus: Mapping[str, float]
     legend: str = LEGEND
+    without_special: "FirstTokens | None" = None
 
     def lines(self, k: int = DRAWN) -> list[Line]:
-        """Of the importances that are drawn, each beside random tokens of the same texts."""
+        """Of the importances that are drawn, each beside random tokens of the same texts; without special tokens if known."""
+        if self.without_special is not None:
+            return [replace(line, name=f"{line.name}, {WITHOUT}") for line in self.without_special.lines(k)]
+        return self._lines(k)
+
+    def _lines(self, k: int) -> list[Line]:
         return [line for name, title in IMPORTANCES.items() if (line := self._line(name, title, k)) is not None]
 
     @property
     def sentence(self) -> str | None:
         """How often the very first token is the same; None where that is not known."""
-        found = self.lines(1)
-        if not found:
+        said = self._first
+        if said is None:
             return None
+        without = None if self.without_special is None else self.without_special._first
+        special = f" Without special tokens such as [CLS] it is {without}." if without else ""
+        return f"The token with the most attention is also the first {said}.{special}"
+
+    @property
+    def _first(self) -> str | None:
+        found = self._lines(1)
         said = " and ".join(f"of {line.name} in {percent(line.value or 0.0, 1)}" for line in found)
-        chance = found[0].controls[0].text
-        return f"The token with the most attention is also the first {said} of texts; a random token would be in {chance}."
+        return f"{said} of texts; a random token would be in {found[0].controls[0].text}" if found else None
 
     @property
     def header(self) -> list[str]:
@@ -67,7 +92,16 @@ class FirstTokens:
 
     @property
     def rows(self) -> list[list[str]]:
-        """Its cells as text, random tokens last."""
+        """Its cells as text, random tokens last; below them the same without special tokens, where that is known."""
+        below = [] if self.without_special is None else self.without_special.rows
+        return [*self._rows, *([f"{title}, {WITHOUT}", *self._as_wide(cells)] for title, *cells in below)]
+
+    def _as_wide(self, cells: list[str]) -> list[str]:
+        """Texts without some of their tokens may be too short for the largest sizes."""
+        return [*cells, *[EMPTY] * (len(self.header) - 1 - len(cells))]
+
+    @property
+    def _rows(self) -> list[list[str]]:
         titles = {name: title for name, title in _titles().items() if name in self.taus}
         body = [[title, _tau(self.taus[name]), *(self._cell(name, k) for k in self._sizes)] for name, title in titles.items()]
         return [*body, ["Random tokens", number(0.0), *(self._cell("random", k) for k in self._sizes)]]
@@ -100,15 +134,42 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
     """
     if instances is None or importances is None or not {"id", "attention"} <= {*instances}:
         return None
-    read = instances[instances["id"].isin(importances["id"])]
+    read = read_of(instances, importances)
     rows = of_same_texts(read, importances)
     if rows is None or not len(read):
         return None
     names = [name for name in _titles() if {name, f"tau_{name}"} <= {*rows}]
     if not names:
         return None
-    shares = _shares(read["attention"].to_numpy(), {name: rows[name].to_numpy() for name in names})
-    return FirstTokens(shares, {name: float(rows[f"tau_{name}"].mean()) for name in names})
+    return _beside_words(_compared(read["attention"], rows, names), read, rows, names)
+
+
+def _beside_words(everything: FirstTokens, read: pd.DataFrame, rows: pd.DataFrame, names: list[str]) -> FirstTokens:
+    """With the same of the tokens that are of a word, of texts that have others."""
+    if SPECIAL_COLUMN not in read:
+        in_subwords = any(name.startswith("tau_without_special_") for name in rows)
+        return replace(everything, legend=LEGEND + UNKNOWN) if in_subwords else everything
+    of_words = [~np.asarray(each, dtype=bool) for each in read[SPECIAL_COLUMN]]
+    if all(map(np.all, of_words)):
+        return everything
+    without = _compared(read["attention"], rows, names, "tau_without_special_", of_words)
+    return replace(everything, legend=LEGEND + SPECIAL, without_special=without)
+
+
+def _compared(
+    attention: pd.Series, rows: pd.DataFrame, names: list[str], tau: str = "tau_", kept: Sequence[np.ndarray] | None = None
+) -> FirstTokens:
+    """Of all tokens, or of those that are kept, bool ``(T,)`` a text."""
+
+    def of(weights: pd.Series) -> np.ndarray:
+        if kept is None:
+            return weights.to_numpy()
+        some = np.empty(len(weights), dtype=object)
+        some[:] = [np.asarray(each)[left] for each, left in zip(weights, kept, strict=True)]
+        return some
+
+    taus = {name: float(rows[f"{tau}{name}"].mean()) if f"{tau}{name}" in rows else np.nan for name in names}
+    return FirstTokens(_shares(of(attention), {name: of(rows[name]) for name in names}), taus)
 
 
 def _titles() -> dict[str, str]:
@@ -130,7 +191,7 @@ def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.
         return torch.stack([top_k_overlap(ours, other, k, mask) for other in others for k in K], dim=-1)
 
     columns = [f"{name}/{k}" for name in importances for k in K]
-    row = 8 * ALIVE * (1 + len(importances)) * int(lengths.max())
+    row = 8 * ALIVE * (1 + len(importances)) * max(1, int(lengths.max()))
     found = pd.DataFrame(by_rows(of_rows, row, torch.arange(len(lengths))).numpy(), columns=columns)
     random = {f"random/{k}": np.where(lengths > k, k / lengths, np.nan) for k in K}
     return found.assign(**random)

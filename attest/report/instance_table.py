@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -40,10 +40,10 @@ COLUMNS = (
 
 
 @cache
-def _columns() -> tuple[Column, ...]:
-    """All that a table can show; those are shown whose columns a run has."""
+def of_measures() -> tuple[Column, ...]:
+    """All of experiments that a table can show; those are shown whose columns a run has."""
     short = ((key, measure.short) for key, measure in measures().items())
-    return (*COLUMNS, *(Column(key, *words) for key, words in short if words))
+    return tuple(Column(key, *words) for key, words in short if words)
 
 
 def instance_table(
@@ -60,16 +60,28 @@ def instance_table(
         then the measures, None where undefined), ``texts`` by id (see ``_whole``), ``empty`` (names of the measures that are
         undefined on every text, which have no column) and ``total``.
     """
-    rows = joined(tables, attention_name).assign(**_measures(tables))
-    known = [column for column in _columns() if column.key in rows]
-    shown = [column for column in known if rows[column.key].notna().any()]
+    rows = joined(tables, attention_name).assign(**_of_texts(tables[INSTANCES]), **of_experiments(tables))
+    shown, described = columns_of(rows, (*COLUMNS, *of_measures()))
     part = evenly(rows, ROWS)
-    return {
-        "columns": [{"name": column.name, "meaning": column.meaning} for column in shown],
+    return described | {
         "classes": list(class_names),
         "rows": [_row(row, shown) for row in part.to_dict("records")],
-        "texts": _whole_texts(part.sort_values(f"{INSTANCES}/confidence")),
-        "empty": [column.name for column in known if column not in shown],
+        "texts": whole_texts(part.sort_values(f"{INSTANCES}/confidence"), _whole),
+    }
+
+
+def columns_of(rows: pd.DataFrame, known: Sequence[Column]) -> tuple[list[Column], dict[str, Any]]:
+    """The columns that some row has a number in, and what the page's script is told of them.
+
+    Args:
+        rows: one a text, with columns by key.
+        known: in the order of the table.
+    """
+    there = [column for column in known if column.key in rows]
+    shown = [column for column in there if rows[column.key].notna().any()]
+    return shown, {
+        "columns": [{"name": column.name, "meaning": column.meaning} for column in shown],
+        "empty": [column.name for column in there if column not in shown],
         "total": len(rows),
     }
 
@@ -88,26 +100,34 @@ def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
     return rows.iloc[places]
 
 
-def _measures(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
-    """The columns of the table that the tables have, by instance."""
-    instances = tables[INSTANCES].set_index("id")
-    measures = {
-        f"{INSTANCES}/confidence": instances.filter(regex="^probability_").max(axis=1),
-        f"{INSTANCES}/length": instances["length"],
-        f"{INSTANCES}/max_attention": instances["max_attention"],
+def _of_texts(instances: pd.DataFrame) -> dict[str, pd.Series]:
+    rows = instances.set_index("id")
+    return {
+        f"{INSTANCES}/confidence": rows.filter(regex="^probability_").max(axis=1),
+        f"{INSTANCES}/length": rows["length"],
+        f"{INSTANCES}/max_attention": rows["max_attention"],
     }
-    for column in _columns():
+
+
+def of_experiments(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
+    """The measures of the table that the tables of experiments have, by key, each by id."""
+    found = {}
+    for column in of_measures():
         experiment, name = column.key.split("/")
         table = tables.get(experiment)
         if experiment != INSTANCES and table is not None and name in table and table["id"].is_unique:
-            measures[column.key] = table.set_index("id")[name]
-    return measures
+            found[column.key] = table.set_index("id")[name]
+    return found
 
 
 def _row(row: dict[str, Any], shown: Sequence[Column]) -> list[Any]:
-    measures = [_rounded(row[column.key]) for column in shown]
     label = int(row["label"]) if "label" in row else None
-    return [int(row["id"]), _excerpt(row["tokens"]), label, int(row["predicted"]), *measures]
+    return [int(row["id"]), excerpt(row["tokens"]), label, int(row["predicted"]), *cells(row, shown)]
+
+
+def cells(row: Mapping[str, Any], shown: Sequence[Column]) -> list[float | int | None]:
+    """The numbers of a row, None where undefined."""
+    return [_rounded(row[column.key]) for column in shown]
 
 
 def _rounded(value: float) -> float | int | None:
@@ -116,17 +136,23 @@ def _rounded(value: float) -> float | int | None:
     return int(value) if float(value).is_integer() else round(float(value), 4)
 
 
-def _excerpt(tokens: Sequence[str]) -> str:
+def excerpt(tokens: Sequence[str]) -> str:
+    """How a text begins."""
     text = " ".join(tokens)
     return text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
 
 
-def _whole_texts(rows: pd.DataFrame) -> dict[int, dict[str, Any]]:
-    """As many texts as the page has room for, evenly spread, each with all its explanations."""
-    sample = [_whole(row) for row in evenly(rows, 20).to_dict("records")]
+def whole_texts(rows: pd.DataFrame, whole: Callable[[dict[Any, Any]], dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """As many texts as the page has room for, evenly spread over the order of the rows, by id.
+
+    Args:
+        rows: one a text.
+        whole: makes of a row what the page needs to open it.
+    """
+    sample = [whole(row) for row in evenly(rows, 20).to_dict("records")]
     bytes_per_text = sum(len(as_script_data(text)) for text in sample) / len(sample)
     part = evenly(rows, max(1, int(TEXT_BYTES / bytes_per_text)))
-    return {int(row["id"]): _whole(row) for row in part.to_dict("records")}
+    return {int(row["id"]): whole(row) for row in part.to_dict("records")}
 
 
 def _whole(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from attest.experiments.registry import EXPERIMENTS
-from attest.report import readings
+from attest.report import first_tokens, readings
 from attest.report.class_names import drawable, legend
 from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.controls import NAMES
@@ -22,7 +22,8 @@ from attest.report.illustration import Illustration
 from attest.report.instance_table import as_script_data, evenly, instance_table, question
 from attest.report.layer_illustrations import layer_illustrations
 from attest.report.saved_figures import as_svg, embedded, save_figures
-from attest.report.sentences import shown_sentences
+from attest.report.sentence_table import sentence_table
+from attest.report.sentences import shown_sentences, tag_names, tagged_sentences
 from attest.report.templating import render
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_json, read_table, write_text
 from attest.runs.identity import identity_of
@@ -46,7 +47,8 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     settings, summary = found.settings, found.summary
     timing = read_json(folder.timing) if folder.timing.is_file() else {}
     drawn = illustrations(folder) if figures is None else figures
-    tables = {experiment: read_table(folder.evidence(experiment)) for experiment in found.experiments}
+    tables = {name: read_table(folder.evidence(name)) for name in found.experiments if name != TAGGED}
+    tagged = tagged_sentences(folder.evidence(TAGGED))
     page = {
         "name": str(identity_of(folder)),
         "path": str(folder.path),
@@ -58,12 +60,13 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "pictures": found.pictures,
         "judged": found.judged,
         "first_tokens": found.first_tokens,
+        "first_question": first_tokens.QUESTION,
         "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
         "masked": _was_masked(settings),
         "readings": _readings(found, timing),
-        "sentences": shown_sentences(tables.get(TAGGED)),
-        "tagged": len(tables[TAGGED]) if TAGGED in tables else None,
+        "sentences": [] if tagged is None else shown_sentences(folder.evidence(TAGGED), tagged),
+        "tagged": None if tagged is None else len(tagged),
         "figures": embedded(save_figures(folder, drawn) if alone is None else as_svg(drawn)),
         "drawn_names": legend(found.class_names),
         "beside": alone is None,
@@ -71,7 +74,11 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "timing": timing,
         "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
     }
-    texts = _texts(tables, found.class_names, "Attention" if pools(settings) else "Attention rollout")
+    texts = (
+        _sentences(folder, tagged, tables)
+        if tagged is not None
+        else _texts(tables, found.class_names, "Attention" if pools(settings) else "Attention rollout")
+    )
     write_text(
         folder.report if alone is None else alone,
         render("report.html", **page, **texts) + (made_from if alone is None else ""),
@@ -89,11 +96,17 @@ def _readings(found: Findings, timing: Mapping[str, Any]) -> readings.Table | No
     return None if rows is None else readings.of_run(rows, timing.get("seconds_a_text"))
 
 
+def _sentences(folder: RunFolder, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    """The part of the page that is about all sentences of a tagger."""
+    table = sentence_table(tagged, tables, tag_names(folder.evidence(TAGGED)))
+    return {"texts": [], "instances": None, "data": as_script_data(table), "empty": table["empty"]}
+
+
 def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str) -> dict[str, Any]:
     """The part of the page that is about single texts; empty where attention was not over the tokens of a text."""
     instances = tables.get(INSTANCES)
     if instances is None or "attention" not in instances:
-        return {"texts": [], "instances": None}
+        return {"texts": [], "instances": None, "data": None}
     table = instance_table(tables, class_names, attention_name)
     shown = {"texts": shown_texts(tables, class_names, attention_name), "shown_tokens": f"{TOKENS_SHOWN:,}"}
     return {"instances": len(instances), "data": as_script_data(table), "empty": table["empty"]} | shown

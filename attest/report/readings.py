@@ -35,7 +35,7 @@ LEGEND = (
 )
 ABOUT_SHARED = (
     f"First {FIRST} shared: of the {FIRST} tokens with the most attention, the share that the reading has among its {FIRST} "
-    "first, too; tokens that tie share a place."
+    "first, too; tokens that tie share a place. Special tokens such as [CLS] count, where a text has any."
 )
 ABOUT_SIGNED = "Signed readings rank tokens by how much they speak for the predicted class, the others by magnitude."
 ABOUT_TRUTH = (

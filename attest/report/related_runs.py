@@ -1,15 +1,18 @@
-"""One page for several runs that belong together: tables and figures, self-contained."""
+"""One page for several runs that belong together: tables and figures, self-contained; the console says the same."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from attest.report.conclusion import Conclusion
+from attest.report.console import as_text
 from attest.report.figures import to_svg
 from attest.report.illustration import Illustration
 from attest.report.related_table import DISTANCES, SCORES, related_table
 from attest.report.saved_figures import embedded
+from attest.report.tables import PAGE
 from attest.report.templating import render
 from attest.runs.folder import RunFolder, read_json, write_text
 
@@ -20,7 +23,7 @@ def write_related_runs(
     tables: Mapping[str, pd.DataFrame],
     figures: Sequence[Illustration],
     conclusions: Sequence[Conclusion] = (),
-) -> None:
+) -> str:
     """Write the page.
 
     Args:
@@ -29,10 +32,13 @@ def write_related_runs(
         tables: by heading, as ``related_table`` takes them; empty ones are left out.
         figures: in order; they stand below the first table.
         conclusions: what the page begins with.
+    Returns:
+        What it says and its tables, for a terminal.
     """
     shown = {name: related_table(rows, path) for name, rows in tables.items() if len(rows)}
     drawn = embedded([(figure, to_svg(figure.drawing)) for figure in figures])
     write_text(path, render("related.html", title=title, tables=shown, figures=drawn, conclusions=conclusions))
+    return as_text(shown, conclusions, shutil.get_terminal_size((PAGE, 1)).columns)
 
 
 def scores_of(run: RunFolder) -> dict[str, float]:

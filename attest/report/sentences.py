@@ -1,6 +1,7 @@
 """Tagged sentences with what a tagger attends to: of each, the words that it tags wrongly or is least sure of."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,34 +9,59 @@ import pandas as pd
 
 from attest.report.explanations import ATTENTION, Explanation
 from attest.report.instance_table import evenly
+from attest.runs.folder import columns_in, read_rows, read_table
 
 WORDS = 3
 """Words of a sentence whose attention is shown."""
 SENTENCES = 12
 
 
-def shown_sentences(rows: pd.DataFrame | None) -> list[dict[str, Any]]:
+LIGHT = ("id", "tokens", "tags", "predicted_tags", "max_attention")
+"""The columns that are read of all sentences; the others are many numbers a word."""
+
+
+def tagged_sentences(path: Path) -> pd.DataFrame | None:
+    """All sentences without their attention and probabilities; None where there are none to show.
+
+    Args:
+        path: of the table of tagged sentences.
+    """
+    if not path.is_file():
+        return None
+    there = columns_in(path)
+    if not {"tokens", "attention", "tags", "predicted_tags"} <= {*there}:
+        return None
+    return read_table(path, [name for name in LIGHT if name in there])
+
+
+def tag_names(path: Path) -> list[str]:
+    """The names of the tags, in their order."""
+    return [name.removeprefix("probability_") for name in columns_in(path) if name.startswith("probability_")]
+
+
+def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Sentences with their tags, evenly spread from the one tagged worst to the one tagged best.
 
     Args:
-        rows: the table of tagged sentences; None, or one without tokens, where there are none to show.
+        path: of the table of tagged sentences, of which whole rows are read of the sentences that are shown alone.
+        rows: as ``tagged_sentences`` returns them.
     Returns:
         Of each sentence ``id``; ``right``, the share of its words that are tagged rightly; ``tokens``; ``tags``, of each token
         what is predicted, the gold tag where that is another, or None where it is of no word; and ``explanations``, the
         attention of the words that are wrong or least sure.
     """
-    if rows is None or not {"tokens", "attention", "predicted_tags"} <= {*rows}:
-        return []
-    names = [name.removeprefix("probability_") for name in rows if name.startswith("probability_")]
-    right = rows.apply(lambda row: _right(row).mean(), axis=1)
-    spread = rows.assign(right=right).dropna(subset=["right"]).sort_values("right", kind="stable")
-    return [_shown(row, names) for row in evenly(spread, SENTENCES).to_dict("records")]
+    names = tag_names(path)
+    spread = rows.assign(right=right_share(rows)).dropna(subset=["right"]).sort_values("right", kind="stable")
+    chosen = evenly(spread, SENTENCES).set_index("id")["right"]
+    whole = read_rows(path, chosen.index.tolist()).set_index("id", drop=False).loc[chosen.index]
+    return [_shown(row, names) for row in whole.assign(right=chosen).to_dict("records")]
 
 
-def _right(row: Mapping[str, Any]) -> np.ndarray:
-    """Whether each word is tagged rightly; of a word in subwords the first alone has a tag."""
-    tagged = row["tags"] >= 0
-    return (row["tags"] == row["predicted_tags"])[tagged]
+def right_share(rows: pd.DataFrame) -> np.ndarray:
+    """The share of the words of each sentence that are tagged rightly, NaN where none has a tag: float64 ``(N,)``."""
+    pairs = zip(rows["tags"], rows["predicted_tags"], strict=True)
+    right = [(gold == predicted)[gold >= 0] for gold, predicted in pairs]
+    return np.array([each.mean() if len(each) else np.nan for each in right])
 
 
 def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

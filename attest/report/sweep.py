@@ -17,7 +17,7 @@ from attest.runs.identity import identity_of
 
 
 def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
-    """Write ``adversarial/<sweep>.json`` and ``.html`` and print the table.
+    """Write ``adversarial/<sweep>.json`` and ``.html``, and print what the page says.
 
     Args:
         base: whose adversaries they are.
@@ -45,9 +45,8 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     title = f"Adversaries of {identity_of(base)}: {sweep}"
     linked = rows.assign(**{REPORT: [RunFolder(folder / name).report for name in rows["run"]]}).drop(columns="run")
     tables = {"Adversaries": linked, "Compared with": shown}
-    write_related_runs(folder / f"{sweep}.html", title, tables, [figure], found.conclusions())
-    print(rows.round(4).to_string(index=False))
-    print(f"Sweep:      {folder / sweep}.html", flush=True)
+    said = write_related_runs(folder / f"{sweep}.html", title, tables, [figure], found.conclusions())
+    print(f"{said}\n\nSweep:      {folder / sweep}.html", flush=True)
 
 
 def _seeds(shown: pd.DataFrame, column: str) -> list[float]:

@@ -28,8 +28,10 @@ def sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | None = 
     pairs = zip(instances["attention"], instances["rationale"], strict=True)
     mass = np.array([np.asarray(weights)[np.asarray(decides, dtype=bool)].sum() for weights, decides in pairs])
     right, wrong = percent((mass >= RIGHT).mean()), percent((mass <= WRONG).mean())
+    part = _part(" (over the ", read_of(instances, importances), instances)
+    first = f"{_first(lines(instances, importances))}{part and f'{part} that E1 read)'}"
     return (
-        f"Here the tokens that decide the label are known. {_first(lines(instances, importances))} In the average text "
+        f"Here the tokens that decide the label are known. {first}. In the average text "
         f"{percent(mass.mean())} of the attention lies on them. Attention is right (at least {percent(RIGHT)} on them) in "
         f"{right} of texts and wrong (at most {percent(WRONG)}) in {wrong}."
     )
@@ -40,16 +42,35 @@ def lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None = Non
 
     Args:
         instances: as in ``sentence``.
-        importances: as in ``sentence``; its texts are found by ``id``.
+        importances: as in ``sentence``; its texts are found by ``id``. Where E1 read only some, all are compared on these.
     """
     if instances is None or not _known(instances):
         return []
-    rankings = {"attention": instances["attention"]} | _of_importances(instances, importances)
-    decides = [np.asarray(each, dtype=bool) for each in instances["rationale"]]
+    read = read_of(instances, importances)
+    rankings = {"attention": read["attention"]} | _of_importances(read, importances)
+    decides = [np.asarray(each, dtype=bool) for each in read["rationale"]]
     chance = float(np.mean([each.mean() for each in decides]))
-    random = Control("random token", percent(chance, 1), chance)
+    random = Control(f"random token{_part(', ', read, instances)}", percent(chance, 1), chance)
     hits = {name: pd.Series(_hits(weights, decides)) for name, weights in rankings.items()}
     return [share("truth/first", name, each, MEANS, random) for name, each in hits.items()]
+
+
+def read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
+    """The texts that E1 read; all where it read none of them.
+
+    Args:
+        instances: one row a text.
+        importances: the table of E1, which has fewer texts where it stopped early; None where it did not run.
+    """
+    if importances is None or "id" not in instances:
+        return instances
+    read = instances[instances["id"].isin(importances["id"])]
+    return read if len(read) else instances
+
+
+def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
+    """How many of how many texts, where these are not all."""
+    return "" if len(read) == len(instances) else f"{before}{len(read):,} of {len(instances):,} texts"
 
 
 def _known(instances: pd.DataFrame) -> bool:
@@ -87,4 +108,4 @@ def _first(found: list[Line]) -> str:
     said = "".join(f"{share} for {name}, " for name, share in others)
     (random,) = found[0].controls
     ours = f"The top token is a deciding word in {attention[1]} of texts for attention"
-    return f"{ours}, {said}and {random.text} for a random token."
+    return f"{ours}, {said}and {random.text} for a random token"

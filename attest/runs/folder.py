@@ -17,6 +17,8 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import yaml
 
 from attest.errors import AttestError, chain, unwritable
@@ -28,6 +30,8 @@ TAGGED = "tagged"
 """The table of a tagger's sentences, as ``INSTANCES`` is that of a classifier's texts."""
 TRIAL = "trial"
 """The section that stands in the settings of a model which was put on trial and not trained by us."""
+ROWS_AT_ONCE, BUFFER = 16, 2**20
+"""Rows of a table of which some are read, and bytes of each of its columns, that are in memory at once."""
 TEMPORARY = ".unfinished"
 """How the name of a file ends while it is written."""
 
@@ -268,8 +272,40 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame
     Raises:
         AttestError: it is no longer as it was written.
     """
-    try:
+    with _readable(path):
         return pd.read_parquet(path, columns=None if columns is None else list(columns))
+
+
+def columns_in(path: Path) -> list[str]:
+    """The names of the columns of a table, which are read alone.
+
+    Raises:
+        AttestError: as of ``read_table``.
+    """
+    with _readable(path):
+        return list(pq.read_schema(path).names)
+
+
+def read_rows(path: Path, ids: Sequence[int]) -> pd.DataFrame:
+    """Some rows of a table, in its order; of the others no more is in memory at once than of a few.
+
+    Args:
+        path: of a table with ``id``.
+        ids: of the rows.
+    Raises:
+        AttestError: as of ``read_table``.
+    """
+    with _readable(path), pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
+        parts = (part.filter(pc.is_in(part["id"], pa.array(ids))) for part in file.iter_batches(ROWS_AT_ONCE))
+        kept = pa.Table.from_batches([part for part in parts if part.num_rows], file.schema_arrow)
+        rows: pd.DataFrame = kept.to_pandas()
+        return rows
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise
     except (pa.ArrowException, OSError) as error:

@@ -54,6 +54,7 @@ def test_words_count_beside_subwords_and_special_tokens_with_and_without(tried):
     assert {"tau_leave_one_out_inputs", "tau_words_leave_one_out_inputs", "tau_without_special_leave_one_out_inputs"} <= set(
         table
     )
+    assert tried.table()["special"][3].tolist() == [True, False, False, False, False, True]
     left_out = table["leave_one_out_words"][3]  # [CLS] very dull ##y film [SEP]
     assert [place for place, moved in enumerate(left_out) if moved > 0] == [1, 2, 4]
 

@@ -1,12 +1,16 @@
 """The one door: it lists every command, answers mistakes, and waits for no library that the answer does not need."""
 
 import json
+import re
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
+from attest.cli import judges, reproduce
 from attest.cli.main import COMMANDS, main
+from attest.runs import adversary_names
 from tests.conftest import fresh_shell
 
 HEAVY = ("pytorch_lightning", "wandb", "torchmetrics", "datasets", "spacy")
@@ -83,3 +87,23 @@ def test_reading_runs_needs_no_module_that_windows_lacks():
     hidden = "import sys; sys.modules['fcntl'] = sys.modules['resource'] = None\n"
     imported = "import attest, attest.cli.table, attest.cli.report, attest.cli.explain\n"
     assert loaded_by([["--help"]], ["attest.cli.explain"], hidden + imported) == ["attest.cli.explain"]
+
+
+TAKEN = {
+    "controls": ("SEEDS", "GUIDE", *adversary_names.NAMES),
+    "adversarial": adversary_names.NAMES,
+    "keys": ("ATTACK",),
+    "roar": ("READING", "STEPS"),
+    "evidence": ("JOBS", "GPUS", "PROFILE", "FORCE"),
+    "judges": judges.WORDS,
+    "reproduce": (*reproduce.WORDS, *reproduce.SELECTORS),
+    "trial": ("LOGGER",),
+}
+
+
+@pytest.mark.parametrize("command", TAKEN)
+def test_the_help_of_a_command_has_every_word_that_it_takes(command, capsys):
+    with suppress(SystemExit):  # argparse's
+        main([command, "--help"])
+    said = capsys.readouterr().out
+    assert [word for word in TAKEN[command] if not re.search(rf"\b{word}\b", said)] == []

@@ -15,6 +15,8 @@ import pytest
 from attest.report import write_report
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
 from tests.report.browsers import AXE, WIDTHS, in_a_browser, with_axe
+from tests.report.made import made_run
+from tests.report.test_sentences import ROWS
 
 TEXTS, SECONDS = 4000, 2.0
 
@@ -30,9 +32,9 @@ def run(small_run, tmp_path_factory) -> RunFolder:
     write_json(copy.timing, timing | {"environment": timing.get("environment", {}) | {"commit": "0123456789" * 4}})
     write_report(copy, figures=[])
     page = small_run.report.read_text()  # its figures are drawn already
-    drawn = page[page.index('<section aria-labelledby="figures">') : page.index('<section aria-labelledby="texts">')]
-    written = copy.report.read_text()
-    copy.report.write_text(written.replace('<section aria-labelledby="texts">', drawn + '<section aria-labelledby="texts">'))
+    texts = '<details class="folded"><summary><h2>Texts, and'
+    drawn = page[page.index('<details class="folded"><summary><h2>Figures') : page.index(texts)]
+    copy.report.write_text(copy.report.read_text().replace(texts, drawn + texts))
     return copy
 
 
@@ -52,8 +54,13 @@ def opened(browser, run) -> Iterator:
 def page(opened):
     page = opened[0]
     page.set_viewport_size({"width": 1400, "height": 900})
-    page.emulate_media(color_scheme="light")
+    page.emulate_media(media="screen", color_scheme="light")
+    unfold(page, False)
     return page
+
+
+def unfold(page, is_open: bool = True) -> None:
+    page.evaluate("open => document.querySelectorAll('details').forEach(each => { each.open = open; })", is_open)
 
 
 def test_it_says_nothing_to_the_console_and_asks_nothing_of_others(opened, run):
@@ -65,13 +72,45 @@ def test_it_says_nothing_to_the_console_and_asks_nothing_of_others(opened, run):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_wider_than_the_screen(page, width):
     page.set_viewport_size({"width": width, "height": 900})
+    for is_open in (False, True):
+        unfold(page, is_open)
+        require_narrow(page, width)
+
+
+def require_narrow(page, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width, page.evaluate(
         "[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && "
         "!e.closest('.wide')).map(e => e.tagName + '.' + e.className).slice(0, 9)"
     )
 
 
+def test_the_verdict_is_read_within_two_screens(page):
+    bottom = page.locator("ul.asked").evaluate("each => each.getBoundingClientRect().bottom + scrollY")
+    assert bottom < 2 * 900
+    assert page.locator("table:visible").count() == 0
+
+
+def test_a_question_opens_by_keyboard_and_a_link_opens_what_it_leads_to(page):
+    numbers = page.locator("#E2 table")
+    page.locator("details:has(#E2) > summary").focus()
+    page.keyboard.press("Enter")
+    assert numbers.is_visible()
+    page.keyboard.press("Enter")
+    assert not numbers.is_visible()
+    for identity in ("E1", "first", "instances"):
+        page.locator(f'a[href="#{identity}"]').first.click()
+        page.locator(f"#{identity} table").first.wait_for(state="visible")
+
+
+def test_in_print_everything_is_open_but_what_needs_a_hand(page):
+    page.emulate_media(media="print")
+    heights = "['E2', 'first', 'texts', 'made'].map(each => document.getElementById(each).getBoundingClientRect().height)"
+    assert min(page.evaluate(heights)) > 50
+    assert page.locator("#instances").evaluate("each => each.getBoundingClientRect().height") == 0
+
+
 def test_words_find_their_texts(page):
+    unfold(page)
     rows = page.locator(".instances tbody tr")
     word = page.locator("article .text b").first.inner_text()
     everything = page.locator("#count").inner_text()
@@ -85,6 +124,7 @@ def test_words_find_their_texts(page):
 
 
 def test_a_heading_sorts_by_its_column_and_then_the_other_way(page):
+    unfold(page)
     heading = page.locator(".instances thead button").nth(4)
     cells = page.locator(".instances tbody td:nth-child(5)")
     for direction, sign in (("ascending", 1), ("descending", -1)):
@@ -96,6 +136,7 @@ def test_a_heading_sorts_by_its_column_and_then_the_other_way(page):
 
 
 def test_a_text_opens_by_keyboard(page):
+    unfold(page)
     page.locator(".instances tbody td.excerpt button").first.focus()
     page.keyboard.press("Enter")
     assert page.locator("#opened article h4").count() > 1
@@ -112,6 +153,7 @@ def test_dark_mode_is_dark_and_light_mode_light(page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_rules_of_accessibility_are_kept(page, scheme):
     page.emulate_media(color_scheme=scheme)
+    unfold(page)
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     assert [(each["id"], len(each["nodes"]), each["nodes"][0]["html"][:200]) for each in found] == []
@@ -127,7 +169,40 @@ def test_a_file_of_many_texts_opens_at_once(browser, run, tmp_path):
     write_report(large, figures=[])
     page = browser.new_page()
     page.goto(large.report.as_uri())
-    page.locator(".instances tbody tr").first.wait_for()
-    assert page.locator("#count").inner_text().startswith(f"{TEXTS} of ")
+    page.locator(".instances tbody tr").first.wait_for(state="attached")
+    assert page.locator("#count").text_content().startswith(f"{TEXTS} of ")
     assert page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 1000 * SECONDS
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory) -> RunFolder:
+    """Of 3 sentences; two of them have a word that is tagged wrongly."""
+    path = tmp_path_factory.mktemp("tagger") / "conll2000" / "ya-tagger" / "seed0"
+    run = made_run(path, {"test/accuracy": 0.625, "test/chunk_f1": 0.25}, ROWS)
+    write_report(run, figures=[])
+    return run
+
+
+def test_every_sentence_of_a_tagger_is_found_sorted_and_opened_with_its_tags(browser, tagger):
+    page, said = browser.new_page(viewport={"width": 390, "height": 900}), []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(tagger.report.as_uri())
+    page.locator('a[href="#instances"]').click()
+    rows, heading = page.locator(".instances tbody tr"), page.locator(".instances thead button", has_text="F1 of chunks")
+    assert page.locator("#count").inner_text().startswith("3 of 3 sentences")
+    for order in (["2", "4", "9"], ["9", "4", "2"]):
+        heading.click()
+        assert page.locator(".instances tbody th").all_inner_texts() == order
+    page.locator("#decided").select_option("wrong")
+    assert page.locator(".instances tbody th").all_inner_texts() == ["4", "2"]
+    page.locator("#find").fill("c d")
+    assert rows.count() == 1
+    assert page.locator(".controls-bar select:visible").count() == 1, "a sentence has no label"
+    rows.locator("button").click()
+    opened = page.locator("#opened ruby")
+    assert opened.count() == 4, "the fifth token is of no word"
+    assert opened.nth(1).inner_text() == "bB-NP (I-NP)"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert said == []
     page.close()

@@ -53,7 +53,7 @@ def test_each_control_stands_under_the_question_of_its_experiment(base):
     assert '<a href="../../seed1/report.html">seed 1</a>' in page
 
 
-def test_the_page_begins_with_what_the_decisions_on_single_texts_say(base):
+def test_the_page_begins_with_what_the_decisions_on_single_texts_say(base, capsys):
     wrong = [1 - label for label in LABELS]
     root = base.path.parents[1]
     uniform = run(root / "jw-bilstm-additive-uniform" / "seed0", wrong, UNIFORM, projection="uniform")
@@ -65,3 +65,4 @@ def test_the_page_begins_with_what_the_decisions_on_single_texts_say(base):
         "Uniform attention does worse than learned attention.",
         "The base's attention guides a model without context better than uniform attention does.",
     ]
+    assert capsys.readouterr().out.startswith("Uniform attention does worse than learned attention.\n")

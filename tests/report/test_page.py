@@ -71,23 +71,36 @@ def test_it_needs_nothing_from_outside(small_run, outline):
 def test_it_says_first_whether_attention_is_right_and_of_each_test_what_it_misses(small_run):
     """The corpus is planted, so that the truth is known."""
     page = small_run.report.read_text()
-    first, rest = page.split("</header>")[0], page.split('<dl class="short">')[1].split("</dl>")[0]
+    first, rest = page.split("</header>")[0], page.split('<ul class="asked">')[1].split('<div id="E3">')[1]
     assert re.search(
         r"top token is a deciding word in [\d.]+\s% of texts for attention, [\d.]+\s% for gradient × input", first
     )
-    for experiment in ("E1", "E2", "E3"):
-        assert judges.of(experiment) in rest
+    assert judges.of("E3") in rest.split("<table")[0], "above the numbers, which this question opens"
 
 
 def test_it_opens_with_a_picture_a_question_the_truth_first_each_with_what_it_is_held_against(small_run):
     band = html.unescape(small_run.report.read_text()).split('<ul class="glance">')[1].split("</ul>")[0]
-    questions = re.findall(r"<h3>(?:<span.*?</span>)?(.*?)</h3>", band)
+    questions = re.findall(r"<h3>(?:<span.*?</span>)?<a href=.*?>(.*?)</a></h3>", band)
     assert questions[:2] == ["Does its top token decide?", "Is the model worth asking?"]
-    assert len(questions) == len({*questions}) == band.count("<li>")
-    truth, accuracy, *_ = band.split("<li>")[1:]
+    assert len(questions) == len({*questions}) == band.count("<li")
+    truth, accuracy, *_ = band.split("<li")[1:]
     assert truth.count('class="scale"') == truth.count('class="control"') == 3
     assert "random token" in truth
     assert "always “" in accuracy
+
+
+def test_only_the_answers_stand_open_and_each_opens_its_numbers(small_run):
+    """A link to what is closed opens it, which takes its id to be inside."""
+    page = small_run.report.read_text()
+    closed = "".join(re.findall(r"<details.*?>(.*?)</details>", page, flags=re.DOTALL))
+    opened = html.unescape(re.sub(r"<details.*?</summary>.*?</details>", "", page, flags=re.DOTALL))
+    assert "<table" not in opened
+    assert not re.search("<details[^>]* open", page)
+    for identity in ("test", "E1", "E2", "E3", "first", "figures", "texts", "instances", "made"):
+        assert f'id="{identity}"' in closed
+    asked = page.split('<ul class="asked">')[1].split('<details class="missing">')[0]
+    summaries = [html.unescape(re.sub("<.*?>", "", each)) for each in re.findall(r"<summary>(.*?)</summary>", asked)]
+    assert [each for each in summaries if "Shuffling attention over the tokens moves the prediction" in each]
 
 
 def test_identifiers_are_unique_and_links_lead_somewhere(outline):
@@ -138,10 +151,9 @@ def test_what_was_read_beside_a_text_stands_above_it(run):
 
 def test_whether_the_model_is_worth_asking_comes_first_then_its_control_with_the_command_that_runs_it(small_run):
     page = html.unescape(small_run.report.read_text())
-    short, verdict = page.split('id="verdict"')
-    assert short.index("Is the model worth asking?") < short.index("Does the task need attention at all?")
-    order = ["Is the model worth asking?", "Accuracy</th>", "always “blame”:", "τ-b of att", "Controls that were not run"]
-    places = [verdict.index(text) for text in order]
+    verdict = page.split('id="verdict"')[1]
+    order = ["Is the model worth asking?", "Accuracy</th>", "always “blame”:", "Does the task need", "τ-b of att"]
+    places = [verdict.index(text) for text in (*order, "Controls that were not run")]
     assert places == sorted(places)
     assert "make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0 ARGS='--data" in page
 
@@ -153,11 +165,11 @@ def test_what_was_not_run_is_folded_and_named_once_and_columns_without_a_number_
     assert "<summary>Controls that were not run: uniform attention, other seeds</summary>" in folded
     assert "make controls" in folded
     assert "Not known: the same model with uniform attention was not trained." in page, "the question is answered at any rate"
-    verdict = page.split('<table class="verdict"')[1].split("</table>")[0]
-    assert "Does the task need attention at all?" not in verdict
-    assert ">Controls</th>" in verdict
-    assert ">Published</th>" not in verdict
-    assert "No published number is known of this setting." in verdict
+    accuracy = page.split('<table class="verdict"')[1].split("</table>")[0]
+    shuffled = page.split('<div id="E2">')[1].split("</table>")[0]
+    assert (">Controls</th>" in accuracy, ">Controls</th>" in shuffled) == (True, False)
+    assert ">Published</th>" not in page
+    assert "No published number is known of this setting." in page
 
 
 def test_what_is_undefined_on_every_text_is_named_and_has_neither_row_nor_column(run):
@@ -195,10 +207,8 @@ def test_controls_are_read_from_the_runs_beside_it(run):
     page = run.report.read_text()
     mine = read_json(run.summary)["test/accuracy"]
     assert f"{(mine + 0.25) / 2:.3f} ± {abs(mine - 0.25) / 2**0.5:.3f}" in page
-    assert page.split('<table class="verdict"')[1].index("Is the model") < page.split('<table class="verdict"')[1].index(
-        "Does the task need"
-    )
-    assert "<strong>0.125</strong>" in page, "and not 0.062, of a run that differs in more than its projection"
+    uniform = page.split('<div id="E4">')[1].split("</table>")[0]
+    assert "<strong>0.125</strong>" in uniform, "and not 0.062, of a run that differs in more than its projection"
     assert "Controls that were not run" not in page
 
 
@@ -253,9 +263,9 @@ def test_it_is_written_of_the_runs_that_are_kept_without_curves_and_tables(tmp_p
         write_report(run)
         page = html.unescape(run.report.read_text())
         assert f"The model is that of epoch {read_json(run.summary)['best/epoch'] + 1}, the best by validation." in page
-        assert "Not known: " in page.split('id="verdict"')[0]
+        assert "Not known: " in page.split('<ul class="asked">')[1].split("</ul>")[0]
         assert "<svg" not in page
-        assert '<h2 id="figures">' not in page
+        assert 'id="figures"' not in page
 
 
 @pytest.mark.parametrize(

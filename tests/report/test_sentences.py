@@ -1,13 +1,18 @@
 """Tagged sentences, as the report of a tagger shows them."""
 
 import html
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from attest.report import write_report
-from attest.report.sentences import shown_sentences
+from attest.report.instance_table import ROWS as ROWS_SHOWN
+from attest.report.instance_table import TEXT_BYTES, as_script_data
+from attest.report.sentence_table import sentence_table
+from attest.report.sentences import SENTENCES, shown_sentences, tagged_sentences
+from attest.runs.folder import read_rows, read_table, write_table
 from tests.report.made import made_run
 
 NAMES = ["O", "B-NP", "I-NP"]
@@ -40,16 +45,26 @@ ROWS = pd.DataFrame(
 )
 
 
-def test_they_are_spread_from_the_worst_to_the_best_with_the_gold_tag_where_a_word_is_wrong():
-    shown = shown_sentences(ROWS)
+@pytest.fixture
+def table(tmp_path):
+    write_table(tmp_path / "tagged.parquet", ROWS)
+    return tmp_path / "tagged.parquet"
+
+
+def shown_of(path):
+    return shown_sentences(path, tagged_sentences(path))
+
+
+def test_they_are_spread_from_the_worst_to_the_best_with_the_gold_tag_where_a_word_is_wrong(table):
+    shown = shown_of(table)
     assert [each["id"] for each in shown] == [2, 4, 9]
     assert [each["right"] for each in shown] == [0, 0.75, 1]
     assert shown[1]["tags"] == [("B-NP", None), ("B-NP", "I-NP"), ("O", None), ("B-NP", None), None]
 
 
-def test_the_attention_is_that_of_wrong_words_and_of_those_least_sure_in_their_order():
+def test_the_attention_is_that_of_wrong_words_and_of_those_least_sure_in_their_order(table):
     """Word e is of no tag, so it is not asked about, however unsure the model is of it."""
-    shown = shown_sentences(ROWS)[1]["explanations"]
+    shown = shown_of(table)[1]["explanations"]
     assert [each.name for each in shown] == ["“a” → B-NP (0.60)", "“b” → B-NP (0.90), gold tag I-NP", "“c” → O (0.70)"]
     for word, each in enumerate(shown):
         np.testing.assert_allclose(each.weights, ATTENTION[word], rtol=1e-6)
@@ -57,8 +72,56 @@ def test_the_attention_is_that_of_wrong_words_and_of_those_least_sure_in_their_o
 
 
 @pytest.mark.parametrize("rows", [None, ROWS.drop(columns="tokens"), ROWS.drop(columns="attention")])
-def test_there_are_none_where_words_or_attention_are_not_stored(rows):
-    assert shown_sentences(rows) == []
+def test_there_are_none_where_words_or_attention_are_not_stored(tmp_path, rows):
+    if rows is not None:
+        write_table(tmp_path / "tagged.parquet", rows)
+    assert tagged_sentences(tmp_path / "tagged.parquet") is None
+
+
+def test_attention_is_read_of_the_sentences_that_are_shown_alone(tmp_path, monkeypatch):
+    many = pd.concat([ROWS] * 40, ignore_index=True).assign(id=np.arange(120))
+    write_table(tmp_path / "tagged.parquet", many)
+    whole, some = [], []
+    monkeypatch.setattr(
+        "attest.report.sentences.read_table", lambda path, names: whole.append(names) or read_table(path, names)
+    )
+    monkeypatch.setattr("attest.report.sentences.read_rows", lambda path, ids: some.extend(ids) or read_rows(path, ids))
+    shown = shown_of(tmp_path / "tagged.parquet")
+    assert "attention" not in whole[0]
+    assert not [name for name in whole[0] if name.startswith("probability_")]
+    assert [each["id"] for each in shown] == some
+    assert len(some) == SENTENCES
+
+
+def test_every_sentence_stands_in_a_table_with_its_f1_of_chunks_and_its_tags(table):
+    """By hand: sentence 4 has two chunks, three are predicted, one agrees; 9 has one, as predicted; 2 lacks its."""
+    experiments = {"E2": pd.DataFrame({"id": [2, 4], "tvd_median": [0.25, 0.5]})}
+    found = sentence_table(tagged_sentences(table), experiments, NAMES)
+    names = [column["name"] for column in found["columns"]]
+    assert names[:3] == ["right", "F1 of chunks", "words"]
+    assert [row[:5] for row in found["rows"]] == [
+        [4, "a b c d e", 0.75, pytest.approx(0.4), 4],
+        [2, "a b", 0, 0, 2],
+        [9, "a b", 1, 1, 2],
+    ]
+    assert [row[-1] for row in found["rows"]] == [0.5, 0.25, None]
+    assert found["texts"][4]["tags"] == [[1, 1], [1, 2], [0, 0], [1, 1], None]
+    assert json.loads(as_script_data(found))["total"] == 3
+
+
+def test_tags_that_are_no_chunks_have_no_f1_of_chunks(table):
+    found = sentence_table(tagged_sentences(table), {}, ["DET", "NOUN", "VERB"])
+    assert [column["name"] for column in found["columns"]] == ["right", "words"]
+
+
+def test_the_table_of_many_sentences_is_bounded():
+    words = 60
+    row = {"tokens": ["word"] * words, "tags": np.full(words, 12), "predicted_tags": np.full(words, 11)}
+    many = pd.DataFrame([row | {"id": each} for each in range(6000)])
+    found = sentence_table(many, {}, ["DET"] * 13)
+    assert (len(found["rows"]), found["total"]) == (ROWS_SHOWN, 6000)
+    assert len(as_script_data(found["texts"])) < 1.1 * TEXT_BYTES
+    assert len(found["texts"]) < 5000
 
 
 def test_the_page_of_a_tagger_has_its_f1_in_the_head_and_its_sentences(tmp_path):
@@ -69,7 +132,9 @@ def test_the_page_of_a_tagger_has_its_f1_in_the_head_and_its_sentences(tmp_path)
     assert "<strong>0.625</strong> Accuracy" in band
     assert "<strong>0.250</strong> F1 of chunks" in band
     assert band.index("always “") < band.index("F1 of chunks"), "the constant answer has no chunks"
-    assert "The F1 of its chunks is 25.0 %." in page.split('<dl class="short">')[1]
+    assert "The F1 of its chunks is 25.0 %." in page.split('<ul class="asked">')[1]
     assert "on 3 test sentences" in page.split("</header>")[0]
     assert '<ruby>b<rt class="wrong">B-NP (I-NP)</rt></ruby>' in page
     assert "“b” → B-NP (0.90), gold tag I-NP" in page
+    assert 'href="#instances">Every sentence</a>' in page
+    assert "Filter the sentences" in page

@@ -31,7 +31,7 @@ def adversary(base, lam: float, jsd: float, tvd: float):
 ENDS = (("ci_low", -0.01), ("ci_high", 0.01))
 
 
-def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base):
+def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, capsys):
     runs = [adversary(base, *each) for each in ((1.0, 0.5, 0.3), (1e-05, 0.1, 0.0), (0.1, 0.4, 0.02))]
     runs[1].report.touch()
     write_sweep(base, "unfrozen-kl", runs)
@@ -49,3 +49,6 @@ def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base):
     assert re.findall('<th scope="col">(.*?)</th>', compared) == heads
     stored = read_json(base.path / "adversarial" / "unfrozen-kl.json")
     assert [row["run"] for row in stored["adversaries"]] == ["unfrozen-kl-1e-05", "unfrozen-kl-0.1", "unfrozen-kl-1"]
+    console = capsys.readouterr().out.splitlines()
+    assert console[0] == "As λ grows from 0.00001 to 1, the adversaries' attention moves away from the base's."
+    assert console[-1].startswith("Sweep:      ")

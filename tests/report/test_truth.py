@@ -39,7 +39,26 @@ def test_importances_are_held_against_the_same_truth_text_by_text():
     assert [line.place(line.value) for line in drawn] == [25.0, 50.0, 87.5]
     assert {line.place(control.value) for line in drawn for control in line.controls} == {50.0}
     assert all(0 <= line.bounds[0] < line.value < line.bounds[1] <= 1 for line in drawn)
-    assert [line.name for line in lines(rows, importances[:3])] == ["attention"], "not of part of the texts"
+
+
+def test_where_e1_stopped_early_all_are_compared_on_the_texts_that_it_read():
+    rows = texts(1.0, 0.0, 0.0).assign(id=[3, 1, 2])
+    early = pd.DataFrame({"id": [3, 1], "leave_one_out_inputs": [[0.2, 0.1], [0.2, 0.1]]})
+    said = sentence(rows, early).replace("\N{NO-BREAK SPACE}", " ")
+    assert (
+        "The top token is a deciding word in 50.0 % of texts for attention, 100.0 % for leave-one-out, and 50.0 % for a "
+        "random token (over the 2 of 3 texts that E1 read). In the average text 33 % of the attention lies on them."
+    ) in said
+    drawn = lines(rows, early)
+    assert [(line.name, line.value) for line in drawn] == [("attention", 0.5), ("leave-one-out", 1.0)]
+    assert {control.name for line in drawn for control in line.controls} == {"random token, 2 of 3 texts"}
+
+
+def test_where_e1_read_no_text_of_the_run_attention_stands_alone():
+    rows = texts(1.0, 0.0).assign(id=[3, 1])
+    drawn = lines(rows, pd.DataFrame({"id": [7], "leave_one_out_inputs": [[0.2, 0.1]]}))
+    assert [(line.name, line.value) for line in drawn] == [("attention", 0.5)]
+    assert "E1" not in sentence(rows, pd.DataFrame({"id": [7], "leave_one_out_inputs": [[0.2, 0.1]]}))
 
 
 @pytest.mark.parametrize("rows", [None, texts(1.0).drop(columns="rationale"), texts(1.0).drop(columns="attention")])

@@ -3,11 +3,14 @@
 import json
 import math
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from attest.errors import AttestError
-from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_table
+from attest.runs.folder import RunFolder, columns_in, read_json, read_rows, write_atomically, write_json, write_table
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
@@ -68,3 +71,20 @@ def test_a_folder_belongs_to_one_process_at_a_time(tmp_path):
         pass
     with folder.claimed():
         assert folder.path.is_dir()
+
+
+def test_some_rows_of_a_table_are_read_without_holding_the_others(tmp_path, monkeypatch):
+    """In memory at once are a few rows, not the 19 MB of the table."""
+    wide = [np.random.default_rng(each).random(12_000) for each in range(200)]
+    write_table(tmp_path / "wide.parquet", pd.DataFrame({"id": np.arange(200) * 3, "wide": wide, "name": "x"}))
+    held, chosen, before = [], pc.is_in, pa.total_allocated_bytes()
+    monkeypatch.setattr(pc, "is_in", lambda *given: held.append(pa.total_allocated_bytes() - before) or chosen(*given))
+    rows = read_rows(tmp_path / "wide.parquet", [597, 30, 31])
+    assert rows["id"].tolist() == [30, 597], "in the order of the table"
+    np.testing.assert_array_equal(rows["wide"][1], wide[199])
+    assert 0 < max(held) < 8e6
+
+
+def test_no_row_that_is_asked_for_is_an_empty_table_with_all_columns(tmp_path):
+    write_table(tmp_path / "rows.parquet", pd.DataFrame({"id": [1], "tags": [[1, 2]]}))
+    assert list(read_rows(tmp_path / "rows.parquet", []).columns) == columns_in(tmp_path / "rows.parquet") == ["id", "tags"]

@@ -1,9 +1,11 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const SIZE = 25, FIXED = 4, LEVELS = 35;
+  const SIZE = 25, LEVELS = 35;
   const at = (id) => document.getElementById(id);
   const fixed = [["text", "Number of the text in its source."], ["beginning", "The first words; opens the text."], ["label", "What the data say."], ["predicted", "What the model says."]];
+  if (data.tagging) fixed.length = 2; // a sentence has a label a word
+  const FIXED = fixed.length;
   const columns = [...fixed.map(([name, meaning]) => ({ name, meaning })), ...data.columns];
   const sorting = { column: 0, direction: 1 };
   const decimal = columns.map((_, index) => data.rows.some((row) => typeof row[index] === "number" && !Number.isInteger(row[index])));
@@ -35,8 +37,8 @@
     const [label, predicted, decided] = ["label", "predicted", "decided"].map((id) => at(id).value);
     const text = data.texts[row[0]] ? data.texts[row[0]].tokens.join(" ") : row[1];
     return (!words || String(row[0]) === words || text.toLowerCase().includes(words))
-      && (label === "" || row[2] === Number(label)) && (predicted === "" || row[3] === Number(predicted))
-      && (decided === "" || (decided === "right") === (row[2] === row[3]));
+      && (decided === "" || (decided === "right") === (data.tagging ? row[FIXED] === 1 : row[2] === row[3]))
+      && (data.tagging || ((label === "" || row[2] === Number(label)) && (predicted === "" || row[3] === Number(predicted))));
   }
 
   function select() {
@@ -48,7 +50,7 @@
   function draw() {
     const pages = Math.max(1, Math.ceil(shown.length / SIZE));
     const part = data.rows.length < data.total ? ` (an even part of ${data.total})` : "";
-    at("count").textContent = `${shown.length} of ${data.rows.length} texts${part}, sorted by ${columns[sorting.column].name}.`;
+    at("count").textContent = `${shown.length} of ${data.rows.length} ${data.tagging ? "sentences" : "texts"}${part}, sorted by ${columns[sorting.column].name}.`;
     at("page").textContent = `page ${page + 1} of ${pages}`;
     at("before").disabled = page === 0;
     at("after").disabled = page >= pages - 1;
@@ -64,12 +66,31 @@
       opener.addEventListener("click", () => open(row));
       excerpt.append(opener);
     } else excerpt.append(row[1]);
-    const predicted = make("span", row[2] === null || row[2] === row[3] ? {} : { class: "wrong" }, data.classes[row[3]]);
     const measures = row.slice(FIXED).map((value, index) => make("td", { class: "n" }, written(value, decimal[FIXED + index])));
-    return make("tr", {}, make("th", { scope: "row" }, String(row[0])), excerpt, make("td", {}, labelled(row)), make("td", {}, predicted), ...measures);
+    const start = [make("th", { scope: "row" }, String(row[0])), excerpt];
+    if (data.tagging) return make("tr", {}, ...start, ...measures);
+    const predicted = make("span", row[2] === null || row[2] === row[3] ? {} : { class: "wrong" }, data.classes[row[3]]);
+    return make("tr", {}, ...start, make("td", {}, labelled(row)), make("td", {}, predicted), ...measures);
+  }
+
+  function tagged(text) { // above each word its tag; where it is wrong, the gold tag in brackets
+    return text.tokens.flatMap((token, place) => {
+      if (text.tags[place] === null) return [token, " "];
+      const [predicted, gold] = text.tags[place], wrong = predicted !== gold;
+      const tag = data.classes[predicted] + (wrong ? ` (${data.classes[gold]})` : "");
+      return [make("ruby", {}, token, make("rt", wrong ? { class: "wrong" } : {}, tag)), " "];
+    });
   }
 
   function open(row) {
+    const article = data.tagging
+      ? make("article", {}, make("h3", {}, `sentence ${row[0]}`), make("p", { class: "tagged" }, ...tagged(data.texts[row[0]])))
+      : explained(row);
+    at("opened").replaceChildren(article);
+    at("opened").focus();
+  }
+
+  function explained(row) {
     const text = data.texts[row[0]], decides = new Set(text.decides);
     const panels = text.shown.map((explanation) => {
       const words = text.tokens.flatMap((token, place) => {
@@ -81,8 +102,7 @@
     });
     const title = `text ${row[0]} · label ${labelled(row)} · predicted ${data.classes[row[3]]}`;
     const asked = text.question ? [make("p", { class: "quiet" }, `Question or hypothesis: ${text.question}`)] : [];
-    at("opened").replaceChildren(make("article", {}, make("h3", {}, title), ...asked, make("div", { class: "panels" }, ...panels)));
-    at("opened").focus();
+    return make("article", {}, make("h3", {}, title), ...asked, make("div", { class: "panels" }, ...panels));
   }
 
   function follow(event) { // the word pointed at is outlined in every panel of its text
@@ -108,8 +128,9 @@
   at("before").addEventListener("click", () => { page -= 1; draw(); });
   at("after").addEventListener("click", () => { page += 1; draw(); });
   document.addEventListener("pointerover", follow);
-  const unlabelled = data.rows.every((row) => row[2] === null);
+  const unlabelled = !data.tagging && data.rows.every((row) => row[2] === null);
   for (const id of ["label", "decided"]) at(id).parentNode.hidden = unlabelled;
+  if (data.tagging) for (const id of ["label", "predicted"]) at(id).parentNode.hidden = true;
   document.querySelector(".instances").classList.toggle("unlabelled", unlabelled);
   at("explorer").hidden = false;
   select();
