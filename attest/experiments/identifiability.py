@@ -58,6 +58,24 @@ def _measured(matrix: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
     return torch.stack([column.double() for column in columns], dim=-1)
 
 
+DECIDING = {
+    "_deciding": "the deciding token's row alone",
+    "_deciding_without_sink": "the same without the first token",
+}
+"""How columns of decoders end, and what they are of."""
+
+
+def _of_deciding_row(of: str, where: str) -> tuple[Column, ...]:
+    return (
+        Column(f"rank{of}", "float", AT_LEAST_0, "", f"decoders only: {where}: rank, mean over heads"),
+        Column(f"trivial{of}", "float", SHARE, "", f"decoders only: {where}: share of heads that determine it"),
+        Column(f"tau{of}", "float", CORRELATION, "", f"decoders only: {where}: τ-b of raw and effective attention"),
+        Column(f"cosine{of}", "float", CORRELATION, "", f"decoders only: {where}: their cosine"),
+        Column(f"l1{of}", "float", AT_LEAST_0, "", f"decoders only: {where}: their L1 distance"),
+        Column(f"jsd{of}", "float", NATS, "nats", f"decoders only: {where}: their JSD, clipped and renormalised"),
+    )
+
+
 SPEC = Spec(
     id="E13",
     question="Does what the model computes determine its attention?",
@@ -78,6 +96,7 @@ SPEC = Spec(
         Column("cosine_<kind>", "float", CORRELATION, "", "their cosine"),
         Column("l1_<kind>", "float", AT_LEAST_0, "", "their L1 distance"),
         Column("jsd_<kind>", "float", NATS, "nats", "their JSD, clipped and renormalised"),
+        *(column for of, where in DECIDING.items() for column in _of_deciding_row(of, where)),
     ),
     measures=(
         Measure(

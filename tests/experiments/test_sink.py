@@ -1,13 +1,17 @@
 """Evidence of decoders without the sink: what lies on the first token changes nothing of it."""
 
+import numpy as np
 import pytest
 import torch
+from scipy.spatial.distance import jensenshannon
 from scipy.stats import kendalltau
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
+from attest.attention.interventions import recorded
 from attest.experiments import feature_importance, observe
-from attest.experiments.layers import observe_layers
+from attest.experiments.layers import layer_identifiability, observe_layers
+from attest.experiments.layers.deciding_identifiability import _measured
 from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
 from attest.networks import TransformerClassifier
 from attest.pretrained.network import PretrainedNetwork
@@ -67,3 +71,54 @@ def test_an_encoder_has_no_sink():
     tokens, mask = batch()
     network = TransformerClassifier(40, 1, size=16, layers=2, heads=2, feedforward_size=16).eval()
     assert not [name for name in feature_importance(observe(network, IDS, tokens, mask)) if "sink" in name]
+
+
+@pytest.fixture(scope="module", params=["llama", "mistral"])
+def inside(request):
+    """The second attends within a window of four tokens, where the first token of a text is not seen."""
+    tokens, mask = batch()
+    settings = {"sliding_window": 4} if request.param == "mistral" else {}
+    return observe_layers(PretrainedNetwork(tiny(request.param, **settings), 0), IDS, tokens, mask)
+
+
+def row_of(inside, layer, text, head, sink):
+    """T and weights of the tokens that the deciding one attends to."""
+    with recorded(inside.network, "values") as values:
+        inside.network(inside.tokens, inside.mask)
+    row = inside.attention[layer][text, head, int(inside.mask[text].sum()) - 1]
+    counted = [place for place in range(len(row)) if row[place] > 0 and (sink or place > 0)]
+    weights = row[counted].double().numpy()
+    return values[layer][text, head, counted].double().numpy(), weights / weights.sum()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("strict", ["", "_strict"])
+@pytest.mark.parametrize("of", ["_deciding", "_deciding_without_sink"])
+def test_the_deciding_row_equals_the_pseudo_inverse(inside, of, strict):
+    columns = layer_identifiability(inside)
+    for place, layer in enumerate(inside.attention, start=1):
+        for text in range(3):
+            expected = {"rank": [], "trivial": [], "tau": [], "cosine": [], "l1": [], "jsd": []}
+            for head in range(4):
+                matrix, weights = row_of(inside, layer, text, head, of == "_deciding")
+                matrix = np.hstack([matrix, np.ones((len(weights), 1))]) if strict else matrix
+                effective = weights @ matrix @ np.linalg.pinv(matrix, rtol=1e-6)
+                clipped = effective.clip(0) / effective.clip(0).sum()
+                expected["rank"].append(np.linalg.matrix_rank(matrix, rtol=1e-6))
+                expected["trivial"].append(expected["rank"][-1] == len(weights))
+                expected["tau"].append(kendalltau(weights, effective).statistic)
+                expected["cosine"].append(weights @ effective / np.linalg.norm(weights) / np.linalg.norm(effective))
+                expected["l1"].append(np.abs(weights - effective).sum())
+                expected["jsd"].append(np.nan_to_num(jensenshannon(weights, clipped)) ** 2)  # NaN: the root of a rounding
+            for name in expected:
+                number = columns[f"{name}{strict}{of}_layer{place}"][text]
+                assert number == pytest.approx(np.mean(expected[name]), abs=1e-6), (name, text)
+
+
+def test_identifiability_without_the_sink_does_not_see_how_much_lies_there():
+    torch.manual_seed(0)
+    matrix, row = torch.randn(2, 3, 8, 4), torch.rand(2, 3, 8).softmax(dim=-1)
+    parked = torch.cat([torch.full_like(row[..., :1], 0.75), row[..., 1:] / row[..., 1:].sum(-1, keepdim=True) / 4], dim=-1)
+    before, after = _measured(matrix, row), _measured(matrix, parked)
+    torch.testing.assert_close(after[:, 12:], before[:, 12:], rtol=1e-5, atol=1e-6)
+    assert (after[:, 2:6] != before[:, 2:6]).all()

@@ -10,7 +10,9 @@ from attest.attention import MultiHeadAttention
 from attest.attention.hook_points import HookedModule
 from attest.attention.interventions import attending, recorded
 from attest.compute.memory import by_rows
+from attest.experiments.layers.deciding_identifiability import deciding_identifiability
 from attest.experiments.layers.observation import LayerObservation, mean_over_rows
+from attest.experiments.sink import parks_attention
 from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
 
 COPIES = 12
@@ -28,9 +30,12 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
         Per instance ``(B,)`` float64, means over layers and heads: ``rank``; ``trivial``, the share of heads whose left null
         space is trivial, so that one attention alone gives their output; and between raw and effective attention, over rows
         as well, ``tau``, ``cosine``, ``l1`` and ``jsd``, the last of clipped and renormalised weights. The same with
-        ``_strict``, of [T, 1], for weights are known to sum to 1. The same with ``_layer<l>``, of the l-th layer.
+        ``_strict``, of [T, 1], for weights are known to sum to 1. The same with ``_layer<l>``, of the l-th layer. Of a decoder
+        also with ``_deciding``, of the deciding token's row alone and the tokens that it attends to, and with
+        ``_deciding_without_sink``, of all of them but the first.
     """
-    names = [f"{measure}{strict}" for strict in ("", "_strict") for measure in MEASURES]
+    asked = ("", "_deciding", "_deciding_without_sink") if parks_attention(observation.network) else ("",)
+    names = [f"{measure}{strict}{of}" for of in asked for strict in ("", "_strict") for measure in MEASURES]
     values = _head_outputs(observation)
     measured = {layer: _of_layer(observation, layer, values[layer]) for layer in values}
     columns: dict[str, Tensor] = {}
@@ -61,8 +66,12 @@ def _seen_by_output(layer: HookedModule, values_BNTD: Tensor) -> Tensor:
 
 
 def _of_layer(observation: LayerObservation, layer: str, matrix_BNTD: Tensor) -> Tensor:
+    """Every measure, and of a decoder those of the deciding row behind them, ``(B, 12)`` or ``(B, 36)``."""
     weights_BNTT = observation.attention[layer]
-    return by_rows(_measured, COPIES * 8 * weights_BNTT[0].numel(), matrix_BNTD, weights_BNTT, observation.mask)
+    measured = by_rows(_measured, COPIES * 8 * weights_BNTT[0].numel(), matrix_BNTD, weights_BNTT, observation.mask)
+    if not parks_attention(observation.network):
+        return measured
+    return torch.cat([measured, deciding_identifiability(observation, layer, matrix_BNTD)], dim=-1)
 
 
 def _measured(matrix_BNTD: Tensor, weights_BNTT: Tensor, mask: Tensor) -> Tensor:
