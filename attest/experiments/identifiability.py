@@ -58,24 +58,6 @@ def _measured(matrix: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
     return torch.stack([column.double() for column in columns], dim=-1)
 
 
-DECIDING = {
-    "_deciding": "the deciding token's row alone",
-    "_deciding_without_sink": "the same without the first token",
-}
-"""How columns of decoders end, and what they are of."""
-
-
-def _of_deciding_row(of: str, where: str) -> tuple[Column, ...]:
-    return (
-        Column(f"rank{of}", "float", AT_LEAST_0, "", f"decoders only: {where}: rank, mean over heads"),
-        Column(f"trivial{of}", "float", SHARE, "", f"decoders only: {where}: share of heads that determine it"),
-        Column(f"tau{of}", "float", CORRELATION, "", f"decoders only: {where}: τ-b of raw and effective attention"),
-        Column(f"cosine{of}", "float", CORRELATION, "", f"decoders only: {where}: their cosine"),
-        Column(f"l1{of}", "float", AT_LEAST_0, "", f"decoders only: {where}: their L1 distance"),
-        Column(f"jsd{of}", "float", NATS, "nats", f"decoders only: {where}: their JSD, clipped and renormalised"),
-    )
-
-
 SPEC = Spec(
     id="E13",
     question="Does what the model computes determine its attention?",
@@ -83,6 +65,9 @@ SPEC = Spec(
     source="Brunner et al. 2020",
     about="states",
     cost="one singular value decomposition of T × H for each text, inside layers one for each head",
+    about_columns="Inside layers: `rank`, `trivial`, `tau`, `cosine`, `l1` and `jsd`, means over heads and rows, of all "
+    "layers and with `_layer<l>` at the end of the l-th alone. Of a decoder they are about the deciding token's row, and are "
+    "there with `_without_sink` as well: the first token keeps its weight, and those of the others are made to sum to 1.",
     columns=(
         Column(
             "rank_<kind>",
@@ -96,7 +81,6 @@ SPEC = Spec(
         Column("cosine_<kind>", "float", CORRELATION, "", "their cosine"),
         Column("l1_<kind>", "float", AT_LEAST_0, "", "their L1 distance"),
         Column("jsd_<kind>", "float", NATS, "nats", "their JSD, clipped and renormalised"),
-        *(column for of, where in DECIDING.items() for column in _of_deciding_row(of, where)),
     ),
     measures=(
         Measure(

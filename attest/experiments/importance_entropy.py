@@ -12,6 +12,7 @@ from torch import Tensor
 from attest.compute.memory import by_rows
 from attest.compute.randomness import random_bits, random_order
 from attest.experiments.gradients import gradient_norm_inputs
+from attest.experiments.layers.allowed import parks_attention, without_sink
 from attest.experiments.leave_one_out import leave_one_out_inputs
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation, observe
@@ -36,15 +37,17 @@ def importance_entropy(
         seed: with an instance's id it fixes its positions.
     Returns:
         Per instance ``(B,)`` in [0, 1], NaN where undefined: ``entropy_gradient``, of the gradient norms of the inputs;
-        ``entropy_leave_one_out``; ``entropy_attention``, of the attention itself; where asked for, ``entropy_hidden``, the
-        mean over positions p of the entropy of the gradient norms of h_p (Table 1), NaN outside the sample.
+        ``entropy_leave_one_out``; ``entropy_attention``, of the attention itself, or of what is read instead of it; where
+        asked for, ``entropy_hidden``, the mean over positions p of the entropy of the gradient norms of h_p (Table 1), NaN
+        outside the sample. Of a decoder the first three also with ``_without_sink``: over all tokens but the first.
     """
-    columns = {
-        "entropy_gradient": normalised_entropy(gradient_norm_inputs(observation), observation.mask),
-        "entropy_attention": normalised_entropy(observation.attention, observation.mask),
-    }
+    spread = {"gradient": gradient_norm_inputs(observation), "attention": observation.explanation}
     if leave_one_out:
-        columns["entropy_leave_one_out"] = normalised_entropy(leave_one_out_inputs(observation), observation.mask)
+        spread["leave_one_out"] = leave_one_out_inputs(observation)
+    columns = {f"entropy_{name}": normalised_entropy(values, observation.mask) for name, values in spread.items()}
+    if parks_attention(observation.network):
+        others = without_sink(observation.mask)
+        columns |= {f"entropy_{name}_without_sink": normalised_entropy(values, others) for name, values in spread.items()}
     if sampled is not None:
         columns["entropy_hidden"] = _hidden_entropy(observation, sampled, positions, seed)
     return columns
@@ -104,7 +107,7 @@ def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor,
 def on_a_sample(
     observation: Observation, everyone: Tensor, texts: int = 200, positions: int = 16, seed: int = 0
 ) -> dict[str, Tensor]:
-    """``importance_entropy`` with the hidden states of a random sample of all texts.
+    """``importance_entropy`` with the hidden states of a random sample of all texts, where the network shows any.
 
     Args:
         observation: the batch.
@@ -112,6 +115,8 @@ def on_a_sample(
         texts: how many are sampled.
         positions, seed: as in ``importance_entropy``.
     """
+    if getattr(observation.network, "reads_in_decode", False):
+        return importance_entropy(observation)
     sampled = torch.isin(observation.ids, sample_of_ids(seed, everyone, texts))
     return importance_entropy(observation, True, sampled, positions, seed)
 
@@ -143,6 +148,9 @@ SPEC = Spec(
         ),
         Column("entropy_attention", "float", SHARE, "", "the same of attention"),
         Column("entropy_leave_one_out", "float", SHARE, "", "the same of leave-one-out of inputs"),
+        Column("entropy_gradient_without_sink", "float", SHARE, "", "decoders only: of all tokens but the first"),
+        Column("entropy_attention_without_sink", "float", SHARE, "", "decoders only: of all tokens but the first"),
+        Column("entropy_leave_one_out_without_sink", "float", SHARE, "", "decoders only: of all tokens but the first"),
         Column(
             "entropy_hidden",
             "float",

@@ -22,8 +22,9 @@ def stamp(folder: RunFolder) -> str:
 
 def drawn_from(folder: RunFolder) -> str:
     """The comment that ends a figure of a run: equal until evidence, a learning curve, a class name or Attest changes."""
-    own = {folder.curves, folder.config, folder.data}
-    files = sorted(path for path in {*_sources(folder)} if path.suffix == ".parquet" or path in own)
+    whole = RunFolder(folder.path.absolute())
+    own = {whole.curves, whole.config, whole.data}
+    files = sorted(path for path in {*_sources(whole)} if path.suffix == ".parquet" or path in own)
     return f"<!-- drawn from {_digest([_package(), *map(_state, files)])} -->\n"
 
 

@@ -1,8 +1,10 @@
 """A model of transformers on trial, from texts to the report."""
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.stats import entropy
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
@@ -161,9 +163,17 @@ def test_texts_that_are_too_long_are_cut_and_counted(model, tokenizer):
 def test_a_decoder_is_asked_what_makes_sense_for_it():
     tokens, mask = batch()
     tried = attest.trial(tiny("llama"), [{"token_ids": tokens, "mask": mask}], progress=False)
-    assert {"E1", "E2", "E8", "E9", "E13", "E14", "E15", "E16"} <= set(tried.experiments)
+    assert {"E1", "E2", "E8", "E9", "E10", "E13", "E14", "E15", "E16"} <= set(tried.experiments)
     assert "E3" not in tried.experiments, "an attention that is searched for would look ahead"
     assert {"tvd_median", "tvd_median_without_sink", "tvd_median_deciding_layer2"} <= set(tried.table("E2"))
+    assert {"tau", "tau_without_sink", "tau_without_sink_layer2"} <= set(tried.table("E13"))
+    importances, spread = tried.table("E1"), tried.table("E10")
+    for kind, column in {"gradient": "gradient_norm_inputs", "leave_one_out": "leave_one_out_inputs"}.items():
+        for ending, first in {"": 0, "_without_sink": 1}.items():
+            expected = [entropy(weights[first:]) / np.log(len(weights) - first) for weights in importances[column]]
+            np.testing.assert_allclose(spread[f"entropy_{kind}{ending}"], expected, rtol=1e-5)
+    assert (spread["entropy_attention"] < 1).all(), "of attention rollout"
+    assert "entropy_hidden" not in spread
 
 
 def test_our_own_transformer_goes_through_the_same_door():
@@ -198,5 +208,5 @@ def test_a_tokenizer_that_does_not_know_words_is_refused(model):
 
 
 def test_an_experiment_on_pooled_attention_is_refused(model, tokenizer):
-    with pytest.raises(AttestError, match=r"the experiment 'E12' is not known; expected some of E1, E2, E3, E8, E9, E13"):
+    with pytest.raises(AttestError, match=r"the experiment 'E12' is not known; expected some of E1, E2, E3, E8, E9, E10"):
         attest.trial(model, TEXTS, ["E12"], tokenizer=tokenizer)

@@ -1,7 +1,12 @@
 """E13 inside a Transformer: does the output of a head determine its attention? (Brunner et al. 2020.)
 
-Legend: B batch, N heads, T tokens, D dimensions a head, H = N D.
+A row of attention is one of those that give the same output, among the tokens that it may attend to. In an encoder these are
+all; in a decoder each row has its own, so that the deciding token's row alone is asked.
+
+Legend: B batch, N heads, T tokens, Q rows of attention that are asked, D dimensions a head, H = N D.
 """
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,9 +15,8 @@ from attest.attention import MultiHeadAttention
 from attest.attention.hook_points import HookedModule
 from attest.attention.interventions import attending, recorded
 from attest.compute.memory import by_rows
-from attest.experiments.layers.deciding_identifiability import deciding_identifiability
+from attest.experiments.layers.allowed import parks_attention, without_sink
 from attest.experiments.layers.observation import LayerObservation, mean_over_rows
-from attest.experiments.sink import parks_attention
 from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
 
 COPIES = 12
@@ -30,19 +34,62 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
         Per instance ``(B,)`` float64, means over layers and heads: ``rank``; ``trivial``, the share of heads whose left null
         space is trivial, so that one attention alone gives their output; and between raw and effective attention, over rows
         as well, ``tau``, ``cosine``, ``l1`` and ``jsd``, the last of clipped and renormalised weights. The same with
-        ``_strict``, of [T, 1], for weights are known to sum to 1. The same with ``_layer<l>``, of the l-th layer. Of a decoder
-        also with ``_deciding``, of the deciding token's row alone and the tokens that it attends to, and with
-        ``_deciding_without_sink``, of all of them but the first.
+        ``_strict``, of [T, 1], for weights are known to sum to 1. The same with ``_layer<l>``, of the l-th layer. Of a
+        decoder all this is about the deciding token's row and the tokens that it may attend to, and there is the same with
+        ``_without_sink`` before the layer: the first token keeps its weight, and the others' are made to sum to 1.
     """
-    asked = ("", "_deciding", "_deciding_without_sink") if parks_attention(observation.network) else ("",)
-    names = [f"{measure}{strict}{of}" for of in asked for strict in ("", "_strict") for measure in MEASURES]
+    names = [f"{measure}{strict}" for strict in ("", "_strict") for measure in MEASURES]
     values = _head_outputs(observation)
-    measured = {layer: _of_layer(observation, layer, values[layer]) for layer in values}
     columns: dict[str, Tensor] = {}
-    for suffix, layers in observation.scopes.items():
-        together = torch.stack([measured[layer] for layer in layers]).nanmean(dim=0)
-        columns |= {f"{name}{suffix}": column for name, column in zip(names, together.unbind(dim=-1), strict=True)}
+    looking_back = parks_attention(observation.network)
+    for ending in ("", "_without_sink") if looking_back else ("",):
+        asked = {layer: _deciding(observation, layer) if looking_back else _all_rows(observation, layer) for layer in values}
+        rows = {layer: _spared(each) if ending else each for layer, each in asked.items()}
+        measured = {layer: by_rows(_measured, _bytes(rows[layer]), values[layer], *rows[layer]) for layer in values}
+        for suffix, layers in observation.scopes.items():
+            together = torch.stack([measured[layer] for layer in layers]).nanmean(dim=0)
+            found = zip(names, together.unbind(dim=-1), strict=True)
+            columns |= {f"{name}{ending}{suffix}": column for name, column in found}
     return columns
+
+
+class _Rows(NamedTuple):
+    """The rows of attention that are asked."""
+
+    weights: Tensor
+    """``(B, N, Q, T)``."""
+    allowed: Tensor
+    """bool ``(B, N, T)``: what they may attend to."""
+    real: Tensor
+    """bool ``(B, Q)``: the rows of real tokens."""
+
+
+def _all_rows(observation: LayerObservation, layer: str) -> _Rows:
+    weights = observation.attention[layer]
+    return _Rows(weights, observation.mask.unsqueeze(1).expand(weights.shape[:-1]), observation.mask)
+
+
+def _deciding(observation: LayerObservation, layer: str) -> _Rows:
+    last = observation.mask.sum(dim=-1) - 1
+    everyone = torch.arange(len(last), device=last.device)
+    weights_BNT = observation.attention[layer][everyone, :, last]
+    allowed = observation.mask.unsqueeze(1) & (weights_BNT > 0)  # a weight of 0 is one that a window forbids
+    return _among(weights_BNT, allowed)
+
+
+def _spared(rows: _Rows) -> _Rows:
+    return _among(rows.weights.squeeze(2), without_sink(rows.allowed))
+
+
+def _among(weights_BNT: Tensor, allowed_BNT: Tensor) -> _Rows:
+    """One row of each head, made to sum to 1 over some of its tokens; NaN where none is left."""
+    weights_BNT = weights_BNT * allowed_BNT
+    one = torch.ones(len(weights_BNT), 1, dtype=torch.bool, device=weights_BNT.device)
+    return _Rows((weights_BNT / weights_BNT.sum(dim=-1, keepdim=True)).unsqueeze(2), allowed_BNT, one)
+
+
+def _bytes(rows: _Rows) -> int:
+    return COPIES * 8 * rows.weights[0].numel()
 
 
 def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
@@ -65,23 +112,14 @@ def _seen_by_output(layer: HookedModule, values_BNTD: Tensor) -> Tensor:
     return (values_BNTD.double() @ triangle_NDD.mT).to(values_BNTD.dtype)
 
 
-def _of_layer(observation: LayerObservation, layer: str, matrix_BNTD: Tensor) -> Tensor:
-    """Every measure, and of a decoder those of the deciding row behind them, ``(B, 12)`` or ``(B, 36)``."""
-    weights_BNTT = observation.attention[layer]
-    measured = by_rows(_measured, COPIES * 8 * weights_BNTT[0].numel(), matrix_BNTD, weights_BNTT, observation.mask)
-    if not parks_attention(observation.network):
-        return measured
-    return torch.cat([measured, deciding_identifiability(observation, layer, matrix_BNTD)], dim=-1)
-
-
-def _measured(matrix_BNTD: Tensor, weights_BNTT: Tensor, mask: Tensor) -> Tensor:
+def _measured(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, real_BQ: Tensor) -> Tensor:
     """Every measure without and with ones, ``(B, 12)``."""
-    mask_BNT = mask.unsqueeze(1).expand(weights_BNTT.shape[:-1])
+    count_BN = allowed_BNT.sum(dim=-1)
     columns: list[Tensor] = []
     for each in (matrix_BNTD, with_ones(matrix_BNTD)):
-        space = column_space(each, mask_BNT)
-        trivial = (space.rank == mask_BNT.sum(dim=-1)).double()
-        compared = agreement(weights_BNTT, effective_attention(weights_BNTT, space), mask_BNT)
-        columns += [space.rank.double().mean(dim=-1), trivial.mean(dim=-1)]
-        columns += [mean_over_rows(values, mask) for values in compared]
+        space = column_space(each, allowed_BNT)
+        trivial = torch.where(count_BN > 0, (space.rank == count_BN).double(), torch.nan)
+        compared = agreement(weights_BNQT, effective_attention(weights_BNQT, space), allowed_BNT)
+        columns += [space.rank.double().mean(dim=-1), trivial.nanmean(dim=-1)]
+        columns += [mean_over_rows(values, real_BQ) for values in compared]
     return torch.stack(columns, dim=-1)

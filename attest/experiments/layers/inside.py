@@ -21,7 +21,7 @@ from attest.experiments.layers.knockout import knockout
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.permutation import layer_permutation
 
-OF_ROLLOUT = ("E1", "E14", "E15")
+OF_ROLLOUT = ("E1", "E10", "E14", "E15")
 """Experiments that ask of an explanation of the text which tokens matter."""
 PROJECTIONS: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
 
