@@ -17,7 +17,8 @@ class Instances(Explaining):
     """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, ``rationale``.
 
     Classes stand in class order. Tokens (or sentences, where attention is over them) stand as they were before unseen words
-    became one symbol, where the data set offers ``units_of(id)``; ``rationale`` is there where the corpus knows it;
+    became one symbol, where the data set offers ``units_of(id)``; ``rationale`` is there where the corpus knows it,
+    ``question``, a list of words, where one stands beside each text;
     ``attention`` is rollout where that is read instead. Runs on the test split only.
 
     Args:
@@ -37,4 +38,4 @@ class Instances(Explaining):
         return columns
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        return self.split.with_tokens(rows, "units_of")
+        return self.split.with_question(self.split.with_tokens(rows, "units_of"))

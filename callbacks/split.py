@@ -136,6 +136,11 @@ class Split:
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(tokens=rows["id"].map(read))
 
+    def with_question(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The table with ``question``, its words, where the data set has a ``question_of(id)``."""
+        read = getattr(self.dataset, "question_of", None)
+        return rows if read is None else rows.assign(question=rows["id"].map(read))
+
 
 def _in_order(sampler: Any) -> bool:
     """Whether a sampler of torch's goes through the rows in order, of a rank through every so many-th."""

@@ -4,10 +4,12 @@ In: a folder of parquet files, a public source, the user's own files or a genera
 masks, labels or tags, identities and, where the deciding tokens are known, their rationales.
 
 * ``base``        the batch, described once for everyone, and the splits; start here
-* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``conll2000``, ``planted``, and ``files``
-                  for your own
+* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi``, ``conll2000``, ``planted``,
+                  ``snli``, and ``files`` for your own
 * ``stored``      what corpora in files share: ``sources`` and ``hub`` give tables, ``fingerprint`` tells whether they are the
                   known ones, ``tokenisers`` and ``sentences`` make words of them, ``cache`` keeps the outcome on disk
+* ``questions``   what corpora with a question beside each text share; ``stories`` reads bAbI's format, ``worlds`` tells such
+                  stories
 * ``catalogue``   where each comes from, for whoever asks before anything is read
 * ``corpus``      a corpus as text; ``vocabulary`` and ``embeddings`` give its words numbers and vectors
 * ``encoded``     texts as padded batches of token ids; ``batching`` says which texts form a batch, and for which rank
@@ -20,21 +22,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from attest.datamodules.agnews import AgNewsDataModule
+    from attest.datamodules.babi import BabiDataModule
     from attest.datamodules.base import TextDataModule
     from attest.datamodules.conll2000 import Conll2000DataModule
     from attest.datamodules.files import FilesDataModule
     from attest.datamodules.imdb import ImdbDataModule
     from attest.datamodules.newsgroups import NewsgroupsDataModule
     from attest.datamodules.planted import PlantedDataModule
+    from attest.datamodules.snli import SnliDataModule
     from attest.datamodules.sst import SstDataModule
 
 __all__ = [
     "AgNewsDataModule",
+    "BabiDataModule",
     "Conll2000DataModule",
     "FilesDataModule",
     "ImdbDataModule",
     "NewsgroupsDataModule",
     "PlantedDataModule",
+    "SnliDataModule",
     "SstDataModule",
     "TextDataModule",
 ]

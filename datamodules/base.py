@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attest.datamodules.batching import WHOLE, BatchLoader, Shard, batch_sizes, batches_by_length, deal, shuffled_batches
 from attest.datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
-from attest.datamodules.encoded import EncodedDocuments, EncodedSentences
+from attest.datamodules.encoded import EncodedDocuments, EncodedQuestions, EncodedSentences
 from attest.datamodules.erased import read_erased
 from attest.datamodules.notice import say
 from attest.datamodules.record import EXPECTED, DataRecord
@@ -35,6 +35,8 @@ class TextDataModule(LightningDataModule):
              tagging instead ``tags`` int64 (B, T) in [0, num_classes), -100 at padding; where the corpus knows them,
              ``rationale`` bool (B, T), True at the tokens that decide the label; with ``subwords``, ``word`` int64 (B, T), the
              place of the word that each is of, -1 for special tokens and padding.
+             With questions, T is that of the longest text plus that of the longest question, which stands behind text and
+             padding, ends with the row and is no real token: ``mask`` is False there.
              With ``sentences``, (B, S, T) stands wherever (B, T) does above, and ``sentence_mask`` bool (B, S) is True at
              real sentences, each of which has at least one real token.
     Units:   T is the longest text of the batch in tokens; with ``sentences``, S is the most sentences that a text of the
@@ -118,6 +120,8 @@ class TextDataModule(LightningDataModule):
 
     def encode(self, documents: Documents) -> EncodedDocuments:
         """Texts as the model reads them, unseen words as one symbol."""
+        if documents.has("question"):
+            return EncodedQuestions(documents, self.vocabulary)
         encoded = EncodedSentences if self.sentences else EncodedDocuments
         return encoded(documents, self.vocabulary)
 

@@ -8,14 +8,16 @@ class Source:
     """Of one corpus.
 
     Args:
-        splits: names of its files below ``ATTEST_DATA/<corpus>``.
+        splits: each has a file below ``ATTEST_DATA/<corpus>``.
         hub: its repository on the Hugging Face Hub; empty where it comes from ``archive``.
         archive: the site that it is downloaded from.
+        file: how the file of a split is called, a glob pattern.
     """
 
     splits: tuple[str, ...]
     hub: str = ""
     archive: str = ""
+    file: str = "{}.parquet"
 
 
 CATALOGUE = {
@@ -23,6 +25,8 @@ CATALOGUE = {
     "imdb": Source(("train", "test"), hub="stanfordnlp/imdb"),
     "20news": Source(("train", "test"), archive="https://ndownloader.figshare.com"),
     "agnews": Source(("train", "test"), hub="sh0416/ag_news"),
+    "babi": Source(("train", "test"), hub="facebook/babi_qa", file="**/qa1_*_{}.txt"),
+    "snli": Source(("train", "dev", "test"), hub="stanfordnlp/snli", file="snli_1.0_{}.jsonl"),
     "conll2000": Source(("train", "test"), hub="eriktks/conll2000"),
 }
 """By the value of ``DATA``."""

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow.compute as pc
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch.utils.data import Dataset
 
 from attest.datamodules.corpus import Documents
@@ -132,6 +133,31 @@ class EncodedSentences(EncodedDocuments):
     def units_of(self, identity: int) -> list[str]:
         """What pooled attention is over in the text with this id: its sentences."""
         return [" ".join(words) for words in self.sentences_of(identity)]
+
+
+class EncodedQuestions(EncodedDocuments):
+    """Texts with a question each, which stands behind its text and the padding, ends with the row and is outside the mask."""
+
+    def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
+        super().__init__(documents, vocabulary)
+        self._questions = torch.tensor(vocabulary.encode_all(documents.flat("question")))
+        self._question_lengths = torch.tensor(pc.list_value_length(documents.table["question"]).to_numpy())
+        self._question_starts = _starts(self._question_lengths.numpy())
+
+    def __getitems__(self, rows: list[int]) -> Batch:
+        """One padded batch, as wide as its longest text and its longest question; see ``TextDataModule`` for its keys."""
+        batch, index = super().__getitems__(rows), torch.tensor(rows, dtype=torch.int64)
+        lengths = self._question_lengths[index].unsqueeze(-1)
+        before = torch.arange(_largest(lengths)) - _largest(lengths) + lengths  # below 0: padding
+        questions = self._questions[(self._question_starts[index].unsqueeze(-1) + before).where(before >= 0, 0)]
+        paddings = {"mask": False} | {key: padding for key, (_, padding) in self._per_token.items()}
+        wide = {key: functional.pad(batch[key], (0, before.shape[-1]), value=value) for key, value in paddings.items()}
+        tokens = torch.cat([batch["token_ids"], questions.where(before >= 0, PADDING)], dim=-1)
+        return batch | wide | {"token_ids": tokens}
+
+    def question_of(self, identity: int) -> list[str]:
+        """The words of the question beside the text with this id."""
+        return self.documents.table["question"][self._row_of[identity]].as_py()
 
 
 def _largest(lengths: Tensor) -> int:

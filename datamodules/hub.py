@@ -22,7 +22,9 @@ PATIENCE = 3.0
 """Seconds to wait for a server's first word; the libraries retry for 23 s where there is no network."""
 
 
-def load_hub_split(repository: str, split: str, revision: str | None = None, *, names: bool = False) -> pa.Table:
+def load_hub_split(
+    repository: str, split: str, revision: str | None = None, *, names: bool = False, subset: str | None = None
+) -> pa.Table:
     """One split of a Hub dataset.
 
     Args:
@@ -30,6 +32,7 @@ def load_hub_split(repository: str, split: str, revision: str | None = None, *, 
         split: ``train``, ``validation`` or ``test``.
         revision: branch; None for the main one.
         names: give classes by name instead of by number.
+        subset: of a dataset that is several; None for the only one.
     Raises:
         AttestError: neither the Hub nor a copy from an earlier download is within reach, or there is no such split.
     """
@@ -38,7 +41,7 @@ def load_hub_split(repository: str, split: str, revision: str | None = None, *, 
     online = Path(repository).is_dir() or reachable(endpoint())
     try:
         with _cached_copies(not online):
-            rows = datasets.load_dataset(repository, split=split, revision=revision)
+            rows = datasets.load_dataset(repository, subset, split=split, revision=revision)
     except (datasets.exceptions.DatasetsError, FileNotFoundError, ValueError, RuntimeError) as error:
         raise AttestError(
             f"{repository} has no readable {split} split ({_first_line(error)}); expected a dataset of plain data files with "

@@ -116,6 +116,12 @@ CLAIMS = (
     Claim("agnews", "jw-paper", "train", "30000 / 30000", JW, with_validation(by_class("train"))),
     Claim("agnews", "jw-paper", "test", "1900 / 1900", JW, by_class("test")),
     Claim("agnews", "jw-paper", "mean length, cut", "36", JW, with_validation(whole_length)),
+    Claim("babi", "jw-paper", "train, task 1", "10000", JW, with_validation(texts("train"))),
+    Claim("babi", "jw-paper", "test, task 1", "1000", JW, texts("test")),
+    Claim("snli", "jw-paper", "|V|", "20982", JW, vocabulary),
+    Claim("snli", "jw-paper", "train", "182764 / 183187 / 183416", JW, by_class("train")),
+    Claim("snli", "jw-paper", "test", "3219 / 3237 / 3368", JW, by_class("test")),
+    Claim("snli", "jw-paper", "mean length, cut", "14", JW, whole_length),
     Claim("conll2000", "plain", "train", "8042", YA, texts("train")),
     Claim("conll2000", "plain", "test", "2012", YA, texts("test")),
 )

@@ -122,7 +122,7 @@ class DataRecord:
 
 
 def fingerprint_of(documents: Documents) -> str:
-    """SHA-256 over ids, tokens, labels, tags, rationales and sentences in their order; the same on every machine.
+    """SHA-256 over ids, tokens, labels, tags, rationales, sentences and questions in their order; the same on every machine.
 
     Where the texts came from, and how they lie in memory, makes no difference.
     """
@@ -135,7 +135,7 @@ def fingerprint_of(documents: Documents) -> str:
             continue
         digest.update(_integers(pc.list_value_length(values)))
         flat = pc.list_flatten(values)
-        digest.update(_words(flat) if name == "tokens" else _integers(flat))
+        digest.update(_words(flat) if name in ("tokens", "question") else _integers(flat))
     return digest.hexdigest()
 
 

@@ -27,9 +27,9 @@ def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable
     """
     folder = os.environ.get(DATA_VARIABLE)
     if not folder:
-        return _require_columns(public(split), columns, f"the public source of {name}")
+        return require_columns(public(split), columns, f"the public source of {name}")
     path = Path(folder).expanduser() / name / f"{split}.parquet"
-    return _require_columns(_from_folder(path), columns, str(path))
+    return require_columns(_from_folder(path), columns, str(path))
 
 
 def _from_folder(path: Path) -> pa.Table:
@@ -55,7 +55,12 @@ def read_parquet(path: Path) -> pa.Table:
         raise AttestError(f"{path} cannot be read as parquet ({reason}); expected a complete file. Copy it again.") from error
 
 
-def _require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa.Table:
+def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa.Table:
+    """These columns of a table, in this order.
+
+    Raises:
+        AttestError: it lacks one.
+    """
     missing = [column for column in columns if column not in table.column_names]
     if missing:
         raise AttestError(
@@ -84,7 +89,7 @@ def out_of_reach(what: str, where: str) -> AttestError:
         where: its public source.
     """
     return AttestError(
-        f"{what} is not on this machine, and {where} cannot be reached; expected a network or a local copy. Put the corpus "
-        f"as parquet in a folder and type: export {DATA_VARIABLE}=<that folder>; or train without any download: make train "
-        "DATA=planted"
+        f"{what} is not on this machine, and {where} cannot be reached; expected a network or a local copy. Put its files in "
+        f"a folder, as docs/data.md says, and type: export {DATA_VARIABLE}=<that folder>; or train without any download: make "
+        "train DATA=planted"
     )

@@ -30,7 +30,8 @@ def training_tokens(module: Any, batch: dict[str, Any]) -> Tensor:
     if module.masking is None:
         return batch["token_ids"]
     seed = getattr(getattr(module.trainer, "datamodule", None), "seed", 0)
-    return masked_uniformly(batch["token_ids"], batch["id"], seed, module.current_epoch)
+    masked = masked_uniformly(batch["token_ids"], batch["id"], seed, module.current_epoch)
+    return torch.where(batch["mask"], masked, batch["token_ids"])  # a question beside the text stays
 
 
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:

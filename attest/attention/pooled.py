@@ -18,6 +18,7 @@ class PooledAttention(HookedModule):
         hidden_size: H, size of the hidden states.
         scoring: makes the scoring function from H.
         projection: takes scores to attention.
+        conditioned: whether the query is given with the hidden states instead of learned.
     """
 
     def __init__(
@@ -25,17 +26,24 @@ class PooledAttention(HookedModule):
         hidden_size: int,
         scoring: Callable[[int], nn.Module] = AdditiveScoring,
         projection: Projection | None = None,
+        conditioned: bool = False,
     ) -> None:
         super().__init__()
         self.scoring = scoring(hidden_size)
+        if conditioned:
+            cast(Any, self.scoring).take_queries()
         self.projection = projection or Softmax()
 
-    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+    def score(self, hidden: Tensor, mask: Tensor, *query: Tensor) -> Tensor:
         """Hidden states ``(B, T, H)``, mask ``(B, T)`` -> scores ``(B, T)``, meaningless at padding.
 
         An intervention on the keys changes what is scored, not what is pooled.
+
+        Args:
+            hidden, mask: of a text.
+            query: ``(B, H)``, where attention is conditioned.
         """
-        return self.hook("scores", self.scoring(self.hook("keys", hidden, mask)), mask)
+        return self.hook("scores", self.scoring(self.hook("keys", hidden, mask), *query), mask)
 
     @property
     def reading(self) -> Reading:

@@ -1,8 +1,10 @@
 """Scoring (alignment) functions: how well does each hidden state match the query?
 
-Each takes hidden states ``(B, T, H)`` to unnormalised scores ``(B, T)``. In classification there is no second sequence,
-so the query is a learned vector.
+Each takes hidden states ``(B, T, H)`` to unnormalised scores ``(B, T)``. Where there is no second sequence, the query is a
+learned vector; where there is a question, it is the question's encoding.
 """
+
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -11,10 +13,10 @@ from attest.attention.reading import Reading
 
 
 class AdditiveScoring(nn.Module):
-    r"""Additive scores :math:`v^\top \tanh(W_1 h_i + W_2 q)` with a learned query (Bahdanau et al. 2015).
+    r"""Additive scores :math:`v^\top \tanh(W_1 h_i + W_2 q)` (Bahdanau et al. 2015).
 
-    The constant :math:`W_2 q` is the bias of the first layer. Jain & Wallace 2019 call it *tanh* and project to H / 2,
-    Serrano & Smith 2019 to H.
+    Of a learned query, the constant :math:`W_2 q` is the bias of the first layer. Jain & Wallace 2019 call it *tanh* and
+    project to H / 2, Serrano & Smith 2019 to H.
 
     Args:
         hidden_size: H, size of the hidden states that are scored.
@@ -26,14 +28,23 @@ class AdditiveScoring(nn.Module):
         size = attention_size or max(hidden_size // 2, 1)
         self.projection = nn.Linear(hidden_size, size)
         self.alignment = nn.Linear(size, 1, bias=False)
+        self.query: nn.Linear | None = None
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        """Score float hidden states ``(B, T, H)``; returns ``(B, T)``, any scale."""
-        return self.alignment(torch.tanh(self.projection(hidden))).squeeze(-1)
+    def take_queries(self) -> None:
+        """Expect from now on a query with the hidden states, of their size, instead of learning one."""
+        self.query = nn.Linear(self.projection.in_features, self.projection.out_features)
+
+    def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
+        """Score float hidden states ``(B, T, H)``, with queries ``(B, H)`` where these are taken; returns ``(B, T)``."""
+        projected = self.projection(hidden)
+        if self.query is not None:
+            projected = projected + self.query(query).unsqueeze(1)
+        return self.alignment(torch.tanh(projected)).squeeze(-1)
 
     @property
     def reading(self) -> Reading:
         """The same to rounding, by tanh(x) = 2 sigmoid(2 x) - 1: on a CPU torch's sigmoid takes 0.2 ns, its tanh 2.1."""
+        _require_own_query(self.query is not None)
         alignment = 2 * self.alignment.weight[0]
         constant = self.alignment.weight.sum()
 
@@ -44,9 +55,9 @@ class AdditiveScoring(nn.Module):
 
 
 class DotScoring(nn.Module):
-    r"""Scaled dot products :math:`h_i^\top q / \sqrt{H}` with a learned query (Vaswani et al. 2017).
+    r"""Scaled dot products :math:`h_i^\top q / \sqrt{H}` (Vaswani et al. 2017).
 
-    The query is a linear layer without bias and initialised like one, as in Jain & Wallace 2019.
+    A learned query is a linear layer without bias and initialised like one, as in Jain & Wallace 2019.
 
     Args:
         hidden_size: H, size of the hidden states that are scored.
@@ -54,14 +65,26 @@ class DotScoring(nn.Module):
 
     def __init__(self, hidden_size: int) -> None:
         super().__init__()
-        self.query = nn.Linear(hidden_size, 1, bias=False)
+        self.query: nn.Linear | None = nn.Linear(hidden_size, 1, bias=False)
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        """Score float hidden states ``(B, T, H)``; returns ``(B, T)``, any scale."""
-        return self.query(hidden).squeeze(-1) / hidden.shape[-1] ** 0.5
+    def take_queries(self) -> None:
+        """As in ``AdditiveScoring``; nothing is then learned."""
+        self.query = None
+
+    def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
+        """Score float hidden states ``(B, T, H)``, with queries ``(B, H)`` where these are taken; returns ``(B, T)``."""
+        scores = hidden @ cast(Tensor, query).unsqueeze(-1) if self.query is None else self.query(hidden)
+        return scores.squeeze(-1) / hidden.shape[-1] ** 0.5
 
     @property
     def reading(self) -> Reading:
         """The same as a reading."""
-        weight = self.query.weight / self.query.in_features**0.5
+        _require_own_query(self.query is None)
+        query = cast(nn.Linear, self.query)
+        weight = query.weight / query.in_features**0.5
         return Reading(weight, weight.new_zeros(1), lambda features: features)
+
+
+def _require_own_query(conditioned: bool) -> None:
+    if conditioned:
+        raise AttributeError("scores depend on the question, not on single hidden states alone")

@@ -48,9 +48,9 @@ def checked(name: str) -> list[tuple[str, ...]]:
 def _modules() -> dict[str, Callable[..., "TextDataModule"]]:
     """The DataModules by corpus; Lightning comes with them."""
     from attest import datamodules
-    from attest.datamodules.labelled import CORPORA
+    from attest.datamodules.labelled import CORPORA, WITH_QUESTIONS
 
-    return {name: getattr(datamodules, module) for name, module in CORPORA.items()}
+    return {name: getattr(datamodules, module) for name, module in (CORPORA | WITH_QUESTIONS).items()}
 
 
 def _row(claim: Claim, corpus: Corpus) -> tuple[str, ...]:

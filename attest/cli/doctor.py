@@ -159,12 +159,10 @@ def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
 
 
 def _in_folder(folder: Path, name: str, source: Source) -> tuple[str, bool]:
-    missing = [split for split in source.splits if not (folder / name / f"{split}.parquet").is_file()]
+    files = [source.file.format(split) for split in source.splits]
+    missing = [file for file in files if not any((folder / name).glob(file))]
     if missing:
-        return (
-            f"{folder / name} lacks {', '.join(f'{split}.parquet' for split in missing)}; correct or unset {DATA_VARIABLE}",
-            False,
-        )
+        return f"{folder / name} lacks {', '.join(missing)}; correct or unset {DATA_VARIABLE}", False
     return f"{folder / name} ({DATA_VARIABLE})", True
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from attest.compute.memory import NEAR, by_rows, rows_at_once
 from attest.experiments.observation import Network, Observation, by_texts, cached_per_batch, skips_long_texts
@@ -59,8 +60,11 @@ def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
 
 
 def predictions_without_each(observation: Observation) -> Tensor:
-    """Class probabilities of every text with each of its tokens removed, ``(B, T, K)``; arbitrary where there is no token."""
-    if observation.mask.shape[-1] == 1:
+    """Class probabilities of every text with each of its tokens removed, ``(B, T, K)``; arbitrary where there is no token.
+
+    Of texts with questions, T is that of the longest text alone.
+    """
+    if observation.reach == 1:
         return observation.probabilities.unsqueeze(1)
     read = getattr(observation.network, "read_without_each", None)
     return _by_encoding(observation) if read is None else _by_reading(observation, read)
@@ -83,7 +87,7 @@ def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple
 
 def _by_encoding(observation: Observation) -> Tensor:
     """The generic way, for any network: every shortened text from its beginning."""
-    size, per_variant = observation.mask.shape[-1], bytes_per_variant(observation)
+    size, per_variant = observation.reach, bytes_per_variant(observation)
     positions = rows_at_once(per_variant, NEAR)  # a row of a very long text may not fit whole
 
     def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -152,7 +156,8 @@ def _renormalised_without_each(observation: Observation) -> Tensor:
 
 
 def _movements(observation: Observation, outcomes: Tensor) -> Tensor:
-    """TVD ``(B, T)`` between outcomes ``(B, T, K)`` and the prediction; NaN for texts of one token, 0 at padding."""
+    """TVD ``(B, T)`` between outcomes ``(B, ≤ T, K)`` and the prediction; NaN for texts of one token, 0 at padding."""
     moved = total_variation(outcomes, observation.probabilities.unsqueeze(1))
+    moved = functional.pad(moved, (0, observation.mask.shape[-1] - moved.shape[-1]))
     moved = moved.masked_fill((observation.lengths == 1).unsqueeze(-1), torch.nan)
     return moved.masked_fill(~observation.mask, 0)

@@ -68,7 +68,7 @@ class Observation:
     tokens: Tensor
     """int64 ``(B, T)``."""
     mask: Tensor
-    """bool ``(B, T)``: True at real tokens, which come first in each row."""
+    """bool ``(B, T)``: True at real tokens, which come first in each row; a question beside a text is outside it."""
     embedded: Tensor
     """float ``(B, T, E)``: the embedded input, a leaf of the graph."""
     hidden: Tensor
@@ -117,6 +117,18 @@ class Observation:
         return self.mask.sum(dim=-1)
 
     @cached_property
+    def reach(self) -> int:
+        """Columns that texts and their padding take; all of them, or those before the questions."""
+        asks = getattr(self.network, "reads_questions", False)
+        return int(self.lengths.max()) if asks else self.mask.shape[-1]
+
+    def narrowed(self, values: Tensor, size: int) -> Tensor:
+        """Of rows ``(N, T, …)`` the first ``size`` columns, and those of the questions."""
+        if self.reach == values.shape[1]:
+            return values[:, :size]
+        return torch.cat([values[:, :size], values[:, self.reach :]], dim=1)
+
+    @cached_property
     def erasable(self) -> Tensor:
         """Tokens of each text that may be erased, int64 ``(B,)``: all, or all but the one that is spared."""
         return self.lengths if self.spared is None else self.lengths - 1
@@ -131,7 +143,7 @@ class Observation:
         size = int(self.lengths[rows].max())
 
         def cut(values: Tensor) -> Tensor:
-            return values.detach()[rows, :size]
+            return self.narrowed(values.detach()[rows], size)
 
         return Observation(
             self.network,

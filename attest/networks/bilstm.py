@@ -37,13 +37,23 @@ class BiLSTM(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, 2 * hidden_size)``, arbitrary at padding."""
+        return torch.cat(self._read(tokens, mask), dim=-1)[:, 1:-1]
+
+    def summary(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """The last states of both directions, which have read ``<EOS>`` and ``<SOS>`` too: ``(B, 2 * hidden_size)``."""
+        onward_BSH, backward_BSH = self._read(tokens, mask)
+        row_B = torch.arange(len(mask), device=mask.device)
+        return torch.cat([onward_BSH[row_B, mask.sum(dim=-1) + 1], backward_BSH[:, 0]], dim=-1)
+
+    def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """What each direction makes of the wrapped texts, ``(B, T + 2, hidden_size)`` twice."""
         lengths_B = mask.sum(dim=-1)
         wrapped_BSE = between_boundaries(self.embedding(tokens), self.boundaries, lengths_B)  # S = T + 2
         reversal_BS = reversal(lengths_B + 2, wrapped_BSE.shape[1])
 
         onward_BSH, _ = self.forward_lstm(wrapped_BSE)
         backward_BSH, _ = self.backward_lstm(reverse(wrapped_BSE, reversal_BS))
-        return torch.cat([onward_BSH, reverse(backward_BSH, reversal_BS)], dim=-1)[:, 1:-1]
+        return onward_BSH, reverse(backward_BSH, reversal_BS)
 
     @torch.no_grad()
     def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:

@@ -100,6 +100,7 @@ def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) ->
             "label": None,
             "predicted": text["predicted"],
             "confidence": max(text["probabilities"].values()),
+            "question": None,
             "tokens": text["tokens"],
             "decides": None,
             "explanations": explanations(text, in_detail=True),

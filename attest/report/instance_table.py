@@ -142,4 +142,11 @@ def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
     ]
     rationale = row.get("rationale")
     decides = [] if rationale is None else np.flatnonzero(rationale).tolist()
-    return {"tokens": list(row["tokens"]), "decides": decides, "shown": shown}
+    asked = question(row)
+    return {"tokens": list(row["tokens"]), "decides": decides, "shown": shown} | ({"question": asked} if asked else {})
+
+
+def question(row: Mapping[str, Any]) -> str | None:
+    """What was read beside a text: a question or a hypothesis; None where nothing was."""
+    words = row.get("question")
+    return None if words is None else " ".join(words)

@@ -19,7 +19,7 @@ from attest.report.figures import learning_curves
 from attest.report.findings import Findings, pools
 from attest.report.freshness import stamp
 from attest.report.illustration import Illustration
-from attest.report.instance_table import as_script_data, evenly, instance_table
+from attest.report.instance_table import as_script_data, evenly, instance_table, question
 from attest.report.layer_illustrations import layer_illustrations
 from attest.report.saved_figures import as_svg, embedded, save_figures
 from attest.report.sentences import shown_sentences
@@ -123,6 +123,7 @@ def _shown(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
         "label": class_names[row["label"]] if "label" in row else None,
         "predicted": class_names[row["predicted"]],
         "confidence": row["confidence"],
+        "question": question(row),
         "tokens": list(row["tokens"]),
         "decides": None if rationale is None else list(rationale),
         "explanations": explanations(row),

@@ -6,6 +6,7 @@ The classes that the settings name are imported, and declare it; a subclass inhe
   another run, and no run depends on it in turn.
 * A network ``pools_by_attention`` unless it says otherwise. It, or an encoder in it, ``attends_within`` where its tokens
   attend to one another in ``attest.attention.MultiHeadAttention``.
+  It ``reads_questions`` beside texts if it says so.
   One that was pretrained does not ``trains_with_any_projection``.
 * A projection ``reads_scores`` unless it says otherwise, and says by ``is_sparse`` whether it can give a real token exactly 0.
 """
@@ -36,6 +37,11 @@ def pools_by_attention(network: Settings) -> bool:
 def trains_with_any_projection(network: Settings) -> bool:
     """Whether a network learns to attend by whatever projection it is given; one that was pretrained knows one alone."""
     return getattr(class_named(network["class_path"]), "trains_with_any_projection", True)
+
+
+def reads_questions(network: Settings) -> bool:
+    """Whether a network reads a question beside each text."""
+    return getattr(class_named(network["class_path"]), "reads_questions", False)
 
 
 def attends_within(network: Any) -> bool:

@@ -369,9 +369,12 @@ def _has_bar(callbacks: Iterable[Callback]) -> bool:
 def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
     """Refuse a classifier of texts for data with tags, and a tagger for data with labels; other people's modules pass.
 
+    Likewise a network that reads questions for texts alone, and one that would leave questions unread.
+
     Raises:
-        AttestError: the training split lacks what the model is trained on.
+        AttestError: the training split lacks what the model is trained on, or has what it does not read.
     """
+    _require_questions_read(getattr(model, "network", None), data)
     learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
     if learns is None or known is None or known.train.has(learns):
         return
@@ -381,6 +384,20 @@ def require_same_task(model: LightningModule, data: LightningDataModule) -> None
         f"the data have {there}, and {type(model).__name__} learns {taught}; expected a model for such data. "
         f"Add MODEL={'tagger' if tagged else 'bilstm'} to the command."
     )
+
+
+def _require_questions_read(network: Any, data: LightningDataModule) -> None:
+    asked, reads = getattr(data, "has_questions", False), getattr(network, "reads_questions", False)
+    if asked and not reads:
+        raise AttestError(
+            f"the data have a question beside each text, which {type(network).__name__} does not read; expected a network "
+            "that does. Add MODEL=question-bilstm to the command."
+        )
+    if reads and not asked and isinstance(data, TextDataModule):
+        raise AttestError(
+            f"the data have no questions, and {type(network).__name__} reads one beside each text; expected a corpus that "
+            "has. Add DATA=babi-generated to the command, or choose another MODEL."
+        )
 
 
 def resolve(arguments: list[str]) -> dict[str, Any]:

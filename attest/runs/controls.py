@@ -12,7 +12,7 @@ import yaml
 from attest.errors import AttestError
 from attest.runs.adversaries import adversary
 from attest.runs.adversary_names import Choices, named
-from attest.runs.capabilities import pools_by_attention, predicts, trains_with_any_projection
+from attest.runs.capabilities import pools_by_attention, predicts, reads_questions, trains_with_any_projection
 from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.control_names import BY_BASE, BY_LEARNED, BY_UNIFORM, UNIFORM, by_adversary, seed_name
@@ -129,6 +129,8 @@ def without_sense(base: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "E4", f"{name} was pretrained with a softmax, and would have to learn uniform attention from nothing"
     if predicts(base) == "label" and not pools_by_attention(network):
         yield "E6", f"{name} does not pool its hidden states by attention, so there is none that could guide another model"
+    elif reads_questions(network):
+        yield "E6", f"{name} reads a question beside each text, and the model without context that E6 guides reads none"
 
 
 def _typed_epochs(own: Sequence[str], otherwise: Any) -> Any:

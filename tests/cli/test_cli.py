@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from attest.cli.main import main
+from attest.datamodules import BabiDataModule, PlantedDataModule
 from attest.datamodules.corpus import Documents
 from attest.errors import AttestError
 from attest.runs.configured import require_same_task
@@ -210,6 +211,18 @@ def test_a_model_of_another_task_than_the_data_is_named(learns, there, model):
     data = SimpleNamespace(corpus=SimpleNamespace(train=Documents.of([0], [["a"]], **{there: [[0]]})))
     with pytest.raises(AttestError, match=f"Add MODEL={model} to the command") if model else nullcontext():
         require_same_task(SimpleNamespace(predicts=learns), data)
+
+
+def test_questions_and_networks_that_read_them_belong_together():
+    reading, other = (SimpleNamespace(network=SimpleNamespace(reads_questions=reads)) for reads in (True, False))
+    asked = BabiDataModule(stories="generated", train_questions=60, test_questions=20)
+    alone = PlantedDataModule(train_texts=4, validation_texts=2, test_texts=2)
+    with pytest.raises(AttestError, match=r"have a question beside each text.* Add MODEL=question-bilstm"):
+        require_same_task(other, asked)
+    with pytest.raises(AttestError, match=r"have no questions.* Add DATA=babi-generated"):
+        require_same_task(reading, alone)
+    require_same_task(reading, asked)
+    require_same_task(other, alone)
 
 
 def test_models_and_data_of_other_people_are_taken():

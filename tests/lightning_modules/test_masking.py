@@ -7,7 +7,7 @@ import torch
 from scipy import stats
 
 from attest.lightning_modules import Classifier
-from attest.lightning_modules.masking import masked_uniformly
+from attest.lightning_modules.masking import masked_uniformly, training_tokens
 from attest.networks import Average, PoolingClassifier
 from attest.runs.naming import variant, without_machine_keys
 
@@ -57,6 +57,15 @@ def test_only_training_steps_are_masked():
     module.validation_step(batch, 0)
     assert torch.equal(seen[0], masked_uniformly(TOKENS[:8], IDS[:8], 3, 2)), "by the DataModule's seed and the epoch"
     assert torch.equal(seen[1], TOKENS[:8])
+
+
+def test_a_question_beside_a_text_is_not_masked():
+    module = SimpleNamespace(masking="uniform", trainer=SimpleNamespace(), current_epoch=0)
+    mask = torch.arange(LENGTH) < 150
+    batch = {"id": IDS[:8], "token_ids": TOKENS[:8], "mask": mask.expand(8, -1)}
+    shown = training_tokens(module, batch)
+    assert torch.equal(shown[:, 150:], TOKENS[:8, 150:])
+    assert (shown[:, :150] == 1).any()
 
 
 SETTINGS = {"run": {}, "model": {"init_args": {"network": "any"}}, "data": {}, "experiments": {}}

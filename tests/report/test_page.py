@@ -121,6 +121,21 @@ def test_text_from_the_data_cannot_inject_markup(run):
     assert {*data["texts"]["0"]["tokens"]} == {HOSTILE}, "and the script's data hold it unchanged"
 
 
+def test_what_was_read_beside_a_text_stands_above_it(run):
+    write_report(run, figures=[])
+    assert "Question or hypothesis:" not in run.report.read_text().split("<script")[0]
+    rows = pd.read_parquet(run.evidence("instances"))
+    asked = [["Where", "is", f"{HOSTILE}{identity}"] for identity in rows["id"]]
+    write_table(run.evidence("instances"), rows.assign(question=asked))
+    write_report(run, figures=[])
+    page = run.report.read_text()
+    (identity,) = re.findall(r'<article id="text-(\d+)"', page)[:1]
+    assert f"Question or hypothesis: Where is {html.escape(HOSTILE).replace('&#x27;', '&#39;')}{identity}</p>" in page.replace(
+        "&#34;", "&quot;"
+    )
+    assert json.loads(Outline(page).scripts[0])["texts"][identity]["question"] == f"Where is {HOSTILE}{identity}"
+
+
 def test_whether_the_model_is_worth_asking_comes_first_then_its_control_with_the_command_that_runs_it(small_run):
     page = html.unescape(small_run.report.read_text())
     short, verdict = page.split('id="verdict"')

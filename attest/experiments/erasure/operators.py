@@ -114,7 +114,8 @@ def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor
 def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
     """Read every variant from its beginning: ``(B, V, T, …)``, bool ``(B, V, T)`` -> ``(B, V)``; equal ones once."""
     rows = torch.arange(len(tokens), device=tokens.device)[:, None, None].expand(*kept.shape[:2], 1)
-    written = torch.cat([rows, kept, (tokens * _beside(kept, tokens)).flatten(2)], dim=-1).flatten(0, 1)
+    asked = torch.arange(kept.shape[-1], device=kept.device) >= observation.reach
+    written = torch.cat([rows, kept, (tokens * _beside(kept | asked, tokens)).flatten(2)], dim=-1).flatten(0, 1)
     different, again = written.unique(dim=0, return_inverse=True)
     whose, kept = different[:, 0], different[:, 1 : 1 + kept.shape[-1]].bool()
     tokens = different[:, 1 + kept.shape[-1] :].unflatten(-1, tokens.shape[2:])
@@ -131,8 +132,9 @@ def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Te
     order = last.argsort()
 
     def of_rows(rows: Tensor) -> Tensor:
-        size = int(last[rows].max())
-        read = _predictions(observation, tokens[rows, :size], kept[rows, :size])
+        size = min(int(last[rows].max()), observation.reach)
+        narrowed = (observation.narrowed(each[rows], size) for each in (tokens, kept))
+        read = _predictions(observation, *narrowed)
         return read.gather(-1, observation.predicted[whose[rows]].unsqueeze(-1)).squeeze(-1)
 
     outcomes = torch.empty(len(order), dtype=observation.probabilities.dtype, device=order.device)

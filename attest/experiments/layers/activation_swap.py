@@ -7,8 +7,9 @@ from torch import Tensor
 
 from attest.attention import Entmax15, Projection, Softmax, Sparsemax, Uniform
 from attest.attention.interventions import Intervention, attending
-from attest.experiments.layers.allowed import SinkKept, parks_attention
+from attest.experiments.layers.allowed import SinkKept
 from attest.experiments.layers.observation import LayerObservation
+from attest.experiments.sink import parks_attention
 
 WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
 """Projections of which two of a kind are the same."""

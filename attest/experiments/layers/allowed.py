@@ -3,32 +3,16 @@
 Legend: R rows of attention, T tokens.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from attest.compute.randomness import random_permutations
-
-FIRST = 0
-"""Place of the sink: the token on which many decoders park attention, whatever it says (Xiao et al. 2024)."""
+from attest.experiments.sink import without_sink
 
 
 def attends_everywhere(network: nn.Module) -> bool:
     """Whether every token may attend to every other in all layers, as in an encoder."""
     return getattr(network, "attends_everywhere", True)
-
-
-def parks_attention(network: Any) -> bool:
-    """Whether it is a decoder, where much attention may lie on the first token, so that evidence is also given without it."""
-    return getattr(network, "looks_back", False)
-
-
-def without_sink(allowed: Tensor) -> Tensor:
-    """Where weight may be moved when the first token keeps what it has, bool ``(..., T)``."""
-    kept = allowed.clone()
-    kept[..., FIRST] = False
-    return kept
 
 
 class SinkKept(nn.Module):

@@ -12,10 +12,11 @@ from torch import Tensor
 from attest.attention.interventions import Intervention, intervene
 from attest.compute.memory import NEAR, by_rows
 from attest.compute.randomness import random_bits
-from attest.experiments.layers.allowed import shuffled_within, without_sink
+from attest.experiments.layers.allowed import shuffled_within
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import MAPS
 from attest.experiments.permutation import median
+from attest.experiments.sink import without_sink
 from attest.measures import probabilities, total_variation
 
 COPIES = 16

@@ -15,8 +15,8 @@ from attest.attention import MultiHeadAttention
 from attest.attention.hook_points import HookedModule
 from attest.attention.interventions import attending, recorded
 from attest.compute.memory import by_rows
-from attest.experiments.layers.allowed import parks_attention, without_sink
 from attest.experiments.layers.observation import LayerObservation, mean_over_rows
+from attest.experiments.sink import parks_attention, without_sink
 from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
 
 COPIES = 12

@@ -80,7 +80,8 @@
       return make("div", { class: `panel ${explanation.kind}` }, make("h4", {}, explanation.name), ...note, make("p", { class: "text" }, ...words));
     });
     const title = `text ${row[0]} · label ${labelled(row)} · predicted ${data.classes[row[3]]}`;
-    at("opened").replaceChildren(make("article", {}, make("h3", {}, title), make("div", { class: "panels" }, ...panels)));
+    const asked = text.question ? [make("p", { class: "quiet" }, `Question or hypothesis: ${text.question}`)] : [];
+    at("opened").replaceChildren(make("article", {}, make("h3", {}, title), ...asked, make("div", { class: "panels" }, ...panels)));
     at("opened").focus();
   }
 

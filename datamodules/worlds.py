@@ -1,0 +1,160 @@
+"""Stories as bAbI's simulation tells them (Weston et al. 2016): people move between rooms and carry things about.
+
+Tasks 1, 2 and 3 alone: where is a person, where is a thing, where was a thing before. Words and forms of the sentences are
+those of the published files, with full stops 36 words, so that |V| is the published 40 with the four symbols. How many
+statements come before each question is not published; ``BEFORE`` is ours.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+PEOPLE = ("Daniel", "John", "Mary", "Sandra")
+ROOMS = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")
+THINGS = ("apple", "football", "milk")
+MOVES = ("moved to", "went to", "went back to", "journeyed to", "travelled to")
+TAKES = ("got", "picked up", "took", "grabbed")
+DROPS = ("dropped", "discarded", "put down", "left")
+QUESTIONS_A_STORY = 5
+BEFORE = {1: (2, 2), 2: (2, 6), 3: (4, 12)}
+"""Fewest and most statements before each question; there are more where nothing can be asked yet."""
+Asked = tuple[str, str, list[int]]
+"""Question, answer, supporting lines."""
+
+
+@dataclass
+class Stay:
+    """A thing in a room.
+
+    Args:
+        room: where.
+        brought: the line by which whoever carried it came here.
+        carried: the line by which that person had taken it.
+        handler_came: the line by which whoever touched it last here came here.
+    """
+
+    room: str
+    brought: int
+    carried: int
+    handler_came: int
+
+
+@dataclass
+class World:
+    """One story while it is told: where everybody and everything is, and which lines said so."""
+
+    draw: random.Random
+    lines: list[str] = field(default_factory=list)
+    room: dict[str, str] = field(default_factory=dict)
+    """Of people who have been heard of."""
+    moved: dict[str, int] = field(default_factory=dict)
+    holder: dict[str, str] = field(default_factory=dict)
+    """Of things that are held."""
+    handled: dict[str, int] = field(default_factory=dict)
+    """The line by which a thing was last taken or dropped."""
+    stays: dict[str, list[Stay]] = field(default_factory=dict)
+    """Of things that have been taken once, since then."""
+    hidden: dict[str, str] = field(default_factory=dict)
+    """Where things are that nobody has taken yet."""
+
+    def __post_init__(self) -> None:
+        self.hidden = {thing: self.draw.choice(ROOMS) for thing in THINGS}
+
+    def tell(self, text: str) -> int:
+        """Write a line; returns its number."""
+        self.lines.append(f"{len(self.lines) + 1} {text}")
+        return len(self.lines)
+
+    def move(self) -> None:
+        person = self.draw.choice(PEOPLE)
+        room = self.draw.choice([each for each in ROOMS if each != self.room.get(person)])
+        line = self.tell(f"{person} {self.draw.choice(MOVES)} the {room}.")
+        self.room[person], self.moved[person] = room, line
+        for thing, holder in self.holder.items():
+            if holder == person:
+                self.stays[thing].append(Stay(room, line, self.handled[thing], line))
+
+    def take(self, person: str, thing: str) -> None:
+        line = self.tell(f"{person} {self.draw.choice(TAKES)} the {thing}{self.draw.choice(('', ' there'))}.")
+        self.holder[thing], self.handled[thing] = person, line
+        came = self.moved[person]
+        self.stays.setdefault(thing, [Stay(self.room[person], came, line, came)])[-1].handler_came = came
+
+    def drop(self, thing: str) -> None:
+        person = self.holder.pop(thing)
+        self.handled[thing] = self.tell(f"{person} {self.draw.choice(DROPS)} the {thing}{self.draw.choice(('', ' there'))}.")
+
+    def where(self, thing: str) -> str:
+        return self.stays[thing][-1].room if thing in self.stays else self.hidden[thing]
+
+    def act(self) -> None:
+        """Somebody takes or drops a thing where that can be, or moves; a move is as likely as both."""
+        free = [thing for thing in THINGS if thing not in self.holder]
+        within = [(person, thing) for thing in free for person, room in self.room.items() if room == self.where(thing)]
+        if self.draw.random() < 0.5 or not (within or self.holder):
+            self.move()
+        elif within and (not self.holder or self.draw.random() < 0.7):
+            self.take(*self.draw.choice(within))
+        else:
+            self.drop(self.draw.choice(sorted(self.holder)))
+
+
+def _person(world: World) -> Asked | None:
+    person = world.draw.choice(sorted(world.room))
+    return f"Where is {person}?", world.room[person], [world.moved[person]]
+
+
+def _thing(world: World) -> Asked | None:
+    """Who has or had it, and how that person came where it is."""
+    if not world.handled:
+        return None
+    thing = world.draw.choice(sorted(world.handled))
+    stay = world.stays[thing][-1]
+    return f"Where is the {thing}?", stay.room, [world.handled[thing], stay.handler_came]
+
+
+def _earlier(world: World) -> Asked | None:
+    """How it was carried into the room that is named, for the last time, and how it had come into the one before."""
+    travelled = [thing for thing, stays in sorted(world.stays.items()) if len(stays) > 1]
+    if not travelled:
+        return None
+    thing = world.draw.choice(travelled)
+    stays = world.stays[thing]
+    last_in = {stay.room: place for place, stay in enumerate(stays) if place}
+    place = world.draw.choice(sorted(last_in.values()))
+    before, after = stays[place - 1], stays[place]
+    return f"Where was the {thing} before the {after.room}?", before.room, [after.carried, before.handler_came, after.brought]
+
+
+TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]] = {
+    1: (World.move, _person),
+    2: (World.act, _thing),
+    3: (World.act, _earlier),
+}
+"""What happens, and what is asked."""
+
+
+def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:
+    """Stories in the public format until so many questions are asked; equal arguments give equal lines.
+
+    Args:
+        task: 1, 2 or 3.
+        questions: how many; the last story may end early.
+        seed, split: say which stories.
+    """
+    draw = random.Random(f"bAbI {task} {split} {seed}")
+    for first in range(0, questions, QUESTIONS_A_STORY):
+        yield from _story(task, min(QUESTIONS_A_STORY, questions - first), draw)
+
+
+def _story(task: int, questions: int, draw: random.Random) -> list[str]:
+    happens, asks = TASKS[task]
+    world = World(draw)
+    for _ in range(questions):
+        for _ in range(draw.randint(*BEFORE[task])):
+            happens(world)
+        while (asked := asks(world)) is None:
+            happens(world)
+        question, answer, facts = asked
+        world.tell(f"{question} \t{answer}\t{' '.join(map(str, facts))}")
+    return world.lines
