@@ -56,9 +56,12 @@ class Findings:
 
     @cached_property
     def class_names(self) -> list[str]:
-        """In class order."""
+        """In class order: as the table of the texts has them, else as the run's record of its data."""
         columns = [] if self.instances is None else self.instances.filter(regex="^probability_").columns
-        return [name.removeprefix("probability_") for name in columns] or ["0", "1"]
+        if len(columns):
+            return [name.removeprefix("probability_") for name in columns]
+        record = read_json(self.folder.data) if self.folder.data.is_file() else {}
+        return record.get("label_names") or ["0", "1"]
 
     @cached_property
     def held(self) -> Baseline | None:

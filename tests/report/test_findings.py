@@ -4,7 +4,7 @@ from pathlib import Path
 
 from attest.report import write_report
 from attest.report.findings import Findings
-from attest.runs.folder import RunFolder
+from attest.runs.folder import RunFolder, write_json
 
 
 def test_a_run_named_from_within_its_parent_says_the_same(small_run, monkeypatch, tmp_path):
@@ -16,3 +16,11 @@ def test_a_run_named_from_within_its_parent_says_the_same(small_run, monkeypatch
     assert found.verdict == expected.verdict
     write_report(beside, figures=[], alone=tmp_path / "page.html")
     assert f"planted / {small_run.path.parent.name} / seed0" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_without_the_table_of_the_texts_classes_are_named_by_the_record_of_the_data(tmp_path):
+    names = ["bathroom", "bedroom", "garden", "hallway"]
+    folder = RunFolder(tmp_path / "babi" / "setting" / "seed0")
+    write_json(folder.data, {"label_names": names})
+    assert Findings(folder).class_names == names
+    assert Findings(RunFolder(tmp_path / "babi" / "setting" / "seed1")).class_names == ["0", "1"]
