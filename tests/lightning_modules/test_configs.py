@@ -8,6 +8,7 @@ import torch
 import yaml
 from jsonargparse import ArgumentParser, Namespace
 from pytorch_lightning import LightningModule
+from torch.nn import functional
 
 from attest.errors import AttestError
 from attest.runs.choices import choice_arguments, configs_folder
@@ -79,6 +80,9 @@ def thirty_two_texts(model: str) -> dict:
         sentences = torch.arange(3) < torch.randint(2, 4, (32, 1), generator=generator)
         mask = real.unsqueeze(1) & sentences.unsqueeze(-1)
         return batch | {"token_ids": tokens.unsqueeze(1) * mask, "mask": mask, "sentence_mask": sentences}
+    if model.startswith("question"):  # the same word behind every text, outside the mask
+        rows = {"token_ids": functional.pad(tokens, (0, 1), value=1), "mask": functional.pad(real, (0, 1))}
+        return batch | rows
     if model.endswith("tagger"):
         return batch | {"tags": torch.randint(0, 3, (32, 8), generator=generator).where(real, -100)}
     return batch

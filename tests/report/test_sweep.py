@@ -31,7 +31,8 @@ def adversary(base, lam: float, jsd: float, tvd: float):
 ENDS = (("ci_low", -0.01), ("ci_high", 0.01))
 
 
-def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, capsys):
+def test_the_page_begins_with_what_the_adversaries_say_by_their_lambda(base, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     runs = [adversary(base, *each) for each in ((1.0, 0.5, 0.3), (1e-05, 0.1, 0.0), (0.1, 0.4, 0.02))]
     runs[1].report.touch()
     write_sweep(base, "unfrozen-kl", runs)
