@@ -159,8 +159,7 @@ def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
 
 
 def _in_folder(folder: Path, name: str, source: Source) -> tuple[str, bool]:
-    files = [source.file.format(split) for split in source.splits]
-    missing = [file for file in files if not any((folder / name).glob(file))]
+    missing = [file for file, found in source.found(folder / name).items() if not found]
     if missing:
         return f"{folder / name} lacks {', '.join(missing)}; correct or unset {DATA_VARIABLE}", False
     return f"{folder / name} ({DATA_VARIABLE})", True

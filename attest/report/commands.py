@@ -1,5 +1,6 @@
 """What to type for the controls of a run, so that it runs as it stands: its choices and its options."""
 
+import hashlib
 import json
 import shlex
 from collections.abc import Iterator
@@ -11,7 +12,8 @@ from attest.errors import AttestError
 from attest.runs.choices import choice_arguments, configs_folder, default_choices
 from attest.runs.folder import RunFolder
 from attest.runs.identity import identity_of
-from attest.runs.naming import without_machine_keys
+from attest.runs.naming import UNNAMED, without_machine_keys
+from attest.runs.remembered import Remembered
 
 Settings = dict[str, Any]
 
@@ -19,6 +21,8 @@ CHOICES = ("data", "model", "scoring", "projection", "recipe")
 """The choices that a run's settings name."""
 WHOLE = ("experiments",)
 """Settings whose entries are typed as a whole."""
+OUR_CLASSES = ("attest.", "torch.", "pytorch_lightning.")
+"""How class paths begin whose signatures change with a version alone."""
 UNIFORM = "--run.projection=uniform --model.init_args.network.init_args.projection=attest.attention.Uniform"
 
 
@@ -51,12 +55,41 @@ def _typed(folder: RunFolder, settings: Settings) -> tuple[dict[str, str], list[
         return choices, elsewhere
     if (experiments := _experiments(settings)) != default_choices(run["model"])["EXPERIMENTS"]:
         choices["EXPERIMENTS"] = experiments
+    options = _remembered_options(choices, settings)
+    return None if options is None else (choices, [*options, *elsewhere])
+
+
+def _remembered_options(choices: dict[str, str], settings: Settings) -> list[str] | None:
+    """As ``_options``; what they were for these settings before, unless they name a class that may change without us."""
+    if not all(name.startswith(OUR_CLASSES) for name in _classes(settings)):
+        return _options(choices, settings)
+    asked = hashlib.sha256(json.dumps([choices, without_machine_keys(settings)], sort_keys=True).encode()).hexdigest()
+    remembered = Remembered("commands.json")
+    if asked not in remembered:
+        remembered[asked] = _options(choices, settings)
+        remembered.keep()
+    return remembered[asked]
+
+
+def _options(choices: dict[str, str], settings: Settings) -> list[str] | None:
+    """What must be typed beside the choices to get these settings; None where nothing does."""
     try:
         options = [f"--{key}={_as_typed(value)}" for key, value in _differences(settings, _resolved(choices))]
         reached = without_machine_keys(_resolved(choices, options)) == without_machine_keys(settings)
     except AttestError:
         return None
-    return (choices, [*options, *elsewhere]) if reached else None
+    return options if reached else None
+
+
+def _classes(settings: Any) -> Iterator[str]:
+    """All class paths in settings, at any depth."""
+    if isinstance(settings, list):
+        for each in settings:
+            yield from _classes(each)
+    elif isinstance(settings, dict):
+        if "class_path" in settings:
+            yield settings["class_path"]
+        yield from _classes([*settings.values()])
 
 
 def _is_default_recipe(run: Settings) -> bool:
@@ -77,7 +110,7 @@ def _resolved(choices: dict[str, str], options: list[str] | None = None) -> Sett
     """The whole configuration that choices and options give."""
     from attest.runs.configured import resolve  # which takes seconds to import
 
-    return resolve([*choice_arguments(choices), *(options or [])])
+    return resolve([*choice_arguments(UNNAMED | choices), *(options or [])])
 
 
 def _differences(ours: Settings, theirs: Settings, prefix: str = "") -> Iterator[tuple[str, Any]]:

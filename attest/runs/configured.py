@@ -43,6 +43,7 @@ from attest.runs.identity import RunIdentity
 from attest.runs.naming import (
     ADDED_LATER,
     NAME_PARTS,
+    UNNAMED,
     RunSettings,
     differing_keys,
     require_positive,
@@ -424,7 +425,8 @@ def resolve_choices(choices: dict[str, str]) -> dict[str, Any] | None:
         choices: ``data``, ``model``, ``scoring``, ``projection`` and ``recipe``.
     """
     try:
-        return resolve(choice_arguments({name.upper(): value for name, value in choices.items()}))
+        named = {name.upper(): value for name, value in choices.items()}
+        return resolve(choice_arguments(UNNAMED | named))
     except AttestError:
         return None
 

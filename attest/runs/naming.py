@@ -171,6 +171,8 @@ def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "
     return keys
 
 
+UNNAMED = {"LOGGER": "csv"}
+"""Choices that are no part of a name, as names are resolved: this logger needs no W&B."""
 NAME_PARTS = ("recipe", "model", "scoring", "projection")
 
 

@@ -4,17 +4,11 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import pandas as pd
-import wandb
 from jsonargparse import Namespace
 from pytorch_lightning.loggers import Logger, WandbLogger
 
-from attest.experiments.registry import measures
 from attest.report.illustration import Illustration
-from attest.runs.folder import RunFolder, read_json
-from attest.tracking.artifacts import log_artifacts
-from attest.tracking.figure_table import figure_table
-from attest.tracking.offline import logged_in
+from attest.runs.folder import RunFolder
 
 UNSET = "."
 """The ``save_dir`` of a logger that was not told where to write."""
@@ -48,8 +42,14 @@ def _name_wandb_run(options: Namespace, name: str, wandb_id: str, grouping: Mapp
     options.id = wandb_id
     for option, value in grouping.items():
         options[option] = options.get(option) or value
-    if not options.offline and "WANDB_MODE" not in os.environ and not logged_in():
+    if not options.offline and "WANDB_MODE" not in os.environ and not _logged_in():
         options.offline, options.mode = True, "offline"
+
+
+def _logged_in() -> bool:
+    from attest.tracking.offline import logged_in  # with W&B, which no other logger waits for
+
+    return logged_in()
 
 
 def without_deprecated(loggers: Iterable[Logger]) -> None:
@@ -63,24 +63,9 @@ def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[I
     """Send numbers, figures, report, model and evidence to W&B, as they lie in the run folder."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
-            pictures = {"figures": figure_table(folder, {each.key: each.caption for each in figures})}
-            page = {"report": wandb.Html(str(folder.report), inject=False)}
-            logger.experiment.log(pictures | page | _tables(folder))
-            logger.experiment.summary.update(_verdict(read_json(folder.summary)))
-            log_artifacts(logger.experiment, folder)
+            from attest.tracking.wandb_report import send_report  # with W&B, which no other logger waits for
 
-
-def _verdict(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the numbers of a run the scores, and those that the report's verdict shows."""
-    means = {f"{key}/mean" for key in measures()}
-    return {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
-
-
-def _tables(folder: RunFolder) -> dict[str, wandb.Table]:
-    """All numbers of a run, and all that was measured at the end of an epoch."""
-    numbers = [[name, value] for name, value in read_json(folder.summary).items()]
-    epochs = pd.DataFrame(read_json(folder.curves) if folder.curves.is_file() else [])
-    return {"numbers": wandb.Table(["name", "value"], numbers), "epochs": wandb.Table(dataframe=epochs)}
+            send_report(logger.experiment, folder, figures)
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 from pytorch_lightning.loggers import WandbLogger
 from pytorch_lightning.utilities.rank_zero import rank_zero_only
-from wandb.sdk.data_types.base_types.wb_value import WBValue
 
 from attest.tracking.headlines import IN_EACH, is_headline
 
@@ -20,6 +19,8 @@ class HeadlineWandbLogger(WandbLogger):
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Part headlines, tables and pictures from the rest; ``epoch`` goes with them."""
+        from wandb.sdk.data_types.base_types.wb_value import WBValue  # this class is also read where no W&B is wanted
+
         shown: dict[str, Any] = {
             name: each for name, each in metrics.items() if is_headline(name) or isinstance(each, WBValue)
         }

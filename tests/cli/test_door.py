@@ -63,6 +63,11 @@ def test_pages_and_tables_of_runs_load_nothing_of_training_and_tracking(tmp_path
 
 
 @pytest.mark.slow
+def test_a_table_of_runs_loads_nothing_that_draws(tmp_path):
+    assert loaded_by([["table", str(tmp_path)]], ["attest.report.collection", "matplotlib"]) == ["attest.report.collection"]
+
+
+@pytest.mark.slow
 def test_a_plan_of_plain_runs_loads_no_network_library(tmp_path):
     plan = ["reproduce", "TABLE=jw-2,wp-2", "DRY=1", f"--run.root={tmp_path}"]
     assert loaded_by([plan], [*HEAVY, "torch", "scipy", "matplotlib"]) == []
@@ -80,6 +85,13 @@ def test_mistakes_and_help_of_commands_that_train_or_ask_load_nothing_of_trainin
     ]
     helps = [["explain", "--help"], ["evidence", "--help"], ["data", "--help"], ["doctor", "--help"]]
     assert loaded_by([*mistakes, *helps, ["doctor"]], HEAVY) == []
+
+
+@pytest.mark.slow
+def test_a_run_that_logs_to_a_file_loads_nothing_of_wandb_and_of_other_corpora(tmp_path):
+    """Lightning is there, so it was configured; it ends before training since no epochs are asked for."""
+    fit = ["fit", "LOGGER=csv", "--trainer.max_epochs=0", f"--run.root={tmp_path}"]
+    assert loaded_by([fit], [*HEAVY, "attest.runs.training"]) == ["pytorch_lightning", "torchmetrics", "attest.runs.training"]
 
 
 @pytest.mark.slow

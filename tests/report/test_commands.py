@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from attest.report.commands import control_commands
+from attest.runs import remembered
 from attest.runs.choices import expand
 from attest.runs.configured import resolve
 from attest.runs.folder import RunFolder
@@ -17,6 +18,15 @@ FILES = (
     "--data.init_args.test=it's $5.csv",
     "--data.init_args.text_column=null",
 )
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path / "cache"))
+
+
+def unable_to_resolve(arguments):
+    raise RuntimeError(f"{arguments} was resolved")
 
 
 def finished(root, *arguments):
@@ -83,3 +93,45 @@ def test_a_configuration_of_ones_own_is_given_as_it_is(tmp_path):
     again = resolve(expand(shlex.split(commands["seeds"])[2:]))
     assert again["seed_everything"] == 1
     assert without_machine_keys(again) == without_machine_keys(settings)
+
+
+OF_A_VARIANT = ("DATA=planted", "--trainer.max_epochs=3")
+
+
+def test_the_same_setting_is_not_resolved_again(tmp_path, monkeypatch):
+    folder, settings = finished(tmp_path, *OF_A_VARIANT)
+    first = control_commands(folder, settings)
+    elsewhere, other_seed = finished(tmp_path / "elsewhere", *OF_A_VARIANT, "SEED=2")
+    monkeypatch.setattr("attest.runs.configured.resolve", unable_to_resolve)
+    assert control_commands(folder, settings) == first
+    assert "SEED=2" in control_commands(elsewhere, other_seed)["seeds"]
+    assert "--trainer.max_epochs=3" in control_commands(elsewhere, other_seed)["seeds"]
+    assert str(tmp_path / "elsewhere") in control_commands(elsewhere, other_seed)["seeds"]
+
+
+def test_what_no_choice_gives_is_remembered_too(tmp_path, monkeypatch):
+    folder, settings = finished(tmp_path, "DATA=planted", "--run.model=mine")
+    first = control_commands(folder, settings)
+    monkeypatch.setattr("attest.runs.configured.resolve", unable_to_resolve)
+    assert control_commands(folder, settings) == first
+
+
+def test_another_setting_and_other_code_are_resolved(tmp_path, monkeypatch):
+    folder, settings = finished(tmp_path, *OF_A_VARIANT)
+    control_commands(folder, settings)
+    another, its_settings = finished(tmp_path, "DATA=planted", "--trainer.max_epochs=4")
+    monkeypatch.setattr("attest.runs.configured.resolve", unable_to_resolve)
+    with pytest.raises(RuntimeError, match="was resolved"):
+        control_commands(another, its_settings)
+    monkeypatch.setattr(remembered, "_fingerprint", lambda: "of other code")
+    with pytest.raises(RuntimeError, match="was resolved"):
+        control_commands(folder, settings)
+
+
+def test_settings_with_a_class_from_elsewhere_are_resolved_each_time(tmp_path, monkeypatch):
+    folder, settings = finished(tmp_path, *OF_A_VARIANT)
+    settings["trainer"]["callbacks"] = [{"class_path": "mine.Callback"}]
+    control_commands(folder, settings)
+    monkeypatch.setattr("attest.runs.configured.resolve", unable_to_resolve)
+    with pytest.raises(RuntimeError, match="was resolved"):
+        control_commands(folder, settings)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attest.tables import remembered
+from attest.runs import remembered
 from attest.tables.locate import RunLocator
 from attest.tables.remembered import OURS, RememberedNames
 
