@@ -1,6 +1,7 @@
 """The corpora in files and their sources, without reading them: for ``attest doctor``."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,10 @@ class Source:
     hub: str = ""
     archive: str = ""
     file: str = "{}.parquet"
+
+    def found(self, folder: Path) -> dict[str, list[Path]]:
+        """The files in a folder by what each split's is called; an empty list where there is none."""
+        return {name: sorted(folder.glob(name)) for name in map(self.file.format, self.splits)}
 
 
 CATALOGUE = {
