@@ -314,8 +314,11 @@ def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
 
 def log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
     """Hand the numbers of a table to W&B, where it listens."""
-    for logger in _wandb(trainer):
-        logger.log_table(f"{experiment}/table", dataframe=rows.select_dtypes(["number", "bool"]))
+    if loggers := _wandb(trainer):
+        numbers = rows.select_dtypes(["number", "bool"])
+        cells = numbers.astype(object).to_numpy().tolist()  # W&B would look up each in the table of pandas
+        for logger in loggers:
+            logger.log_table(f"{experiment}/table", columns=[*numbers], data=cells)
 
 
 def _wandb(trainer: Trainer) -> list[WandbLogger]:

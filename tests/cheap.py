@@ -7,19 +7,20 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from attest.report import figures
+from attest.report import evidence_illustrations, figures
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 
 
 def draw_nothing(replace: Callable[[Any, str, Any], None] = setattr) -> None:
-    """Make figures as they are made, and write empty pictures of them.
+    """Write empty pictures of figures, and make those of the evidence empty, too.
 
     Args:
         replace: sets an attribute.
     """
     replace(figures, "settle", lambda figure: None)
+    replace(evidence_illustrations, "_drawn", lambda drawing, rows, class_names: Figure())
     replace(Figure, "savefig", _save)
 
 

@@ -3,8 +3,8 @@
     subprocess.run([*attest_command(), "fit", "DATA=sst"])
 
 starts a small client, which hands its arguments, environment and files to a server; the server forks, and the copy runs the
-command, hears the client's signals and ends with it. The copies draw no figures (``tests.cheap``). What is tested where the
-start of a process matters is started as users start it.
+command, hears the client's signals and ends with it. What a copy starts in its turn, the other ranks of a training and the
+jobs of a table, are copies, too. They draw no figures (``tests.cheap``). Tests of the start of a process start it as users do.
 """
 
 import atexit
@@ -32,6 +32,11 @@ def attest_command() -> tuple[str, ...]:
     atexit.register(server.kill)
     assert server.stdout is not None
     assert server.stdout.readline() == b"ready\n"
+    return client(address)
+
+
+def client(address: str) -> tuple[str, ...]:
+    """The command whose arguments a server runs."""
     return sys.executable, "-S", __file__, address
 
 
@@ -54,6 +59,7 @@ def serve(address: str) -> None:
     from tests.cheap import draw_nothing
 
     draw_nothing()
+    _start_copies(address)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the copies
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(address)
@@ -87,6 +93,17 @@ def _run(connection: socket.socket) -> None:
     os._exit(0)
 
 
+def _start_copies(address: str) -> None:
+    """Have what starts further processes ask the server for them."""
+    from pytorch_lightning.strategies.launchers import subprocess_script
+
+    from attest.cli import evidence, main, reproduce
+
+    main.end_with_first_rank = lambda: None  # no copy is another's child; where this is tested nothing is copied
+    evidence.ATTEST = reproduce.ATTEST = client(address)
+    subprocess_script._basic_subprocess_cmd = lambda: [*client(address), *sys.argv[1:]]
+
+
 def _end_with(connection: socket.socket) -> None:
     """Let the client's end kill this process."""
     set_signal = 10  # F_SETSIG of Linux's fcntl
@@ -98,10 +115,8 @@ def _end_with(connection: socket.socket) -> None:
 def _main(arguments: list[str]) -> int:
     import traceback
 
-    import attest.__main__
     from attest.cli.main import main
 
-    sys.modules["__main__"] = attest.__main__  # which Lightning starts again for other ranks
     sys.argv = ["attest", *arguments]
     try:
         return main(arguments)

@@ -53,5 +53,5 @@ def test_three_processes_share_the_evidence_of_dependents_and_change_nothing(tmp
 @pytest.mark.parametrize(("command", "runs"), [(CONTROLS, 3), (KEYS, 2)], ids=["controls", "keys"])
 def test_two_processes_train_dependents(tmp_path, command, runs):
     """Also uniform attention and guides, which leave the parameters of their scores idle."""
-    attest(command, tmp_path, 2)
+    attest((*command, *without("E2", "E8")), tmp_path, 2)
     assert [run.summary.is_file() for run in dependents(tmp_path)] == [True] * runs

@@ -28,9 +28,14 @@ LONGER = (
 
 
 def command(root, processes: int) -> list[str]:
-    several = [sys.executable, "-m", "attest"], side_by_side(processes)  # whose ranks are found among its children
-    start, options = several if processes > 1 else (attest_command(), [])
-    return [*start, "fit", *SMALL_CNN, *LONGER, *options, f"--run.root={root}"]
+    options = side_by_side(processes) if processes > 1 else []
+    return [*attest_command(), "fit", *SMALL_CNN, *LONGER, *options, f"--run.root={root}"]
+
+
+def command_with_ranks(root, processes: int) -> list[str]:
+    """The same, started so that the other ranks are found among its children."""
+    ours = command(root, processes)
+    return ours if processes == 1 else [sys.executable, "-m", "attest", *ours[len(attest_command()) :]]
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +53,7 @@ def undisturbed(tmp_path_factory) -> Callable[[int], RunFolder]:
 
 def stop_in_mid_epoch(root, processes: int, how: signal.Signals) -> int:
     """Start the run, stop it once it has gone some way, and return its exit code."""
-    process = subprocess.Popen(command(root, processes), env=fresh_shell())
+    process = subprocess.Popen(command_with_ranks(root, processes), env=fresh_shell())
     while not list(root.glob("*/*/seed*/checkpoints/best.ckpt")):
         assert process.poll() is None, "ended before it could be stopped"
         time.sleep(0.01)
@@ -102,7 +107,7 @@ def is_rank(child: psutil.Process) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_no_rank_outlives_the_first_one_stopped_during_set_up(tmp_path, how):
-    process = subprocess.Popen(command(tmp_path, 2), env=fresh_shell())
+    process = subprocess.Popen(command_with_ranks(tmp_path, 2), env=fresh_shell())
     ranks = psutil.Process(process.pid)
     while not (started := [each for each in ranks.children() if is_rank(each)]):
         assert process.poll() is None, "ended before it could be stopped"
