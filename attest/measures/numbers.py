@@ -2,24 +2,40 @@
 
 import math
 
+SMALLEST = 0.0005
+"""What is smaller would be written as 0.000."""
+
 
 def number(value: float | None) -> str:
     """Three decimals, with a true minus sign."""
     if value is None or math.isnan(value):
         return "undefined"
-    return f"{value:.3f}".replace("-", "\N{MINUS SIGN}")
+    written = f"{value:.3f}"
+    return "0.000" if written == "-0.000" else written.replace("-", "\N{MINUS SIGN}")
+
+
+def rounded(value: float | None) -> str:
+    """Three decimals; of what is no zero and would be written as one, that it is nearer to zero."""
+    if value is not None and 0 < abs(value) < SMALLEST:
+        return "< 0.001" if value > 0 else "> \N{MINUS SIGN}0.001"
+    return number(value)
 
 
 def spread(mean: float | None, std: float | None) -> str:
     """``mean ± standard deviation``; the mean alone where there is no spread."""
-    return number(mean) if std is None or math.isnan(std) else f"{number(mean)} ± {number(std)}"
+    return rounded(mean) if std is None or math.isnan(std) else _beside(rounded(mean), f" ± {number(std)}")
 
 
 def interval(mean: float | None, low: float | None, high: float | None) -> str:
     """``mean [low, high]``; the mean alone where the interval is undefined or empty."""
     if low is None or high is None or low == high:
-        return number(mean)
-    return f"{number(mean)} [{number(low)}, {number(high)}]"
+        return rounded(mean)
+    return _beside(rounded(mean), f" [{number(low)}, {number(high)}]")
+
+
+def _beside(mean: str, width: str) -> str:
+    """A mean and how far it may be off; the mean alone where both would be written as zeros."""
+    return mean if mean[0] in "<>" and not any(digit in width for digit in "123456789") else f"{mean}{width}"
 
 
 def p_value(p: float) -> str:

@@ -1,5 +1,6 @@
 """Is the model worth asking? Its decisions beside those of a constant answer, read from a run's folder."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow.parquet as pq
@@ -10,7 +11,8 @@ from attest.report.pairing import tagged_tokens
 from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
 from attest.runs.same_texts import table_of
 
-SCORES = {"test/accuracy": "accuracy", "test/f1": "F1", "test/chunk_f1": "chunk F1", "test/roc_auc": "ROC-AUC"}
+SCORES = {"accuracy": "accuracy", "f1": "F1", "chunk_f1": "chunk F1", "token_f1": "F1 of tokens", "roc_auc": "ROC-AUC"}
+"""What scores are called, by metric."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +55,27 @@ def baseline(run: RunFolder) -> Baseline | None:
     return Baseline(majority, names[majority.label], only, len(rows), tagging)
 
 
+def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
+    """How well a model does on a split, in a line: ``Test:       accuracy 0.8010, F1 0.8000``; None without scores.
+
+    Args:
+        split: ``test`` or ``validation``.
+        numbers: by key, ``test/accuracy``; others are passed over.
+    """
+    known = [(name, numbers.get(f"{split}/{metric}")) for metric, name in SCORES.items()]
+    scores = ", ".join(f"{name} {value:.4f}" for name, value in known if value is not None)
+    return f"{split.title() + ':':<12}{scores}" if scores else None
+
+
 def last_words(run: RunFolder) -> list[str]:
     """How well a run does, in a line, and a warning where that is no better than a constant answer."""
     summary, held = read_json(run.summary), baseline(run)
-    scores = [f"{name} {summary[key]:.4f}" for key, name in SCORES.items() if summary.get(key) is not None]
-    if not scores:
+    scores = scores_line("test", summary)
+    if scores is None:
         return []
     if held is None:
-        return [f"Test:       {', '.join(scores)}"]
-    lines = [f"Test:       {', '.join(scores)}; always “{held.answer}” would have accuracy {held.majority.share:.4f}"]
+        return [scores]
+    lines = [f"{scores}; always “{held.answer}” would have accuracy {held.majority.share:.4f}"]
     if held.only is not None:
         lines.append(f"Warning:    the model predicts “{held.only}” every time.")
     if not held.majority.better:

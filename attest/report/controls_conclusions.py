@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from attest.measures.numbers import percent
+from attest.measures.numbers import percent, rounded
 from attest.report.conclusion import Conclusion
 from attest.report.pairing import Pairing
-from attest.report.related_table import exceeds, rounded
+from attest.report.related_table import exceeds
 from attest.runs.control_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, UNIFORM
 
 Rows = Sequence[Mapping[str, Any]]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures.numbers import number
+from attest.measures.numbers import rounded
 from attest.report.described import QUESTIONS
 from attest.report.described import SCORES as DESCRIBED
 
@@ -110,13 +110,6 @@ def _cell(name: str, value: object) -> str:
 def plain(value: float) -> str:
     """λ and the like with all its digits and no exponent: ``0.00001``."""
     return np.format_float_positional(value, trim="-")
-
-
-def rounded(value: float) -> str:
-    """Three decimals; of what is no zero and would be written as one, that it is nearer to zero."""
-    if 0 < abs(value) < 0.0005:
-        return "< 0.001" if value > 0 else "> −0.001"
-    return number(value)
 
 
 def exceeds(value: float, other: float) -> bool:

@@ -8,10 +8,11 @@ from matplotlib.figure import Figure
 
 from attest.experiments.readings.kinds import READINGS
 from attest.measures.area import area_between, racu
+from attest.measures.numbers import rounded
 from attest.report.conclusion import Conclusion
 from attest.report.illustration import Illustration
 from attest.report.related_runs import write_related_runs
-from attest.report.related_table import exceeds, rounded
+from attest.report.related_table import exceeds
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.identity import identity_of
 from attest.runs.roar import KIND, RANDOM

@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures.numbers import percent
+from attest.measures.numbers import percent, rounded
 from attest.report.conclusion import Conclusion
 from attest.report.intervals import Interval, over_texts
-from attest.report.related_table import exceeds, plain, rounded
+from attest.report.related_table import exceeds, plain
 
 FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer to"}
 """What is said of a number by whether its interval lies higher at the end of the sweep, overlaps, or lies lower."""

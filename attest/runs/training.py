@@ -15,6 +15,7 @@ from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.report import illustrations, summarise_run, write_report
 from attest.report.baseline import last_words
+from attest.report.scored import scored
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.forecast import evidence_takes
@@ -127,7 +128,7 @@ def score(run: ConfiguredRun) -> None:
             for evidence in run.experiments.values():
                 evidence.enabled_on_test = False
             scores = test(run, checkpoint)
-        _print_scores(scores)
+        _say("\n".join(scored("validation" if run.subcommand == "validate" else "test", scores)))
 
 
 @rank_zero_only
@@ -141,12 +142,6 @@ def _say_seconds(folder: RunFolder, expected_tables: list[str]) -> None:
     known = [f"{name} {seconds[key]:.0f} s" for name in expected_tables if (key := f"evidence/{name}") in seconds]
     if known:
         print(f"It took {', '.join(known)}.", flush=True)
-
-
-@rank_zero_only
-def _print_scores(scores: Any) -> None:
-    for name, value in sorted(scores.items()):
-        print(f"{name:<40} {value:.4f}")
 
 
 @rank_zero_only

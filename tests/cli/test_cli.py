@@ -108,9 +108,11 @@ def test_test_and_validate_print_scores_and_write_nothing(small_run, capsys):
     before = written(small_run)
     root = f"--run.root={small_run.path.parents[2]}"
     assert main(["test", *SMALL_RUN, root]) == 0
-    assert f"{read_json(small_run.summary)['test/accuracy']:.4f}" in capsys.readouterr().out
+    assert f"Test:       accuracy {read_json(small_run.summary)['test/accuracy']:.4f}" in capsys.readouterr().out
     assert main(["validate", *SMALL_RUN, root, f"--ckpt_path={small_run.last}"]) == 0
-    assert "validation/roc_auc" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert re.search(r"Validation: accuracy [\d.]+, F1 [\d.]+, ROC-AUC", said)
+    assert "/" not in said.split("Validation:")[1], "no number keeps its key"
     assert written(small_run) == before
 
 
