@@ -21,6 +21,7 @@ from attest.experiments.layers.observation import observe_layers
 from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
 from attest.experiments.observation import Observation
 from attest.measures import class_logits
+from attest.measures.cosine import cosine_distance
 from attest.networks.transformer import TransformerLayer
 
 FLOW_TOKENS = 24
@@ -111,10 +112,10 @@ def _turned_by_each(layer: TransformerLayer, hidden: Tensor, mask: Tensor) -> Te
         column = functional.one_hot(zeroed, size).bool()[:, None, None]
         name = next(iter(attending(layer)))
         with intervene(layer, Intervention("weights", lambda weights, _: weights.masked_fill(column, 0), [name])):
-            return 1 - functional.cosine_similarity(layer(hidden[text], mask[text]), clean[text], dim=-1)
+            return cosine_distance(layer(hidden[text], mask[text]), clean[text])
 
     per_variant = 8 * hidden[0].nbytes + 4 * (layer.attention.heads or 1) * size**2 * hidden.element_size()
-    turned = by_rows(of_variants, per_variant, text, zeroed).unflatten(0, (-1, size)).transpose(1, 2).clamp(min=0)
+    turned = by_rows(of_variants, per_variant, text, zeroed).unflatten(0, (-1, size)).transpose(1, 2)
     turned = turned.masked_fill(~mask.unsqueeze(1), 0)
     total = turned.sum(dim=-1, keepdim=True)
     return turned / torch.where(total > 0, total, 1)

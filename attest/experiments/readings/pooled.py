@@ -4,10 +4,10 @@ Legend: B batch, T tokens, H hidden, C classes.
 """
 
 from torch import Tensor
-from torch.nn import functional
 
 from attest.experiments.erasure_until_flip import attention_gradient
 from attest.experiments.observation import Observation
+from attest.measures.cosine import cosine_distance
 
 
 def norm_weighted(observation: Observation) -> Tensor:
@@ -39,4 +39,4 @@ def value_zeroing_pooled(observation: Observation) -> Tensor:
     """
     terms = observation.attention.unsqueeze(-1) * observation.hidden.detach()
     context = terms.sum(dim=1, keepdim=True)
-    return 1 - functional.cosine_similarity(context - terms, context, dim=-1)
+    return cosine_distance(context - terms, context)
