@@ -7,6 +7,7 @@ from torch import Tensor
 from attest.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation
+from attest.experiments.sink import spared
 from attest.experiments.spec import NATS, SHARE, Column, Measure, Row, Spec, TokenWeights
 from attest.measures import jensen_shannon, total_variation
 from attest.measures.numbers import number, percent
@@ -137,6 +138,7 @@ SPEC = Spec(
     measures=(
         *(_accuracy(name, label) for name, label in NAMES.items()),
         *(_kept(name, label) for name, label in NAMES.items()),
+        *(spared(_accuracy(name, label)) for name, label in NAMES.items()),
         Measure(
             "support",
             "support of the attention",

@@ -7,7 +7,7 @@ from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inp
 from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out_hidden_renormalised, leave_one_out_inputs
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation
-from attest.experiments.sink import parks_attention, without_sink
+from attest.experiments.sink import left_out, parks_attention, without_sink
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words
 from attest.measures import kendall_tau_b, kendall_top_k
@@ -143,6 +143,27 @@ def _importance(name: str, title: str, in_detail: bool = False) -> TokenWeights:
 
 BETWEEN = ("gradient × input with leave-one-out", "tau_gradient_and_leave_one_out")
 CONCORDANT_BETWEEN = (BETWEEN[0], "concordant_gradient_and_leave_one_out")
+TAU_GRADIENT = Measure(
+    "tau_gradient_inputs",
+    "τ-b of attention and gradient × input",
+    "Do tokens rank alike by attention and by |⟨∂ŷ/∂e, e⟩| with attention held constant? 1: the same ranking; 0: no "
+    "relation. High supports reading attention as importance; low alone does not refute it.",
+    "Gradients are one measure of importance, not the truth.",
+    suspicious="low",
+    beside=BETWEEN,
+    short=("τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
+)
+
+TAU_LEAVE_ONE_OUT = Measure(
+    "tau_leave_one_out_inputs",
+    "τ-b of attention and leave-one-out",
+    "Do tokens rank alike by attention and by how far the prediction moves when each is removed from the text?",
+    "The model was not trained on shortened texts; of two equal tokens each can hide the other.",
+    suspicious="low",
+    beside=BETWEEN,
+    short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
+)
+
 SPEC = Spec(
     id="E1",
     question="Does attention rank tokens as their importance does?",
@@ -205,16 +226,7 @@ SPEC = Spec(
         ),
     ),
     measures=(
-        Measure(
-            "tau_gradient_inputs",
-            "τ-b of attention and gradient × input",
-            "Do tokens rank alike by attention and by |⟨∂ŷ/∂e, e⟩| with attention held constant? 1: the same ranking; 0: no "
-            "relation. High supports reading attention as importance; low alone does not refute it.",
-            "Gradients are one measure of importance, not the truth.",
-            suspicious="low",
-            beside=BETWEEN,
-            short=("τ gradient", "τ-b of attention and gradient × input, -1 to 1 (E1)."),
-        ),
+        TAU_GRADIENT,
         Measure(
             "tau_gradient_norm_inputs",
             "τ-b of attention and gradient norm",
@@ -231,15 +243,7 @@ SPEC = Spec(
             suspicious="low",
             about="states",
         ),
-        Measure(
-            "tau_leave_one_out_inputs",
-            "τ-b of attention and leave-one-out",
-            "Do tokens rank alike by attention and by how far the prediction moves when each is removed from the text?",
-            "The model was not trained on shortened texts; of two equal tokens each can hide the other.",
-            suspicious="low",
-            beside=BETWEEN,
-            short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
-        ),
+        TAU_LEAVE_ONE_OUT,
         Measure(
             "tau_words_leave_one_out_inputs",
             "τ-b of attention and leave-one-out, words",
@@ -299,6 +303,8 @@ SPEC = Spec(
             "dense attention.",
             "It is the largest possible τ-b, not the τ-b that was found.",
         ),
+        left_out(TAU_GRADIENT),
+        left_out(TAU_LEAVE_ONE_OUT),
     ),
     answer=_answer,
     weights=(

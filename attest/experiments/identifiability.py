@@ -7,6 +7,7 @@ from torch import Tensor
 
 from attest.compute.memory import by_rows
 from attest.experiments.observation import Observation
+from attest.experiments.sink import spared
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, NATS, SHARE, Column, Measure, Spec
 from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
 
@@ -58,6 +59,25 @@ def _measured(matrix: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
     return torch.stack([column.double() for column in columns], dim=-1)
 
 
+TRIVIAL = Measure(
+    "trivial",
+    "heads that determine their attention",
+    "Share of heads, mean over texts, where no other weights give the same output. It is 0 for texts with more "
+    "tokens than a head has dimensions.",
+    "It depends far more on the length of the text and the size of a head than on what was learned.",
+    suspicious="low",
+    about="layers",
+)
+
+TAU = Measure(
+    "tau",
+    "τ-b of raw and effective attention",
+    "Do the weights rank tokens like effective attention, the part that the head's output determines?",
+    "Effective attention may be negative and does not sum to 1: the model could never attend like this.",
+    suspicious="low",
+    about="layers",
+)
+
 SPEC = Spec(
     id="E13",
     question="Does what the model computes determine its attention?",
@@ -65,8 +85,9 @@ SPEC = Spec(
     source="Brunner et al. 2020",
     about="states",
     cost="one singular value decomposition of T × H for each text, inside layers one for each head",
-    about_columns="Inside layers: `rank`, `trivial`, `tau`, `cosine`, `l1` and `jsd`, means over heads and rows, of all "
-    "layers and with `_layer<l>` at the end of the l-th alone. Of a decoder they are about the deciding token's row, and are "
+    about_columns="The last six are about Transformers: means over heads and rows, of all layers and with `_layer<l>` at the "
+    "end of the l-th alone; with `_strict`, where weights are known to sum to 1. Of a decoder "
+    "they are about the deciding token's row, and are "
     "there with `_without_sink` as well: the first token keeps its weight, and those of the others are made to sum to 1.",
     columns=(
         Column(
@@ -81,6 +102,12 @@ SPEC = Spec(
         Column("cosine_<kind>", "float", CORRELATION, "", "their cosine"),
         Column("l1_<kind>", "float", AT_LEAST_0, "", "their L1 distance"),
         Column("jsd_<kind>", "float", NATS, "nats", "their JSD, clipped and renormalised"),
+        Column("rank", "float", AT_LEAST_0, "", "Transformers only: rank of the matrix that a head's attention weights"),
+        Column("trivial", "float", SHARE, "", "Transformers only: share of heads where only one attention gives the output"),
+        Column("tau", "float", CORRELATION, "", "Transformers only: τ-b of raw and effective attention"),
+        Column("cosine", "float", CORRELATION, "", "Transformers only: their cosine"),
+        Column("l1", "float", AT_LEAST_0, "", "Transformers only: their L1 distance"),
+        Column("jsd", "float", NATS, "nats", "Transformers only: their JSD, clipped and renormalised"),
     ),
     measures=(
         Measure(
@@ -90,23 +117,10 @@ SPEC = Spec(
             "It depends far more on the length of the text and the size of the states than on what was learned.",
             suspicious="low",
         ),
-        Measure(
-            "trivial",
-            "heads that determine their attention",
-            "Share of heads, mean over texts, where no other weights give the same output. It is 0 for texts with more "
-            "tokens than a head has dimensions.",
-            "It depends far more on the length of the text and the size of a head than on what was learned.",
-            suspicious="low",
-            about="layers",
-        ),
-        Measure(
-            "tau",
-            "τ-b of raw and effective attention",
-            "Do the weights rank tokens like effective attention, the part that the head's output determines?",
-            "Effective attention may be negative and does not sum to 1: the model could never attend like this.",
-            suspicious="low",
-            about="layers",
-        ),
+        TRIVIAL,
+        TAU,
+        spared(TRIVIAL),
+        spared(TAU),
     ),
     run=identifiability,
 )

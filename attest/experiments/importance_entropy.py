@@ -15,7 +15,7 @@ from attest.experiments.gradients import gradient_norm_inputs
 from attest.experiments.leave_one_out import leave_one_out_inputs
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation, observe
-from attest.experiments.sink import parks_attention, without_sink
+from attest.experiments.sink import left_out, parks_attention, without_sink
 from attest.experiments.spec import SHARE, Column, Drawing, Measure, Spec
 from attest.measures import normalised_entropy
 from attest.measures.numbers import number
@@ -131,6 +131,14 @@ def _answer(mean: Means) -> str | None:
     )
 
 
+ENTROPY_GRADIENT = Measure(
+    "entropy_gradient",
+    "H̃ of the influence of inputs",
+    "Normalised entropy of the gradient norms of the inputs, 1: spread evenly. It need not be smaller for sparse attention.",
+    "Influence and attention may be concentrated on different tokens: this number does not compare places.",
+    beside=("of the attention itself", "entropy_attention"),
+)
+
 SPEC = Spec(
     id="E10",
     question="How concentrated is the influence of the inputs?",
@@ -160,14 +168,7 @@ SPEC = Spec(
         ),
     ),
     measures=(
-        Measure(
-            "entropy_gradient",
-            "H̃ of the influence of inputs",
-            "Normalised entropy of the gradient norms of the inputs, 1: spread evenly. It need not be smaller for sparse "
-            "attention.",
-            "Influence and attention may be concentrated on different tokens: this number does not compare places.",
-            beside=("of the attention itself", "entropy_attention"),
-        ),
+        ENTROPY_GRADIENT,
         Measure(
             "entropy_hidden",
             "H̃ of the influence on hidden states",
@@ -176,6 +177,7 @@ SPEC = Spec(
             "It uses gradients of a state's length, one of many ways to measure what a state holds.",
             suspicious="high",
         ),
+        left_out(ENTROPY_GRADIENT),
     ),
     answer=_answer,
     drawings=(

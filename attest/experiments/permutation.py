@@ -6,6 +6,7 @@ from attest.compute.randomness import random_permutations
 from attest.compute.sorting import sort_rows
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation
+from attest.experiments.sink import spared
 from attest.experiments.spec import SHARE, Column, Drawing, Measure, Spec
 from attest.measures import total_variation
 from attest.measures.numbers import number, percent
@@ -52,6 +53,40 @@ def _answer(mean: Means) -> str | None:
     )
 
 
+TVD_MEDIAN = Measure(
+    "tvd_median",
+    "Δŷ under permuted attention",
+    "Median total variation distance of the prediction when attention is shuffled over the tokens, 0 to 1. Near 0: "
+    "the prediction does not depend on which tokens were attended to.",
+    "That shuffling moves the prediction does not show that attention lay on the right tokens.",
+    suspicious="low",
+    short=("Δŷ shuffled", "Median change of the prediction when attention is shuffled, 0 to 1 (E2)."),
+)
+
+FLIPPED = Measure(
+    "flipped",
+    "decisions flipped",
+    "Share of permutations that change the decision.",
+    "A sure decision flips seldom, wherever attention lies.",
+    suspicious="low",
+)
+
+TVD_MEDIAN_DECIDING = Measure(
+    "tvd_median_deciding",
+    "Δŷ, the deciding token's row permuted",
+    "As “Δŷ under permuted attention”, of decoders: only the row of the token that decides is shuffled, in every layer.",
+    "The other rows stay, and what the deciding token needs may have reached every token that it reads.",
+    suspicious="low",
+)
+
+FLIPPED_DECIDING = Measure(
+    "flipped_deciding",
+    "decisions flipped, the deciding token's row permuted",
+    "Share of these permutations that change the decision.",
+    "A sure decision flips seldom, wherever attention lies.",
+    suspicious="low",
+)
+
 SPEC = Spec(
     id="E2",
     question="Does the prediction depend on where attention lies?",
@@ -59,37 +94,34 @@ SPEC = Spec(
     source="Jain & Wallace 2019",
     about="states",
     cost="linear in T where the decoder is linear; inside layers one forward pass for each permutation and layer",
-    about_columns="Inside layers each row is permuted over the tokens that it may attend to. The first four columns are also "
+    about_columns="Inside layers each row is permuted over the tokens that it may attend to. The first five columns are also "
     "there with `_layer<l>` at the end, for the l-th layer alone; so are the last four, of decoders.",
     columns=(
         Column("tvd_median", "float", SHARE, "", "median TVD of the prediction over random permutations of attention"),
         Column("tvd_max", "float", SHARE, "", "the largest of them"),
         Column("flipped", "float", SHARE, "", "share of permutations that change the decision"),
         Column("max_attention", "float", SHARE, "", "the largest weight"),
+        Column(
+            "correct_permuted", "float", SHARE, "", "Transformers only: share of permutations under which it decides rightly"
+        ),
         Column("tvd_median_without_sink", "float", SHARE, "", "decoders only: the first token keeps its weight in every row"),
+        Column("tvd_max_without_sink", "float", SHARE, "", "decoders only: the largest of them"),
         Column("flipped_without_sink", "float", SHARE, "", "decoders only: share of these that change the decision"),
+        Column("correct_permuted_without_sink", "float", SHARE, "", "decoders only: share of these with a right decision"),
         Column("tvd_median_deciding", "float", SHARE, "", "decoders only: the deciding token's row alone is permuted"),
         Column("flipped_deciding", "float", SHARE, "", "decoders only: share of these that change the decision"),
         Column("tvd_median_deciding_without_sink", "float", SHARE, "", "decoders only: … the first token keeping its weight"),
         Column("flipped_deciding_without_sink", "float", SHARE, "", "decoders only: share of these that change the decision"),
     ),
     measures=(
-        Measure(
-            "tvd_median",
-            "Δŷ under permuted attention",
-            "Median total variation distance of the prediction when attention is shuffled over the tokens, 0 to 1. Near 0: "
-            "the prediction does not depend on which tokens were attended to.",
-            "That shuffling moves the prediction does not show that attention lay on the right tokens.",
-            suspicious="low",
-            short=("Δŷ shuffled", "Median change of the prediction when attention is shuffled, 0 to 1 (E2)."),
-        ),
-        Measure(
-            "flipped",
-            "decisions flipped",
-            "Share of permutations that change the decision.",
-            "A sure decision flips seldom, wherever attention lies.",
-            suspicious="low",
-        ),
+        TVD_MEDIAN,
+        FLIPPED,
+        spared(TVD_MEDIAN),
+        spared(FLIPPED),
+        TVD_MEDIAN_DECIDING,
+        FLIPPED_DECIDING,
+        spared(TVD_MEDIAN_DECIDING),
+        spared(FLIPPED_DECIDING),
     ),
     answer=_answer,
     drawings=(

@@ -1,9 +1,15 @@
 """The sink: the first token, on which many decoders park attention, whatever it says (Xiao et al. 2024)."""
 
+from dataclasses import replace
+
 from torch import Tensor
+
+from attest.experiments.spec import Measure
 
 FIRST = 0
 """Its place in every text."""
+WITHOUT = "_without_sink"
+"""Ends the name of a column that sets the first token aside."""
 
 
 def parks_attention(network: object) -> bool:
@@ -16,3 +22,24 @@ def without_sink(allowed: Tensor) -> Tensor:
     kept = allowed.clone()
     kept[..., FIRST] = False
     return kept
+
+
+def left_out(measure: Measure) -> Measure:
+    """The same measure, of decoders alone, over all tokens but the first."""
+    beside = measure.beside and (measure.beside[0], f"{measure.beside[1]}{WITHOUT}")
+    return replace(_without(measure, "over all tokens but the first"), beside=beside)
+
+
+def spared(measure: Measure) -> Measure:
+    """The same measure, of decoders alone, where tampering leaves the first token its weight."""
+    return _without(measure, "the first token keeping what it has")
+
+
+def _without(measure: Measure, how: str) -> Measure:
+    return replace(
+        measure,
+        column=f"{measure.column}{WITHOUT}",
+        title=f"{measure.title}, without the first token",
+        means=f"As “{measure.title}”, {how}. Decoders park much attention on it, whatever it says.",
+        short=None,
+    )

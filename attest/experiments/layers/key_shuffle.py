@@ -12,7 +12,7 @@ from attest.compute.randomness import random_bits, random_permutations
 from attest.experiments.layers.keys import clean_keys, replacing_keys
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import Tamper, Tampering, tampered_at_random
-from attest.experiments.sink import parks_attention
+from attest.experiments.sink import parks_attention, spared
 from attest.experiments.spec import NATS, SHARE, Column, Measure, Spec
 
 
@@ -68,6 +68,15 @@ def _shuffling(keys_BYTH: Tensor, everywhere: Sequence[str], seed: int, sink_kep
     return shuffle
 
 
+CORRECT_SHUFFLED = Measure(
+    "correct_shuffled",
+    "accuracy with keys shuffled",
+    "The keys of every layer are permuted over the tokens, so attention goes to other tokens. As good as before: it "
+    "did not matter where attention went.",
+    "A model may fail because it never saw shuffled keys, not because its attention was right.",
+    suspicious="high",
+)
+
 SPEC = Spec(
     id="E9",
     question="Does the model survive other keys?",
@@ -79,7 +88,7 @@ SPEC = Spec(
     about_columns="Inside layers: the columns below, for all layers together, and with `_layer<l>` at the end of the l-th "
     "alone, counted from 1. The last four are there where an adversary was trained.",
     columns=(
-        Column("correct", "float", SHARE, "0 or 1", "whether the model decides rightly"),
+        Column("correct", "bool", SHARE, "0 or 1", "whether the model decides rightly"),
         Column("correct_shuffled", "float", SHARE, "", "share of shuffles under which it decides rightly"),
         Column("correct_shuffled_layer<l>", "float", SHARE, "", "the same in one layer alone"),
         Column("correct_shuffled_without_sink", "float", SHARE, "", "decoders only: the first key in its place"),
@@ -99,14 +108,7 @@ SPEC = Spec(
         Column("jsd_attacked", "float", NATS, "nats", "how far attention moves under attack, mean over rows"),
     ),
     measures=(
-        Measure(
-            "correct_shuffled",
-            "accuracy with keys shuffled",
-            "The keys of every layer are permuted over the tokens, so attention goes to other tokens. As good as before: it "
-            "did not matter where attention went.",
-            "A model may fail because it never saw shuffled keys, not because its attention was right.",
-            suspicious="high",
-        ),
+        CORRECT_SHUFFLED,
         Measure(
             "correct_shuffled_layer1",
             "accuracy, first layer shuffled",
@@ -126,5 +128,6 @@ SPEC = Spec(
             "How different the attention is under attack, mean over rows, up to ln 2 = 0.693.",
             "Attention may move far in rows that no later layer uses.",
         ),
+        spared(CORRECT_SHUFFLED),
     ),
 )
