@@ -19,7 +19,16 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 from attest.report import write_report
 from attest.report.controls_page import Found, write_controls
 from attest.runs import adversary_names
-from attest.runs.controls import announced, choose, controls, guiding_lambdas, require_controls, train_guide, without_sense
+from attest.runs.controls import (
+    announced,
+    choose,
+    controls,
+    guiding_lambdas,
+    require_controls,
+    require_guides,
+    train_guide,
+    without_sense,
+)
 from attest.runs.dependent import split_arguments, train_base
 from attest.runs.folder import RunFolder
 
@@ -40,7 +49,7 @@ def main(arguments: list[str]) -> int:
     typed, own = split_arguments(rest)
     if guided_by is not None and guided_by != "base":
         adversary_names.named(guided_by)  # refused before anything is trained
-    base = train_base(typed, require_controls)
+    base = train_base(typed, require_controls if guided_by is None else require_guides)
     if guided_by is not None:
         train_guide(base, own, guided_by)
         return 0

@@ -79,6 +79,21 @@ def require_controls(base: dict[str, Any]) -> None:
     require_comparable(base)
 
 
+def require_guides(base: dict[str, Any]) -> None:
+    """Refuse a base whose attention guides no other model.
+
+    Raises:
+        AttestError: as ``require_controls``, or E6 says nothing of it.
+    """
+    require_controls(base)
+    reasons = dict(without_sense(base))
+    if "E6" in reasons:
+        raise AttestError(
+            f"MODEL={base['run']['model']} has no guides (E6): {reasons['E6']}; expected a base such as MODEL=bilstm. Leave "
+            "GUIDE out for its other controls."
+        )
+
+
 def guiding_lambdas(base: Base) -> tuple[float, ...]:
     """λ of the adversaries that guide a base, where none is typed."""
     return GUIDING[str(predicts(base.settings))]

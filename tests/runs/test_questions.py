@@ -50,3 +50,11 @@ def test_what_needs_a_model_without_questions_is_left_out_of_its_controls(run):
     (left_out,) = without_sense(run.settings())
     assert left_out[0] == "E6"
     assert "ConditionedClassifier reads a question beside each text" in left_out[1]
+
+
+def test_its_guide_is_refused_before_anything_is_trained(tmp_path, capsys):
+    assert main(["controls", "MODEL=question-bilstm", "GUIDE=base", *SMALL, f"--run.root={tmp_path}"]) == 2
+    said = capsys.readouterr().err
+    assert "MODEL=question-bilstm has no guides (E6): ConditionedClassifier reads a question beside each text" in said
+    assert "Leave GUIDE out" in said
+    assert not [*tmp_path.iterdir()]
