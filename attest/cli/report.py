@@ -1,6 +1,6 @@
 """``attest report``: write the page of one run, or one page that compares several runs.
 
-The page of one run is always written again. Of several runs, only pages with changed files are written again.
+A page is written again where a file of its run, or Attest itself, has changed since; FORCE=1 writes every page again.
 
 attest report runs/sst/jw-bilstm-additive-softmax/seed0
 attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html
@@ -8,8 +8,13 @@ attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attest.cli.command_parser import CommandParser
+from attest.runs.words import take_words
+
+if TYPE_CHECKING:
+    from attest.runs.folder import RunFolder
 
 PAGE = "comparison.html"
 
@@ -22,13 +27,12 @@ def main(arguments: list[str]) -> int:
     Raises:
         AttestError: a folder holds no finished run, or the page would overwrite what is none.
     """
-    typed = _parser().parse_args(arguments)
+    words, rest = take_words(arguments, ("FORCE",))
+    forced, typed = words.flag("FORCE"), _parser().parse_args(rest)
     from attest.cli.output import kind_of, require_own  # seconds that no mistake waits for
-    from attest.report import write_report
-    from attest.report.collection import find_runs
-    from attest.report.comparison import write_comparison
     from attest.report.freshness import is_current
     from attest.report.templating import OURS
+    from attest.runs.finding import find_runs
     from attest.runs.folder import write_text
 
     if typed.out is not None:
@@ -36,10 +40,13 @@ def main(arguments: list[str]) -> int:
         require_own(typed.out, OURS)
     runs = find_runs(typed.runs)
     for run in runs:
-        if len(runs) == 1 or not is_current(run):
-            write_report(run)
-        print(f"Report:     {run.report}", flush=True)
+        current = not forced and is_current(run)
+        if not current:
+            _write(run)
+        print(f"Report:     {run.report}{' (nothing has changed since it was written)' if current else ''}", flush=True)
     if len(runs) > 1:
+        from attest.report.comparison import write_comparison
+
         page = typed.out or Path(os.path.commonpath([run.path.parent for run in runs])) / PAGE
         write_comparison(page, runs)
         print(f"Comparison: {page}")
@@ -47,6 +54,12 @@ def main(arguments: list[str]) -> int:
         write_text(typed.out, runs[0].report.read_text(encoding="utf-8"))
         print(f"Copy:       {typed.out}")
     return 0
+
+
+def _write(run: "RunFolder") -> None:
+    from attest.report import write_report  # with all experiments, which no page that is there waits for
+
+    write_report(run)
 
 
 def _parser() -> CommandParser:

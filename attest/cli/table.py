@@ -14,9 +14,10 @@ from pathlib import Path
 from attest.cli.command_parser import CommandParser
 from attest.cli.output import kind_of, require_own
 from attest.errors import AttestError
-from attest.report.collection import find_runs, settings_of, shared_keys
+from attest.report.collection import settings_of, shared_keys
 from attest.report.notes import notes
 from attest.report.tables import BEGINNINGS, FORMATS, PAGE, SUFFIXES
+from attest.runs.finding import find_runs
 from attest.runs.folder import write_text
 
 

@@ -1,10 +1,9 @@
 """Many runs side by side: found below folders, grouped by setting, averaged over seeds."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
@@ -41,22 +40,6 @@ class Setting:
         if not values:
             return None
         return Over(fmean(values), stdev(values) if len(values) > 1 else math.nan, len(values))
-
-
-def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
-    """The finished runs at or below some folders, in the order given, none twice.
-
-    Raises:
-        AttestError: a folder holds no finished run.
-    """
-    found: dict[Path, RunFolder] = {}
-    for path in paths:
-        summaries = [path / "summary.json"] if (path / "summary.json").is_file() else sorted(path.rglob("summary.json"))
-        runs = [RunFolder(summary.parent) for summary in summaries if (summary.parent / "config.yaml").is_file()]
-        if not runs:
-            raise AttestError(f"{path} holds no finished run; expected a run folder or one that holds some, such as runs/sst.")
-        found |= {run.path.resolve(): run for run in runs}
-    return list(found.values())
 
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:

@@ -63,6 +63,12 @@ def test_pages_and_tables_of_runs_load_nothing_of_training_and_tracking(tmp_path
 
 
 @pytest.mark.slow
+def test_a_page_that_is_current_loads_nothing_that_measures_and_draws(small_run):
+    assert main(["report", str(small_run.path)]) == 0
+    assert loaded_by([["report", str(small_run.path)]], [*HEAVY, "torch", "scipy", "matplotlib"]) == []
+
+
+@pytest.mark.slow
 def test_a_table_of_runs_loads_nothing_that_draws(tmp_path):
     assert loaded_by([["table", str(tmp_path)]], ["attest.report.collection", "matplotlib"]) == ["attest.report.collection"]
 

@@ -5,9 +5,10 @@ import re
 import pytest
 
 from attest.cli.main import main
-from attest.report.collection import find_runs, settings_of
+from attest.report.collection import settings_of
 from attest.report.comparison import differences, write_comparison
 from attest.report.decisions import decisions
+from attest.runs.finding import find_runs
 from attest.runs.folder import read_json, write_json
 from tests.report.conftest import variant
 from tests.report.test_page import Outline

@@ -54,7 +54,7 @@ def test_a_copied_page_is_not_current_as_it_names_another_folder(reported):
     assert not is_current(RunFolder(reported.path.parents[1] / "b" / "seed0"))
 
 
-def test_many_runs_make_only_the_pages_that_are_not_current(reported, monkeypatch):
+def test_only_pages_that_are_not_current_are_made_unless_all_are_asked_for(reported, monkeypatch, capsys):
     other = reported.path.parents[1] / "b" / "seed0"
     shutil.copytree(reported.path, other)
     made = []
@@ -64,5 +64,10 @@ def test_many_runs_make_only_the_pages_that_are_not_current(reported, monkeypatc
     assert made == [other]
     report.main([root])
     assert made == [other]
+    capsys.readouterr()
     report.main([str(other)])
+    assert made == [other]
+    assert f"{other}/report.html (nothing has changed since it was written)" in capsys.readouterr().out
+    report.main([str(other), "FORCE=1"])
     assert made == [other, other]
+    assert capsys.readouterr().out == f"Report:     {other}/report.html\n"

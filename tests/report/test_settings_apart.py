@@ -2,8 +2,9 @@
 
 import yaml
 
-from attest.report.collection import find_runs, settings_of
+from attest.report.collection import settings_of
 from attest.report.settings_apart import choices_apart, settings_apart
+from attest.runs.finding import find_runs
 from tests.report.made import made_run
 
 
