@@ -85,14 +85,33 @@ def require_narrow(page, width: int) -> None:
 
 
 def test_the_verdict_is_read_within_two_screens(page):
+    page.locator("details.answers").evaluate("each => { each.open = true; }")
     bottom = page.locator("ul.asked").evaluate("each => each.getBoundingClientRect().bottom + scrollY")
     assert bottom < 2 * 900
     assert page.locator("table:visible").count() == 0
 
 
+def test_on_a_phone_every_picture_is_seen_within_two_screens_and_the_words_wait_to_be_opened(browser, run):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(run.report.as_uri())
+    assert page.locator("ul.glance").evaluate("each => each.getBoundingClientRect().bottom + scrollY") < 2 * 844
+    assert not page.locator("#verdict").is_visible()
+    page.locator('a[href="#verdict"]').click()
+    assert page.locator("ul.asked").is_visible()
+    page.close()
+
+
+def test_on_a_wide_screen_the_words_stand_open(browser, run):
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(run.report.as_uri())
+    assert page.locator("ul.asked").is_visible()
+    page.close()
+
+
 def test_a_question_opens_by_keyboard_and_a_link_opens_what_it_leads_to(page):
     numbers = page.locator("#E2 table")
-    page.locator("details:has(#E2) > summary").focus()
+    page.locator("details.answers").evaluate("each => { each.open = true; }")
+    page.locator("li details:has(#E2) > summary").focus()
     page.keyboard.press("Enter")
     assert numbers.is_visible()
     page.keyboard.press("Enter")
