@@ -65,6 +65,20 @@ def test_the_page_on_embeddings_says_what_its_table_says():
     assert all(numbers == [f"{found.loc[name, column]:.3f}" for column in COLUMNS] for name, numbers in ours.items())
 
 
+def test_the_page_on_embeddings_says_what_the_table_of_rates_says():
+    found = pd.read_csv(RESULTS / "me-rates-sst" / "table.csv").set_index(["row", "column"])
+    section = (RESULTS / "embeddings.md").read_text().split("## At which learning rate")[1]
+    header, _, *lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    shown = {(line[0], column): cell for line in lines for column, cell in zip(header, line, strict=True)}
+    rates = found.index.get_level_values("row").unique()
+    assert {line[0] for line in lines} == {*rates, "published, at 1e-5"}
+    for rate in rates:
+        for column in header[1:]:
+            assert shown[rate, column] == "{ours:.3f} ± {std:.3f}".format(**found.loc[(rate, column)])
+    best = found.xs("ROC-AUC, validation", level="column")["ours"].idxmax()
+    assert f"That is {best}." in section
+
+
 JUDGED = {
     "E15 τ-b with integrated gradients": "E15 integrated gradients (added)",
     "E14 comprehensiveness, `delete`": "E14 comprehensiveness, delete (added)",
