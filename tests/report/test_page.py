@@ -92,7 +92,8 @@ def test_it_opens_with_a_picture_a_question_the_truth_first_each_with_what_it_is
 def test_only_the_answers_stand_open_and_each_opens_its_numbers(small_run):
     """A link to what is closed opens it, which takes its id to be inside."""
     page = small_run.report.read_text()
-    assert page.count(stands_open := '<details class="folded answers" open><summary><h2>Verdict in words</h2></summary>') == 1
+    stands_open = '<details class="folded answers" open><summary><h2>Verdict in words</h2></summary>'
+    assert page.count(stands_open) == 1
     page = page.replace(stands_open, "")
     closed = "".join(re.findall(r"<details.*?>(.*?)</details>", page, flags=re.DOTALL))
     opened = html.unescape(re.sub(r"<details.*?</summary>.*?</details>", "", page, flags=re.DOTALL))
