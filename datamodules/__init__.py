@@ -4,8 +4,8 @@ In: a folder of parquet files, a public source, the user's own files or a genera
 masks, labels or tags, identities and, where the deciding tokens are known, their rationales.
 
 * ``base``        the batch, described once for everyone, and the splits; start here
-* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi``, ``conll2000``, ``planted``,
-                  ``snli``, and ``files`` for your own
+* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi``, ``cnnqa``, ``conll2000``,
+                  ``planted``, ``snli``, and ``files`` for your own
 * ``stored``      what corpora in files share: ``sources`` and ``hub`` give tables, ``fingerprint`` tells whether they are the
                   known ones, ``tokenisers`` and ``sentences`` make words of them, ``cache`` keeps the outcome on disk
 * ``questions``   what corpora with a question beside each text share; ``stories`` reads bAbI's format, ``worlds`` tells such
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from attest.datamodules.agnews import AgNewsDataModule
     from attest.datamodules.babi import BabiDataModule
     from attest.datamodules.base import TextDataModule
+    from attest.datamodules.cnnqa import CnnQaDataModule
     from attest.datamodules.conll2000 import Conll2000DataModule
     from attest.datamodules.files import FilesDataModule
     from attest.datamodules.imdb import ImdbDataModule
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgNewsDataModule",
     "BabiDataModule",
+    "CnnQaDataModule",
     "Conll2000DataModule",
     "FilesDataModule",
     "ImdbDataModule",

@@ -27,8 +27,9 @@ class BabiDataModule(QuestionDataModule):
     Words:   blanks separate them, upper case stays; full stops stand between the statements before the question, not behind
              the last; the question has no question mark. As in Jain & Wallace's code, but for their classes: all 36 words
              there, here the answers that training has.
-    Splits:  the code drew no validation set and chose the best epoch on test; here the questions of a tenth of the training
-             stories, drawn by ``split_seed``, are validation. The vocabulary is that of all training questions and stories.
+    Splits:  the code draws 15 % of the training questions for validation, so that questions of one story stand on both sides;
+             here the questions of a tenth of the training stories, drawn by ``split_seed``, are validation. The vocabulary is
+             that of all training questions and stories.
     Batch:   as in ``TextDataModule``, with a question; ``rationale`` is True at the words of the supporting statements.
              ``id`` counts the questions of the file.
     Counts:  published are 10,000 questions to train on and 1,000 to test, |V| = 40 of the three tasks together, accuracy 1.0,

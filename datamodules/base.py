@@ -36,7 +36,8 @@ class TextDataModule(LightningDataModule):
              ``rationale`` bool (B, T), True at the tokens that decide the label; with ``subwords``, ``word`` int64 (B, T), the
              place of the word that each is of, -1 for special tokens and padding.
              With questions, T is that of the longest text plus that of the longest question, which stands behind text and
-             padding, ends with the row and is no real token: ``mask`` is False there.
+             padding, ends with the row and is no real token: ``mask`` is False there. Where passages name the answers that are
+             possible, these stand before the question, each as vocab_size plus its class.
              With ``sentences``, (B, S, T) stands wherever (B, T) does above, and ``sentence_mask`` bool (B, S) is True at
              real sentences, each of which has at least one real token.
     Units:   T is the longest text of the batch in tokens; with ``sentences``, S is the most sentences that a text of the

@@ -26,7 +26,8 @@ class Documents:
              ``rationale`` list of bool, True at the tokens that decide the label, where the corpus knows them;
              ``word`` list of int64, the place of the word that each token is of, -1 for special ones, in subwords;
              ``sentences`` list of int64, tokens in each sentence, where documents are read as sentences;
-             ``question`` list of strings, at least one, where a question (or a hypothesis) stands beside each text.
+             ``question`` list of strings, at least one, where a question (or a hypothesis) stands beside each text;
+             ``candidates`` list of int64, at least one, the classes that are possible, where texts differ in them.
     """
 
     table: pa.Table
@@ -37,8 +38,8 @@ class Documents:
 
         Args:
             ids, tokens: as in the class; equal positions belong together.
-            columns: ``label``, ``tags``, ``rationale``, ``word``, ``sentences`` and ``question``; those that are None are left
-                out.
+            columns: ``label``, ``tags``, ``rationale``, ``word``, ``sentences``, ``question`` and ``candidates``; those that
+                are None are left out.
         """
         given = {name: values for name, values in columns.items() if values is not None}
         return cls(pa.table({"id": pa.array(ids, pa.int64()), "tokens": as_tokens(tokens), **given}))

@@ -136,20 +136,28 @@ class EncodedSentences(EncodedDocuments):
 
 
 class EncodedQuestions(EncodedDocuments):
-    """Texts with a question each, which stands behind its text and the padding, ends with the row and is outside the mask."""
+    """Texts with a question each, which stands behind its text and the padding, ends with the row and is outside the mask.
+
+    Where texts have candidates, these stand before the question: each is the size of the vocabulary plus its class.
+    """
 
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         super().__init__(documents, vocabulary)
-        self._questions = torch.tensor(vocabulary.encode_all(documents.flat("question")))
-        self._question_lengths = torch.tensor(pc.list_value_length(documents.table["question"]).to_numpy())
-        self._question_starts = _starts(self._question_lengths.numpy())
+        beside = {"question": vocabulary.encode_all(documents.flat("question"))}
+        if documents.has("candidates"):
+            beside = {"candidates": len(vocabulary) + documents.flat("candidates").to_numpy()} | beside
+        lengths = [pc.list_value_length(documents.table[column]).to_numpy() for column in beside]
+        text = np.concatenate([np.repeat(np.arange(len(documents)), each) for each in lengths])
+        self._beside = torch.from_numpy(np.concatenate([*beside.values()])[text.argsort(kind="stable")])
+        self._beside_lengths = torch.from_numpy(sum(lengths).astype(np.int64))
+        self._beside_starts = _starts(self._beside_lengths.numpy())
 
     def __getitems__(self, rows: list[int]) -> Batch:
-        """One padded batch, as wide as its longest text and its longest question; see ``TextDataModule`` for its keys."""
+        """One padded batch, as wide as its longest text and the most beside one; see ``TextDataModule`` for its keys."""
         batch, index = super().__getitems__(rows), torch.tensor(rows, dtype=torch.int64)
-        lengths = self._question_lengths[index].unsqueeze(-1)
+        lengths = self._beside_lengths[index].unsqueeze(-1)
         before = torch.arange(_largest(lengths)) - _largest(lengths) + lengths  # below 0: padding
-        questions = self._questions[(self._question_starts[index].unsqueeze(-1) + before).where(before >= 0, 0)]
+        questions = self._beside[(self._beside_starts[index].unsqueeze(-1) + before).where(before >= 0, 0)]
         paddings = {"mask": False} | {key: padding for key, (_, padding) in self._per_token.items()}
         wide = {key: functional.pad(batch[key], (0, before.shape[-1]), value=value) for key, value in paddings.items()}
         tokens = torch.cat([batch["token_ids"], questions.where(before >= 0, PADDING)], dim=-1)

@@ -20,7 +20,7 @@ CORPORA = {
     "conll2000": "Conll2000DataModule",
 }
 """By name, as in ``DATA=``."""
-WITH_QUESTIONS = {"babi": "BabiDataModule", "snli": "SnliDataModule"}
+WITH_QUESTIONS = {"babi": "BabiDataModule", "snli": "SnliDataModule", "cnn-qa": "CnnQaDataModule"}
 """The corpora with a question beside each text, which models with a tokenizer of their own do not read here."""
 
 

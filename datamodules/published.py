@@ -122,6 +122,10 @@ CLAIMS = (
     Claim("snli", "jw-paper", "train", "182764 / 183187 / 183416", JW, by_class("train")),
     Claim("snli", "jw-paper", "test", "3219 / 3237 / 3368", JW, by_class("test")),
     Claim("snli", "jw-paper", "mean length, cut", "14", JW, whole_length),
+    Claim("cnn-qa", "jw-paper", "|V|", "70192", JW, vocabulary),
+    Claim("cnn-qa", "jw-paper", "train", "380298", JW, texts("train")),
+    Claim("cnn-qa", "jw-paper", "test", "3198", JW, texts("test")),
+    Claim("cnn-qa", "jw-paper", "mean length, cut", "761", JW, whole_length),
     Claim("conll2000", "plain", "train", "8042", YA, texts("train")),
     Claim("conll2000", "plain", "test", "2012", YA, texts("test")),
 )

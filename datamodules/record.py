@@ -122,7 +122,7 @@ class DataRecord:
 
 
 def fingerprint_of(documents: Documents) -> str:
-    """SHA-256 over ids, tokens, labels, tags, rationales, sentences and questions in their order; the same on every machine.
+    """SHA-256 over all columns, from ids to candidates, in the order of the texts; the same on every machine.
 
     Where the texts came from, and how they lie in memory, makes no difference.
     """

@@ -32,7 +32,7 @@ class SnliDataModule(QuestionDataModule):
     Classes: 0 neutral, 1 contradiction, 2 entailment; pairs on which annotators did not agree are left out.
     Words:   as in Jain & Wallace's code: blanks squeezed, spaCy's blank English tokenizer, lower case, ``qqq`` for a token
              with a digit; vocabulary of premises and hypotheses of train, words of at least 3 of these.
-    Splits:  as distributed. The code chose the best epoch on test; here it is chosen on the distributed validation split.
+    Splits:  as distributed.
     Batch:   as in ``TextDataModule``, with the hypothesis as the question; ``id`` counts the pairs of the file, undecided ones
              too.
     Counts:  published are train 182764 / 183187 / 183416, test 3219 / 3237 / 3368, |V| = 20982, mean length of a premise 14,

@@ -394,6 +394,14 @@ def _require_questions_read(network: Any, data: LightningDataModule) -> None:
             f"the data have a question beside each text, which {type(network).__name__} does not read; expected a network "
             "that does. Add MODEL=question-bilstm to the command."
         )
+    named, among = getattr(data, "has_candidates", False), getattr(network, "among_candidates", False)
+    if asked and named is not among:
+        there, expected = ("name", "one that chooses among these: add RECIPE=jw-cnn-qa to the command")
+        if among:
+            there, expected = ("do not name", "one that chooses among all: leave RECIPE=jw-cnn-qa out")
+        raise AttestError(
+            f"the passages {there} the answers that are possible; expected a network {expected}, or another DATA."
+        )
     if reads and not asked and isinstance(data, TextDataModule):
         raise AttestError(
             f"the data have no questions, and {type(network).__name__} reads one beside each text; expected a corpus that "

@@ -21,6 +21,7 @@ def quieten() -> None:
         ".*The number of training batches .* is smaller than the logging interval.*",
         ".*isinstance.treespec, LeafSpec.*",
         ".*anonymous setting.*",
+        "No (positive|negative) samples in targets.*",
         ".*module.s. in eval mode at the start of training.*",
     ):
         warnings.filterwarnings("ignore", message)

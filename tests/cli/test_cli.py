@@ -217,12 +217,19 @@ def test_a_model_of_another_task_than_the_data_is_named(learns, there, model):
 
 def test_questions_and_networks_that_read_them_belong_together():
     reading, other = (SimpleNamespace(network=SimpleNamespace(reads_questions=reads)) for reads in (True, False))
+    choosing = SimpleNamespace(network=SimpleNamespace(reads_questions=True, among_candidates=True))
     asked = BabiDataModule(stories="generated", train_questions=60, test_questions=20)
     alone = PlantedDataModule(train_texts=4, validation_texts=2, test_texts=2)
     with pytest.raises(AttestError, match=r"have a question beside each text.* Add MODEL=question-bilstm"):
         require_same_task(other, asked)
     with pytest.raises(AttestError, match=r"have no questions.* Add DATA=babi-generated"):
         require_same_task(reading, alone)
+    with pytest.raises(AttestError, match=r"passages do not name the answers .* leave RECIPE=jw-cnn-qa out"):
+        require_same_task(choosing, asked)
+    naming = SimpleNamespace(has_questions=True, has_candidates=True)
+    with pytest.raises(AttestError, match=r"passages name the answers .* add RECIPE=jw-cnn-qa"):
+        require_same_task(reading, naming)
+    require_same_task(choosing, naming)
     require_same_task(reading, asked)
     require_same_task(other, alone)
 

@@ -7,7 +7,7 @@ import pytest
 from datasets import ClassLabel, Dataset, Features, List, Value
 
 from attest.cli.doctor import corpora
-from attest.datamodules import BabiDataModule, SnliDataModule
+from attest.datamodules import BabiDataModule, CnnQaDataModule, SnliDataModule
 from attest.datamodules.encoded import EncodedQuestions
 from attest.datamodules.record import fingerprint_of
 from attest.datamodules.stories import questions_in
@@ -127,6 +127,14 @@ def test_the_doctor_looks_for_the_published_files(folder):
     assert after.verdict == "fine"
 
 
+@pytest.mark.parametrize("form", ["chen", "hermann"])
+def test_the_doctor_finds_either_form_of_cnn(folder, form):
+    for split in ("train", "dev", "test"):
+        {"chen": chen, "hermann": hermann}[form](folder / "cnn-qa", ARTICLES[:1], split)
+    (found,) = (each for each in corpora([]) if each.what == "DATA=cnn-qa")
+    assert found.verdict == "fine"
+
+
 PAIRS = [
     ("A man in  Boots rides 2 horses.", "A person rides.", "entailment"),
     ("A man in boots rides horses.", "The man sleeps.", "contradiction"),
@@ -173,6 +181,95 @@ def test_snli_comes_from_the_hub(public, monkeypatch):
         Dataset.from_list(rows, Features(features)).to_parquet(public / "data" / f"{split}-00000-of-00001.parquet")
     monkeypatch.setattr(SnliDataModule, "hub", str(public))
     is_snli(SnliDataModule())
+
+
+ARTICLES = [
+    ("@placeholder met @entity7", "@entity10", "@entity2 saw @entity10 and @entity7 . @entity10 left", "10 2 7"),
+    ("@entity2 lost to @placeholder", "@entity2", "( cnn ) -- @entity2 won", "2"),
+    ("who met @placeholder", "@entity7", "nobody met @entity2", "2"),
+    ("who met @placeholder", "@entity99", "nobody met @entity99 but @entity2", "2"),
+]
+"""Question, answer, article and its known entities; the answers of the last two are not in the article, or not in training."""
+NAMES = ("@entity10", "@entity2", "@entity7")
+
+
+def chen(folder, articles, split):
+    """As Chen et al. have them."""
+    blocks = ["\n".join([question, answer, passage, "@entity2:Ann Bee"]) for question, answer, passage, _ in articles]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{split}.txt").write_text("\n\n".join(blocks) + "\n\n")
+
+
+def hermann(folder, articles, split):
+    """As Hermann et al. have them."""
+    folder = folder / "questions" / {"train": "training", "dev": "validation"}.get(split, split)
+    folder.mkdir(parents=True)
+    for count, (question, answer, passage, _) in enumerate(articles):
+        parts = ["http://web/1.html", passage, question, answer, "@entity2:Ann Bee\n@entity7:Cid"]
+        (folder / f"{count:02}a.question").write_text("\n\n".join(parts))
+
+
+@pytest.mark.parametrize("written", [chen, hermann])
+def test_cnn_is_read_as_it_is_published(folder, written, capsys, monkeypatch):
+    monkeypatch.setenv("ATTEST_CACHE", str(folder / "cache"))
+    written(folder / "cnn-qa", ARTICLES[:2] * 8, "train")
+    for split in ("dev", "test"):
+        written(folder / "cnn-qa", ARTICLES, split)
+    module = CnnQaDataModule()
+    corpus = module.corpus
+    assert corpus.label_names == NAMES
+    assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (16, 2, 2)
+    assert "cnn-qa: 2 of 4 questions of the test split are left out" in capsys.readouterr().out
+    assert corpus.test.tokens[1] == ["(", "cnn", ")", "--", "@entity2", "won"]
+    assert corpus.test.table["question"].to_pylist()[0] == ["@placeholder", "met", "@entity7"]
+    for documents in (corpus.train, corpus.test):
+        for row, label in enumerate(documents.labels):
+            _, answer, _, named = ARTICLES[documents.ids[row] % 2]
+            assert NAMES[label] == answer
+            candidates = documents.table["candidates"][row].as_py()
+            assert sorted(NAMES[each] for each in candidates) == [f"@entity{each}" for each in named.split()]
+    frequent = {"and", "saw", ".", "left", "(", "cnn", ")", "--", "won", "met", "lost", "to", "@placeholder"}
+    assert set(corpus.vocabulary.words) == {*NAMES, *frequent}
+    (first, second), vocabulary = module.test.__getitems__([0, 1])["token_ids"].tolist(), module.vocabulary
+    size = len(vocabulary)
+    assert first[-6:] == [size, size + 1, size + 2, *vocabulary.encode(["@placeholder", "met", "@entity7"])]
+    assert second[-6:] == [0, size + 1, *vocabulary.encode(["@entity2", "lost", "to", "@placeholder"])]
+
+
+def test_another_candidate_is_another_corpus(folder):
+    for split in ("train", "dev", "test"):
+        chen(folder / "cnn-qa", ARTICLES[:2], split)
+    documents = CnnQaDataModule(min_df=1).corpus.test
+    place = documents.table.column_names.index("candidates")
+    other = type(documents)(documents.table.set_column(place, "candidates", [[[0, 1, 2], [1, 2]]]))
+    assert fingerprint_of(other) != fingerprint_of(documents)
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        (
+            "who met @placeholder\n@entity2",
+            r"train\.txt, question 3, has 2 parts, the first 'who met @placeholder'; expected ",
+        ),
+        ("nobody met @entity2\nwho met @placeholder\n@entity2", r"question 3, .* expected question, answer and article"),
+    ],
+)
+def test_cnn_files_in_another_format_are_named(folder, block, message):
+    for split in ("train", "dev", "test"):
+        chen(folder / "cnn-qa", ARTICLES[:2], split)
+    with (folder / "cnn-qa" / "train.txt").open("a") as file:
+        file.write(block)
+    with pytest.raises(AttestError, match=message):
+        _ = CnnQaDataModule().corpus
+
+
+def test_where_cnn_is_not_it_says_where_to_get_it(folder, monkeypatch):
+    with pytest.raises(AttestError, match=r"ATTEST_DATA names a folder without it.* Get the questions from https://.*DMQA"):
+        _ = CnnQaDataModule().corpus
+    monkeypatch.delenv("ATTEST_DATA")
+    with pytest.raises(AttestError, match=r"ATTEST_DATA is not set.* export ATTEST_DATA=<the folder that holds cnn-qa>"):
+        _ = CnnQaDataModule().corpus
 
 
 def small(**options):

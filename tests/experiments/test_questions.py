@@ -1,4 +1,4 @@
-"""Evidence on passages with questions beside them, against plain loops that read a passage and its question alone."""
+"""Evidence on passages with questions and candidates beside them, against plain loops that read a passage with these alone."""
 
 import numpy as np
 import pytest
@@ -35,27 +35,49 @@ def drawn(lengths, seed):
 
 
 TEXTS, QUESTIONS = drawn(LENGTHS, 0), drawn(ASKED, 1)
+CLASSES, CANDIDATES = 20, [[3, 19], [0, 1, 2, 3, 4, 5], [7, 17], [4, 11, 12], [5, 18]]
+"""More classes than one hidden state has numbers."""
 
 
-@pytest.fixture(params=[(None, None), (DotScoring, Sparsemax())], ids=["additive", "dot"])
+@pytest.fixture(params=["additive", "dot", "candidates"])
 def network(request):
     torch.manual_seed(0)
-    scoring, projection = request.param
-    options = {} if scoring is None else {"scoring": scoring, "projection": projection}
-    made = ConditionedClassifier(VOCABULARY, 3, lambda words: BiLSTM(words, 12, 8), **options)
+    options = {"scoring": DotScoring, "projection": Sparsemax()} if request.param == "dot" else {}
+    among = request.param == "candidates"
+    classes = CLASSES if among else 3
+    made = ConditionedClassifier(VOCABULARY, classes, lambda words: BiLSTM(words, 12, 8), among_candidates=among, **options)
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter, std=0.6)
+    made.beside = [
+        [VOCABULARY + candidate for candidate in candidates if among] + question
+        for candidates, question in zip(CANDIDATES, QUESTIONS, strict=True)
+    ]
     return made.double().eval()
 
 
 @pytest.fixture
 def observation(network):
-    return observe(network, torch.arange(100, 105), *rows_of(TEXTS, QUESTIONS))
+    return observe(network, torch.arange(100, 105), *rows_of(TEXTS, network.beside))
 
 
 def alone(network, text, row):
-    """Class probabilities of one passage with its question, nothing beside them."""
-    return probabilities(network(*rows_of([text], [QUESTIONS[row]])))[0].detach()
+    """Class probabilities of one passage with what stands beside it, and no other row."""
+    return probabilities(network(*rows_of([text], [network.beside[row]])))[0].detach()
+
+
+@pytest.mark.parametrize("network", ["candidates"], indirect=True)
+def test_only_candidates_have_a_probability_whatever_is_done_to_the_attention(network, observation):
+    possible = torch.zeros(5, CLASSES, dtype=torch.bool)
+    for row, candidates in enumerate(CANDIDATES):
+        possible[row, candidates] = True
+    draws = torch.rand(5, 7, observation.mask.shape[1]).double() * observation.mask.unsqueeze(1)
+    under = observation.probabilities_under(draws / draws.sum(dim=-1, keepdim=True))
+    for outcome in (observation.probabilities, *under.unbind(1)):
+        assert (outcome[~possible] == 0).all()
+        assert (outcome[possible] > 0).all()
+    network.among_candidates = False
+    unrestricted = probabilities(network(*rows_of(TEXTS, QUESTIONS))).detach() * possible
+    torch.testing.assert_close(observation.probabilities, unrestricted / unrestricted.sum(dim=-1, keepdim=True))
 
 
 def test_leave_one_out_deletes_of_the_passage_and_leaves_the_question(network, observation):
@@ -69,7 +91,7 @@ def test_leave_one_out_deletes_of_the_passage_and_leaves_the_question(network, o
 
 
 def test_leave_one_out_of_single_tokens_only_is_undefined(network):
-    observation = observe(network, None, *rows_of([[5], [6]], [[7], [8]]))
+    observation = observe(network, None, *rows_of([[5], [6]], network.beside[:2]))
     assert leave_one_out_inputs(observation)[:, 0].isnan().all()
 
 
@@ -89,7 +111,7 @@ KEPT = [[0, 2, 5], [0], [1], [0, 1], []]
 
 @pytest.mark.parametrize("operator", ["delete", "mask"])
 def test_erased_passages_are_read_with_their_questions(network, observation, operator):
-    kept = torch.zeros(5, 2, 9, dtype=torch.bool)
+    kept = torch.zeros(5, 2, observation.mask.shape[1], dtype=torch.bool)
     for row, places in enumerate(KEPT):
         kept[row, 1, places] = True
     kept[:, 0] = observation.mask
@@ -106,7 +128,7 @@ def test_erased_passages_are_read_with_their_questions(network, observation, ope
 
 def test_replaced_tokens_are_of_the_passage_and_read_with_the_question(network, observation):
     background = Background.of([torch.tensor([7, 7, 7])])
-    kept = torch.zeros(5, 1, 9, dtype=torch.bool)
+    kept = torch.zeros(5, 1, observation.mask.shape[1], dtype=torch.bool)
     kept[:, 0, 0] = True
     ours = operators(background)["resample"][0](observation, kept)
     for row, text in enumerate(TEXTS):
@@ -116,7 +138,7 @@ def test_replaced_tokens_are_of_the_passage_and_read_with_the_question(network, 
 
 def test_a_part_of_a_batch_keeps_its_questions(network, observation):
     part = observation.part(torch.tensor([2, 3]))
-    assert part.tokens.shape == (2, 4 + 3)
+    assert part.tokens.shape == (2, 4 + max(map(len, network.beside)))
     torch.testing.assert_close(probabilities(network(part.tokens, part.mask)), observation.probabilities[[2, 3]])
     torch.testing.assert_close(probabilities(network.decode(part.hidden, part.weights)), observation.probabilities[[2, 3]])
 
@@ -137,7 +159,7 @@ def test_integrated_gradients_add_up_to_what_the_passage_adds_to_its_question(ne
     nothing = network.encoder.embedding.weight.clone()
     with torch.no_grad():
         network.encoder.embedding.weight.zero_()
-        baseline = probabilities(network(*rows_of(TEXTS, QUESTIONS)))
+        baseline = probabilities(network(*rows_of(TEXTS, network.beside)))
         network.encoder.embedding.weight.copy_(nothing)
     label = observation.predicted.unsqueeze(-1)
     expected = (observation.probabilities - baseline).gather(-1, label).squeeze(-1)
@@ -151,7 +173,7 @@ def test_what_stands_beside_a_passage_in_its_batch_makes_no_difference_to_any_ex
     run = Run(runnable()[name], SETTINGS.get(name, {}))
     together = run(observation, Asked(observation.predicted, observation.ids))
     for row, text in enumerate(TEXTS):
-        single = observe(network, observation.ids[row : row + 1], *rows_of([text], [QUESTIONS[row]]))
+        single = observe(network, observation.ids[row : row + 1], *rows_of([text], [network.beside[row]]))
         apart = run(single, Asked(single.predicted, observation.ids))
         for column, values in together.items():
             ours = values[row].double()[..., : len(text)] if values.ndim > 1 else values[row].double()

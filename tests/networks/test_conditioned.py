@@ -7,7 +7,7 @@ from attest.attention import AdditiveScoring, DotScoring, PooledAttention
 from attest.attention.pooled import pool
 from attest.errors import AttestError
 from attest.networks import BiLSTM, ConditionedClassifier
-from attest.networks.conditioned import questions_of
+from attest.networks.conditioned import candidates_of, questions_of
 
 PASSAGES = [[5, 6, 7, 8], [9, 4], [3]]
 QUESTIONS = [[11, 12], [13, 14, 15], [16]]
@@ -72,6 +72,21 @@ def test_questions_come_out_as_they_were_written():
 def test_texts_without_questions_are_refused():
     with pytest.raises(AttestError, match=r"no questions beside them; expected one in each row"):
         made()(TOKENS[:1, :4], MASK[:1, :4])
+
+
+def test_candidates_come_out_as_they_were_written():
+    tokens = torch.tensor([[5, 6, 0, 22, 20, 11], [9, 0, 0, 0, 21, 12]])
+    assert candidates_of(tokens, 20, 3).tolist() == [[True, False, True], [False, True, False]]
+
+
+def test_rows_without_candidates_or_without_room_are_refused():
+    with pytest.raises(AttestError, match=r"do not name the answers that are possible.*among_candidates=false"):
+        ConditionedClassifier(20, 3, lambda words: BiLSTM(words, 6, 4), among_candidates=True)(TOKENS, MASK)
+    with pytest.raises(AttestError, match=r"candidates of two classes; expected three or more"):
+        ConditionedClassifier(20, 1, lambda words: BiLSTM(words, 6, 4), among_candidates=True)
+    narrow, real = torch.tensor([[5, 6, 21, 11]]), torch.tensor([[True, True, False, False]])
+    with pytest.raises(AttestError, match=r"17 classes need 4 columns beside the passages.* Type a larger"):
+        ConditionedClassifier(20, 17, lambda words: BiLSTM(words, 6, 3), among_candidates=True)(narrow, real)
 
 
 @pytest.mark.parametrize("scoring", [AdditiveScoring, DotScoring])

@@ -57,7 +57,7 @@ def test_a_word_that_is_no_choice_says_how_choices_are_typed(typed, hint):
 
 
 def test_the_corpora_that_papers_have_cut_in_several_ways():
-    assert corpora_with_protocols() == ["20news", "agnews", "babi", "conll2000", "imdb", "snli", "sst"]
+    assert corpora_with_protocols() == ["20news", "agnews", "babi", "cnn-qa", "conll2000", "imdb", "snli", "sst"]
 
 
 def test_every_shipped_choice_is_a_mapping_with_a_comment_on_top():

@@ -1,5 +1,7 @@
 """A run on passages with questions, from the command to its tables and its page."""
 
+import random
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -50,6 +52,28 @@ def test_what_needs_a_model_without_questions_is_left_out_of_its_controls(run):
     (left_out,) = without_sense(run.settings())
     assert left_out[0] == "E6"
     assert "ConditionedClassifier reads a question beside each text" in left_out[1]
+
+
+def test_a_model_that_chooses_among_candidates_gives_others_no_probability(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTEST_DATA", str(tmp_path))
+    names = [f"@entity{each}" for each in range(6)]
+    draw = random.Random(0)
+    for split, count in (("train", 40), ("dev", 12), ("test", 12)):
+        told = [draw.sample(names, 3) for _ in range(count)]
+        blocks = [f"@placeholder met {b}\n{a}\n{a} met {b} and {c} left" for a, b, c in told]
+        (tmp_path / "cnn-qa").mkdir(exist_ok=True)
+        (tmp_path / "cnn-qa" / f"{split}.txt").write_text("\n\n".join(blocks))
+    typed = ("DATA=cnn-qa", "MODEL=question-bilstm", "RECIPE=jw-cnn-qa", "CUT=smoke", "LOGGER=csv", "EXPERIMENTS=importance")
+    sizes = ("embedding_size=8", "hidden_size=4")
+    small = [f"--model.init_args.network.init_args.encoder.init_args.{size}" for size in sizes]
+    assert main(["fit", *typed, *small, f"--run.root={tmp_path / 'runs'}"]) == 0
+    rows = pd.read_parquet(only_folder(tmp_path / "runs").evidence("instances"))
+    assert len(rows) == 12
+    for row in rows.to_dict("records"):
+        possible = {word for word in row["tokens"] if word.startswith("@entity")}
+        assert len(possible) == 3
+        for name in names:
+            assert (row[f"probability_{name}"] > 0) == (name in possible)
 
 
 def test_its_guide_is_refused_before_anything_is_trained(tmp_path, capsys):
