@@ -65,6 +65,23 @@ def test_the_page_on_embeddings_says_what_its_table_says():
     assert all(numbers == [f"{found.loc[name, column]:.3f}" for column in COLUMNS] for name, numbers in ours.items())
 
 
+def test_the_page_on_embeddings_says_what_the_table_of_meisters_models_says():
+    found = pd.read_csv(RESULTS / "embeddings-me-sst" / "table.csv").set_index(["row", "column"])
+    section = (RESULTS / "embeddings.md").read_text().split("## Meister et al.'s models")[1].split("\n## ")[0]
+    header, _, *lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    ours = {f"{model}, {embeddings}": cells for model, embeddings, *cells in lines if embeddings != "published"}
+    assert set(ours) == set(found.index.get_level_values("row"))
+    for row, cells in ours.items():
+        assert cells == ["{ours:.3f} ± {std:.3f}".format(**found.loc[(row, column)]) for column in header[2:]]
+    verdicts = found["verdict"].dropna().reset_index()
+    embeddings = verdicts["row"].str.rpartition(", ")[2]
+    counts = verdicts["verdict"].eq("different").groupby(embeddings).sum()
+    own = counts["random 300"] + counts["random 128"]
+    judged = (embeddings == "GloVe 50").sum()
+    assert f"Of {judged} published numbers {own} are *different* from random" in section
+    assert f"and {counts['GloVe 50']} with GloVe" in section
+
+
 def test_the_page_on_embeddings_says_what_the_table_of_rates_says():
     found = pd.read_csv(RESULTS / "me-rates-sst" / "table.csv").set_index(["row", "column"])
     section = (RESULTS / "embeddings.md").read_text().split("## At which learning rate")[1]
