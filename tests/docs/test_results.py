@@ -65,6 +65,17 @@ def test_the_page_on_embeddings_says_what_its_table_says():
     assert all(numbers == [f"{found.loc[name, column]:.3f}" for column in COLUMNS] for name, numbers in ours.items())
 
 
+def test_the_page_on_embeddings_says_what_the_table_of_20_newsgroups_says():
+    found = pd.read_csv(RESULTS / "embeddings-20news" / "table.csv").set_index(["row", "column"])
+    section = (RESULTS / "embeddings.md").read_text().split("## 20 Newsgroups")[1].split("\n## ")[0]
+    _, _, *lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    assert {f"{line[0]}, {line[1]}" for line in lines} == set(found.index.get_level_values("row"))
+    for model, embeddings, seeds, *cells in lines:
+        row = f"{model}, {embeddings}"
+        assert int(seeds) == found.loc[(row, "accuracy"), "seeds"]
+        assert cells == [f"{found.loc[(row, column), 'ours']:.3f}" for column in COLUMNS]
+
+
 def test_the_page_on_embeddings_says_what_the_table_of_meisters_models_says():
     found = pd.read_csv(RESULTS / "embeddings-me-sst" / "table.csv").set_index(["row", "column"])
     section = (RESULTS / "embeddings.md").read_text().split("## Meister et al.'s models")[1].split("\n## ")[0]
