@@ -161,7 +161,7 @@ def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
     if not named.any(dim=-1).all():
         raise AttestError(
             "the passages do not name the answers that are possible; expected candidates in each row, before the question. "
-            "Type --model.init_args.network.init_args.among_candidates=false, or choose DATA=cnn-qa."
+            "Leave among_candidates out, or give each text its candidates."
         )
     possible = torch.zeros(len(tokens), classes + 1, dtype=torch.bool, device=tokens.device)
     return possible.scatter(1, (tokens - vocab_size).where(named, classes), True)[:, :classes]
@@ -171,5 +171,5 @@ def _require_room(mask: Tensor, columns: int, classes: int) -> None:
     if mask.shape[1] < columns or mask[:, -columns:].any():
         raise AttestError(
             f"{classes} classes need {columns} columns beside the passages, and these rows have fewer; expected larger hidden "
-            "states or longer questions. Type a larger --model.init_args.network.init_args.encoder.init_args.hidden_size"
+            "states or longer questions. Give the encoder a larger hidden_size."
         )

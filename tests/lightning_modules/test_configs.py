@@ -132,11 +132,15 @@ def require_learning(model, module):
     pytest.fail(f"after 100 steps {share_right(module, batch):.2f} are right")
 
 
+OF_QUESTIONS = ("jw-questions", "jw-snli", "jw-cnn-qa")
+
+
 @pytest.mark.parametrize("scoring", ["additive", "dot"])
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_every_recipe_and_scoring_composes(recipe, scoring):
-    run = compose(MODEL="bilstm", RECIPE=recipe, SCORING=scoring).run
-    assert (run.recipe, run.scoring, run.model) == (recipe, scoring, "bilstm")
+    model = "question-bilstm" if recipe in OF_QUESTIONS else "bilstm"
+    run = compose(MODEL=model, RECIPE=recipe, SCORING=scoring).run
+    assert (run.recipe, run.scoring, run.model) == (recipe, scoring, model)
 
 
 @pytest.mark.parametrize("model", MODELS)

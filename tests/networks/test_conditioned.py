@@ -80,12 +80,12 @@ def test_candidates_come_out_as_they_were_written():
 
 
 def test_rows_without_candidates_or_without_room_are_refused():
-    with pytest.raises(AttestError, match=r"do not name the answers that are possible.*among_candidates=false"):
+    with pytest.raises(AttestError, match=r"do not name the answers that are possible.*Leave among_candidates out"):
         ConditionedClassifier(20, 3, lambda words: BiLSTM(words, 6, 4), among_candidates=True)(TOKENS, MASK)
     with pytest.raises(AttestError, match=r"candidates of two classes; expected three or more"):
         ConditionedClassifier(20, 1, lambda words: BiLSTM(words, 6, 4), among_candidates=True)
     narrow, real = torch.tensor([[5, 6, 21, 11]]), torch.tensor([[True, True, False, False]])
-    with pytest.raises(AttestError, match=r"17 classes need 4 columns beside the passages.* Type a larger"):
+    with pytest.raises(AttestError, match=r"17 classes need 4 columns beside the passages.* larger hidden_size"):
         ConditionedClassifier(20, 17, lambda words: BiLSTM(words, 6, 3), among_candidates=True)(narrow, real)
 
 

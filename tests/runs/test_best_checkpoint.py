@@ -1,6 +1,7 @@
 """What is put on trial is the best epoch, not the last: shown by a run in which they differ."""
 
 import hashlib
+import re
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -51,7 +52,7 @@ def test_the_scores_are_those_of_the_best_checkpoint(best_first_run, capsys):
     def loss(*checkpoint: str) -> float:
         root = best_first_run.path.parents[2]
         assert main(["test", *BEST_FIRST, f"--run.root={root}", *checkpoint]) == 0
-        return float(capsys.readouterr().out.split("test/loss")[1].split()[0])
+        return float(re.search(r"^Also: .*\bloss ([\d.]+)", capsys.readouterr().out, re.MULTILINE)[1])
 
     best, last = (loss(f"--ckpt_path={checkpoint}") for checkpoint in (best_first_run.best, best_first_run.last))
     assert best != last
