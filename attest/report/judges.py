@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.judges.judging import CALIBRATIONS, over_rules, smallest_sets
+from attest.report.figures import save_png
 from attest.report.illustration import Illustration
 from attest.report.related_runs import write_related_runs
 from attest.report.saved_figures import DPI
@@ -82,7 +83,7 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
     drawing = heat_map(judged)
     write_atomically(
         folder / "judges.png",
-        lambda temporary: drawing.savefig(temporary, format="png", dpi=DPI, bbox_inches="tight"),
+        lambda temporary: save_png(drawing, temporary, DPI, bbox_inches="tight"),
     )
     tables, words = _tables(judged), in_words(judged, stated["sees"])
     notes = pd.DataFrame({"read this first": [words, stamp, *LIMITS]})

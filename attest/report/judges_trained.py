@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from attest.judges.judging import CALIBRATIONS
 from attest.judges.trained import DECOY, FREE, MODEL, TRUTH, Trained, agreement, before_constructed, means, models, pairs
+from attest.report.figures import save_png
 from attest.report.illustration import Illustration
 from attest.report.judges import listed, markdown_table
 from attest.report.related_runs import write_related_runs
@@ -59,7 +60,7 @@ def write_trained(
     write_table(folder / f"{NAME}-pairs.parquet", told_apart)
     agreed = agreements(alone, told_apart, judged, stated)
     drawing = heat_maps(alone, told_apart)
-    write_atomically(folder / f"{NAME}.png", lambda path: drawing.savefig(path, format="png", dpi=DPI, bbox_inches="tight"))
+    write_atomically(folder / f"{NAME}.png", lambda path: save_png(drawing, path, DPI, bbox_inches="tight"))
     words = in_words(trained, alone, told_apart, agreed, stated)
     tables = {
         "Do the two rankings of tests agree?": agreed,

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from attest.report.figures import to_svg
+from attest.report.figures import save_png, to_svg
 from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_text
 from attest.tables.definition import read_published
 from attest.tables.drawing import figures_of_evidence, table_figures
@@ -41,7 +41,7 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     drawings = table_figures(experiment, numbers, folders)
     for key, figure in drawings.items():
         write_text(out / f"{key}.svg", to_svg(figure))  # settles the layout, so the PNG too is drawn once
-        write_atomically(out / f"{key}.png", partial(figure.savefig, format="png", dpi=DPI))
+        write_atomically(out / f"{key}.png", partial(save_png, figure, dpi=DPI))
     names = [*drawings, *(name for name in figures_of_evidence(experiment, folders) if (out / f"{name}.png").is_file())]
     write_text(out / "table.md", table_page(experiment, numbers, claims, origin, list(dict.fromkeys(names))))
     write_text(out / "table.csv", _without_entries(numbers).to_csv(index=False))
