@@ -3,7 +3,8 @@
 The plain side takes one text, one set of layers, one draw and one head at a time, and runs the network from its tokens. Both
 sides must give the same numbers. The floor is the time of the matrix products that cannot be left out: of every layer from the
 first tampered one on, timed here, on the longest text's length. A layer whose attention is put in needs no queries and keys.
-Of E13 it is the time of the singular value decompositions. Freed memory stays in the process, as in ``attest evidence``.
+Of E13 it is the time of a singular value decomposition a head and of comparing all pairs of weights, as τ asks. Freed memory
+stays in the process, as in ``attest evidence``.
 """
 
 import argparse
@@ -35,7 +36,6 @@ from attest.experiments.layers.adversarial_search import _starting_points
 from attest.experiments.layers.permutation import _order
 from attest.experiments.leave_one_out import leave_one_out_inputs
 from attest.measures import jensen_shannon, probabilities, total_variation
-from attest.measures.identifiability import with_ones
 from attest.networks import TransformerClassifier
 from attest.runs.versions import environment
 from benchmarks.evidence import Stage
@@ -88,7 +88,7 @@ class Race:
         self._race("E3", plain.searched, lambda: _columns(search(), "jsd_search"), searched)
         self._race("E8", plain.swapped, swap, len(PROJECTIONS) * count * floor.none_known)
         self._race("E9", plain.shuffled, shuffle, SHUFFLES * count * floor.none_known)
-        self._race("E13", plain.identified, identify, LAYERS * count * seconds_of_decomposing(tokens.shape[1]))
+        self._race("E13", plain.identified, identify, LAYERS * count * floor.identified)
 
     def _race(self, name: str, theirs: Callable[[], Tensor], ours: Callable[[], Tensor], floor: float) -> None:
         self.stages[name].race(theirs, ours)
@@ -108,6 +108,7 @@ class Floor:
         self.none_known = sum(above) * self.whole
         self.first_known = self.none_known - len(above) * (self.whole - known)
         self.tampered_known = self.none_known - 2 * LAYERS * (self.whole - known)
+        self.identified = seconds_of_decomposing(length) + seconds_of_comparing(length)
 
 
 def seconds_a_token(length: int, weights_known: bool) -> float:
@@ -130,11 +131,22 @@ def seconds_a_token(length: int, weights_known: bool) -> float:
 
 
 def seconds_of_decomposing(length: int) -> float:
-    """Time of a layer's singular value decompositions, without and with ones, a token: the best of five."""
+    """Time of a layer's singular value decompositions, one a head, a token: the best of five."""
     heads = torch.randn(max(1, 1024 // length) * HEADS, length, SIZE // HEADS).double()
-    both = heads, with_ones(heads)
-    best = min(_seconds(lambda: [torch.linalg.svd(each, full_matrices=False) for each in both]) for _ in range(5))
+    best = min(_seconds(lambda: torch.linalg.svd(heads, full_matrices=False)) for _ in range(5))
     return best * HEADS / (len(heads) * length)
+
+
+def seconds_of_comparing(length: int) -> float:
+    """Time of a layer's pairs of weights, a token: every pair of a row, of raw attention and of both effective ones."""
+    rows = torch.randn(max(1, 2**18 // length**2), 3, length).double()
+
+    def compare() -> None:
+        raw, *effective = (rows.unsqueeze(-1) - rows.unsqueeze(-2)).flatten(2).unbind(dim=1)
+        [torch.linalg.vecdot(raw, each) for each in effective]
+
+    compare()
+    return min(_seconds(compare) for _ in range(5)) * HEADS / len(rows)
 
 
 def _seconds(work: Callable[[], object]) -> float:

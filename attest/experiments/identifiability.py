@@ -51,11 +51,13 @@ def _matrices(observation: Observation) -> dict[str, Tensor]:
 
 
 def _measured(matrix: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
+    plain, count = column_space(matrix, mask), mask.sum(dim=-1)
+    spaces = (plain, with_ones(plain, mask, matrix.dtype))
+    effective_B12T = torch.stack([effective_attention(attention.unsqueeze(1), space) for space in spaces], dim=-2)
+    compared = agreement(attention.unsqueeze(1), effective_B12T, mask)
     columns: list[Tensor] = []
-    for each in (matrix, with_ones(matrix)):
-        space = column_space(each, mask)
-        compared = agreement(attention.unsqueeze(1), effective_attention(attention.unsqueeze(1), space), mask)
-        columns += [space.rank, space.rank == mask.sum(dim=-1), *(values.squeeze(1) for values in compared)]
+    for place, space in enumerate(spaces):
+        columns += [space.rank, space.rank == count, *(values[:, 0, place] for values in compared)]
     return torch.stack([column.double() for column in columns], dim=-1)
 
 

@@ -8,7 +8,7 @@ from attest.measures.comparison import Paired, in_seed_spreads, mcnemar, signed_
 from attest.measures.divergences import class_logits, jensen_shannon, probabilities, total_variation
 from attest.measures.entropy import normalised_entropy
 from attest.measures.majority import Majority, against_majority
-from attest.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k
+from attest.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k, tau_b
 from attest.measures.summary import summarise
 from attest.measures.top_k import top_k_overlap
 
@@ -28,6 +28,7 @@ __all__ = [
     "probabilities",
     "signed_rank",
     "summarise",
+    "tau_b",
     "top_k_overlap",
     "total_variation",
 ]

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.linalg import vector_norm
 
 from attest.measures.divergences import jensen_shannon
-from attest.measures.rank_correlation import kendall_tau_b
+from attest.measures.rank_correlation import tau_b
 
 
 class ColumnSpace(NamedTuple):
@@ -52,9 +53,28 @@ def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
     return ColumnSpace(basis * counts.unsqueeze(-2), counts.sum(dim=-1))
 
 
-def with_ones(matrix: Tensor) -> Tensor:
-    """``[T, 1]``: what T and the knowledge that weights sum to 1 determine together."""
-    return torch.cat([matrix, torch.ones_like(matrix[..., :1])], dim=-1)
+def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpace:
+    """The space of [T, 1] from that of T: what T and the knowledge that weights sum to 1 determine together.
+
+    What of the ones lies outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
+    length of the ones. This needs no second decomposition, and depends on no scale of T.
+
+    Args:
+        space: of T.
+        mask: bool ``(..., T)``, as there.
+        dtype: that T came in.
+    """
+    count = mask.sum(dim=-1).double()[..., None, None].clamp(min=1)
+    ones = mask.unsqueeze(-1) / count.sqrt()
+    outside = _outside(_outside(ones, space.basis), space.basis)  # twice, so that it is orthogonal to the last digit
+    length = vector_norm(outside, dim=-2, keepdim=True)
+    counts = length > count * torch.finfo(dtype).eps
+    new = torch.where(counts, outside / length, 0)
+    return ColumnSpace(torch.cat([space.basis, new], dim=-1), space.rank + counts.squeeze(-1).squeeze(-1))
+
+
+def _outside(vectors: Tensor, basis: Tensor) -> Tensor:
+    return vectors - basis @ (basis.mT @ vectors)
 
 
 def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
@@ -66,17 +86,25 @@ def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
 
 
 def agreement(raw: Tensor, effective: Tensor, mask: Tensor) -> Agreement:
-    """Compare ``(..., Q, T)`` with ``(..., Q, T)`` over the real tokens ``(..., T)``."""
-    raw, mask = raw.double(), mask.unsqueeze(-2).expand(raw.shape)
-    flat = (values.reshape(-1, raw.shape[-1]) for values in (raw, effective, mask))
-    lengths = (effective * effective).sum(dim=-1).sqrt(), (raw * raw).sum(dim=-1).sqrt()
-    product = torch.where(lengths[0] * lengths[1] > 0, lengths[0] * lengths[1], torch.nan)
+    """Compare weights with K effective attentions over the real tokens.
+
+    Args:
+        raw: float ``(..., Q, T)``.
+        effective: float64 ``(..., Q, K, T)``.
+        mask: bool ``(..., T)``.
+    Returns:
+        ``(..., Q, K)`` each.
+    """
+    raw, mask, shape = raw.double(), mask.unsqueeze(-2).expand(raw.shape), effective.shape[:-1]
+    tau = tau_b(raw.flatten(0, -2), effective.flatten(0, -3), mask.flatten(0, -2))
+    raw = raw.unsqueeze(-2)
+    lengths = vector_norm(effective, dim=-1) * vector_norm(raw, dim=-1)
     clipped = effective.clamp(min=0)
     total = clipped.sum(dim=-1, keepdim=True)
     distribution = clipped / torch.where(total > 0, total, torch.nan)
     return Agreement(
-        kendall_tau_b(*flat).tau.view(raw.shape[:-1]),
-        (raw * effective).sum(dim=-1) / product,
+        tau.view(shape),
+        (raw * effective).sum(dim=-1) / torch.where(lengths > 0, lengths, torch.nan),
         (raw - effective).abs().sum(dim=-1),
         torch.where(total.squeeze(-1) > 0, jensen_shannon(raw, distribution.nan_to_num()), torch.nan),
     )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.linalg import vecdot
 
 from attest.compute.memory import CACHE, PIECE, by_rows
 from attest.compute.sorting import sort_rows
@@ -56,6 +57,31 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
         (1 + pairs.balance / pairs.untied) / 2,
     )
     return KendallTau(*(column.masked_fill(undefined, torch.nan) for column in columns))
+
+
+def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
+    """The tau of ``kendall_tau_b`` alone, of x with each of K others: for short texts in less than half its time.
+
+    The signs of x are found once, and ties are not counted token by token, as a p-value needs them.
+
+    Args:
+        x: float ``(B, T)``; it, ``others`` and ``mask`` otherwise as there.
+        others: float ``(B, K, T)``.
+        mask: bool ``(B, T)``.
+    Returns:
+        float64 ``(B, K)``.
+    """
+    if mask.shape[-1] > ALL_PAIRS_UP_TO:
+        return torch.stack([kendall_tau_b(x, y, mask).tau for y in others.unbind(dim=1)], dim=-1)
+
+    def correlate(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
+        sign_x, signs = (_signs(each, mask.unsqueeze(1)).flatten(-2) for each in (x.unsqueeze(1), others))
+        untied = vecdot(sign_x, sign_x) * vecdot(signs, signs)
+        return vecdot(sign_x, signs).double() / untied.sqrt()  # constant scores divide by zero: NaN
+
+    row = 4 * x.element_size() * len(others[0]) * mask.shape[-1] ** 2
+    undefined = ((x.unsqueeze(1).isnan() | others.isnan()) & mask.unsqueeze(1)).any(dim=-1)
+    return by_rows(correlate, row, x, others, mask, budget=CACHE).clamp(-1, 1).masked_fill(undefined, torch.nan)
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:
@@ -125,12 +151,17 @@ def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor
         The pairs tied in neither score and their balance, float64 ``(B,)``; how many others share each token's score (0
         outside the mask), float64 ``(2, B, T)``.
     """
-    ranked = scores_2BT.masked_fill(~mask, torch.nan)
-    sign_2BTT = (ranked.unsqueeze(-1) - ranked.unsqueeze(-2)).sign_().nan_to_num_(0)  # equal infinities differ by NaN
+    sign_2BTT = _signs(scores_2BT, mask)
     agree_BTT = sign_2BTT[0] * sign_2BTT[1]
     balance, untied = (each.flatten(1).sum(dim=-1).double() / 2 for each in (agree_BTT, agree_BTT.abs()))
     others = mask.sum(dim=-1, keepdim=True) - 1 - sign_2BTT.abs_().sum(dim=-1)
     return untied, balance, (others * mask).double()
+
+
+def _signs(scores: Tensor, mask: Tensor) -> Tensor:
+    """Whether each token's score is above (1) or below (-1) each other's: ``(..., T) -> (..., T, T)``; 0 outside the mask."""
+    ranked = scores.masked_fill(~mask, torch.nan)
+    return (ranked.unsqueeze(-1) - ranked.unsqueeze(-2)).sign_().nan_to_num_(0)  # equal infinities differ by NaN
 
 
 def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,5 +1,7 @@
 """Ranks of matrices made to have them, and effective attention against a pseudo-inverse."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -16,6 +18,10 @@ def of_rank(rank: int, rows: int, columns: int, dtype=torch.float64) -> torch.Te
     factors = (torch.randn(shape, generator=GENERATOR, dtype=torch.float64) for shape in ((rows, rank), (rank, columns)))
     left, right = factors
     return (left @ right * torch.logspace(0, 3, columns)).to(dtype)
+
+
+def strict_space(matrix, mask):
+    return with_ones(column_space(matrix, mask), mask, matrix.dtype)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -37,8 +43,30 @@ def test_float32_noise_is_no_direction():
 
 def test_ones_may_add_a_direction_or_none():
     everyone = torch.ones(9, dtype=torch.bool)
-    assert column_space(with_ones(of_rank(3, 9, 5)), everyone).rank == 4
-    assert column_space(with_ones(with_ones(of_rank(3, 9, 5))), everyone).rank == 4
+    more = strict_space(of_rank(3, 9, 5), everyone)
+    assert more.rank == 4
+    assert with_ones(more, everyone, torch.float64).rank == 4
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("rank", "columns"), [(3, 5), (5, 5), (9, 20)])
+def test_the_space_with_ones_is_that_of_the_matrix_beside_ones(rank, columns, dtype):
+    """As a decomposition of [T, 1] finds it, in one text of 7 tokens and one of 9."""
+    mask = torch.arange(9) < torch.tensor([[7], [9]])
+    matrix = torch.stack([of_rank(min(rank, 7), 9, columns, dtype) for _ in mask])
+    space = strict_space(matrix, mask)
+    for row, length in enumerate((7, 9)):
+        beside = np.hstack([matrix[row, :length].double().numpy(), np.ones((length, 1))])
+        expected = linalg.orth(beside, rcond=1e-6 if dtype is torch.float32 else 1e-12)
+        assert space.rank[row] == expected.shape[1]
+        projector = space.basis[row] @ space.basis[row].mT
+        np.testing.assert_allclose(projector[:length, :length], expected @ expected.T, atol=1e-6)
+        assert (projector[length:] == 0).all()
+
+
+def test_the_scale_of_the_matrix_does_not_hide_a_direction_behind_the_ones():
+    everyone = torch.ones(9, dtype=torch.bool)
+    assert strict_space(1e-20 * of_rank(3, 9, 5), everyone).rank == 4
 
 
 def test_padding_and_neighbours_change_nothing():
@@ -60,7 +88,7 @@ def test_a_matrix_of_zeros_determines_nothing():
     assert space.rank == 0
     raw = torch.full((1, 4), 0.25)
     effective = effective_attention(raw, space)
-    compared = agreement(raw, effective, torch.ones(4, dtype=torch.bool))
+    compared = agreement(raw, effective.unsqueeze(-2), torch.ones(4, dtype=torch.bool))
     assert (effective == 0).all()
     assert compared.l1 == 1
     assert compared.tau.isnan()
@@ -82,7 +110,7 @@ def test_effective_attention_gives_the_same_outcome_and_lacks_its_null_space():
 def test_knowing_the_sum_keeps_the_sum():
     raw = torch.randn(6, 9, generator=GENERATOR, dtype=torch.float64).softmax(dim=-1)
     everyone, matrix = torch.ones(9, dtype=torch.bool), of_rank(3, 9, 5)
-    kept = effective_attention(raw, column_space(with_ones(matrix), everyone)).sum(dim=-1)
+    kept = effective_attention(raw, strict_space(matrix, everyone)).sum(dim=-1)
     lost = effective_attention(raw, column_space(matrix, everyone)).sum(dim=-1)
     np.testing.assert_allclose(kept, 1, atol=1e-9)
     assert (lost - 1).abs().min() > 1e-6
@@ -93,11 +121,12 @@ def test_agreement_against_scipy():
     mask = torch.arange(9) < 7
     raw = raw * mask / (raw * mask).sum(dim=-1, keepdim=True)
     effective = effective_attention(raw, column_space(of_rank(3, 9, 5), mask))
-    compared = agreement(raw, effective, mask)
-    for row in range(4):
-        p, e = raw[row, :7].numpy(), effective[row, :7].numpy()
-        np.testing.assert_allclose(compared.tau[row], stats.kendalltau(p, e).statistic)
-        np.testing.assert_allclose(compared.cosine[row], p @ e / np.linalg.norm(p) / np.linalg.norm(e))
-        np.testing.assert_allclose(compared.cosine[row], np.linalg.norm(e) / np.linalg.norm(p))
-        np.testing.assert_allclose(compared.l1[row], np.abs(p - e).sum())
-        np.testing.assert_allclose(compared.jsd[row], jensenshannon(p, e.clip(min=0)) ** 2)
+    halves = torch.stack([effective, effective / 2 - raw], dim=-2)
+    compared = agreement(raw, halves, mask)
+    for row, which in itertools.product(range(4), range(2)):
+        p, e = raw[row, :7].numpy(), halves[row, which, :7].numpy()
+        np.testing.assert_allclose(compared.tau[row, which], stats.kendalltau(p, e).statistic)
+        np.testing.assert_allclose(compared.cosine[row, which], p @ e / np.linalg.norm(p) / np.linalg.norm(e))
+        np.testing.assert_allclose(compared.l1[row, which], np.abs(p - e).sum())
+        np.testing.assert_allclose(compared.jsd[row, which], jensenshannon(p, e.clip(min=0)) ** 2)
+    np.testing.assert_allclose(compared.cosine[:, 0], effective.norm(dim=-1) / raw.norm(dim=-1))

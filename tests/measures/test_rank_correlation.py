@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from attest.measures import critical_tau, kendall_tau_b, kendall_top_k
+from attest.measures import critical_tau, kendall_tau_b, kendall_top_k, tau_b
 from attest.measures.inversions import PAIRWISE_UP_TO, _bitwise, _pairwise, dense_ranks, inversions
 from attest.measures.rank_correlation import ALL_PAIRS_UP_TO, _all_pairs, _knight
 
@@ -39,6 +39,20 @@ def test_tau_and_p_value_equal_scipy(levels, lengths):
         theirs = stats.kendalltau(x[row, :n], y[row, :n], method="asymptotic")
         np.testing.assert_allclose(ours.tau[row], theirs.statistic, atol=1e-12)
         np.testing.assert_allclose(ours.p_value[row], theirs.pvalue, atol=1e-12)
+
+
+@pytest.mark.parametrize("lengths", [SHORT, LONG])
+@pytest.mark.parametrize("levels", [1, 2, 5, 1000])
+def test_tau_alone_is_the_tau_with_a_p_value(levels, lengths):
+    """To the last digit, of each of several others; infinite, undefined and constant scores included."""
+    generator = np.random.default_rng(levels)
+    x, mask = ragged(lengths, lambda n: generator.integers(levels, size=n))
+    others = torch.stack([ragged(lengths, lambda n: generator.integers(5, size=n))[0] for _ in range(3)], dim=1)
+    others[-1, 0, 0], others[-1, 1, :2] = torch.nan, torch.inf
+    alone = tau_b(x, others, mask)
+    assert alone[-1, 0].isnan()
+    for which in range(3):
+        assert torch.equal(alone[:, which].nan_to_num(9), kendall_tau_b(x, others[:, which], mask).tau.nan_to_num(9))
 
 
 def share_in_the_same_order(x, y):

@@ -114,12 +114,14 @@ def _seen_by_output(layer: HookedModule, values_BNTD: Tensor) -> Tensor:
 
 def _measured(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, real_BQ: Tensor) -> Tensor:
     """Every measure without and with ones, ``(B, 12)``."""
+    plain = column_space(matrix_BNTD, allowed_BNT)
+    spaces = (plain, with_ones(plain, allowed_BNT, matrix_BNTD.dtype))
+    effective_BNQ2T = torch.stack([effective_attention(weights_BNQT, space) for space in spaces], dim=-2)
+    compared = agreement(weights_BNQT, effective_BNQ2T, allowed_BNT)
     count_BN = allowed_BNT.sum(dim=-1)
     columns: list[Tensor] = []
-    for each in (matrix_BNTD, with_ones(matrix_BNTD)):
-        space = column_space(each, allowed_BNT)
+    for place, space in enumerate(spaces):
         trivial = torch.where(count_BN > 0, (space.rank == count_BN).double(), torch.nan)
-        compared = agreement(weights_BNQT, effective_attention(weights_BNQT, space), allowed_BNT)
         columns += [space.rank.double().mean(dim=-1), trivial.nanmean(dim=-1)]
-        columns += [mean_over_rows(values, real_BQ) for values in compared]
+        columns += [mean_over_rows(values[..., place], real_BQ) for values in compared]
     return torch.stack(columns, dim=-1)
