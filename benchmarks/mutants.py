@@ -80,13 +80,13 @@ def mutants(named: str = "") -> list[Mutant]:
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the files that git tracks or would track."""
+    """A copy of the files that git tracks or would track, and of its links as links."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ":!docs/results"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
-        if (ROOT / name).is_file():
+        if (ROOT / name).is_file() or (ROOT / name).is_symlink():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
     return folder
 
 
