@@ -49,6 +49,7 @@ class Mutant:
         old: text that stands in it exactly once.
         new: what it becomes.
         tests: what must fail, in pytest's words: ``tests/test_x.py::test_y``, separated by blanks.
+        group: a word that several have in common; empty for none.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Mutant:
     old: str
     new: str
     tests: str
+    group: str = ""
 
     def broken(self, content: str) -> str:
         """The file's content with the error in it.
@@ -71,19 +73,20 @@ class Mutant:
 
 
 def mutants(named: str = "") -> list[Mutant]:
-    """Those of ``mutants.yaml`` whose name or file contains a word."""
+    """Those of ``mutants.yaml`` whose name, file or group contains a word."""
     listed = yaml.safe_load((ROOT / "benchmarks" / "mutants.yaml").read_text(encoding="utf-8"))
-    return [mutant for mutant in (Mutant(**each) for each in listed) if named in f"{mutant.name} {mutant.file}"]
+    every = (Mutant(**each) for each in listed)
+    return [mutant for mutant in every if named in f"{mutant.name} {mutant.file} {mutant.group}"]
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the files that git tracks or would track."""
+    """A copy of the files that git tracks or would track, and of its links as links."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", "--", ":!docs/results"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
     for name in filter(None, names):
-        if (ROOT / name).is_file():
+        if (ROOT / name).is_file() or (ROOT / name).is_symlink():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
     return folder
 
 
@@ -98,6 +101,7 @@ def outcome(tests: str, tree: Path) -> int:
 def _test(tests: list[str], tree: Path) -> None:
     os.chdir(tree)
     sys.path.insert(0, str(tree))
+    os.environ |= {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}  # also of processes that the tests start
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         code = pytest.main(["-x", "-p", "no:cacheprovider", *tests])
     os._exit(code)
@@ -122,7 +126,7 @@ def survives(mutant: Mutant, tree: Path) -> bool:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try every change; 1 if any survives, or if tests fail on the code as it is."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="", help="a word in the name or file of those to try")
+    parser.add_argument("--only", default="", help="a word in the name, file or group of those to try")
     chosen = mutants(parser.parse_args(arguments).only)
     sys.dont_write_bytecode = True  # a file that changes twice a second is taken for unchanged
     for library in LIBRARIES:

@@ -5,12 +5,14 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
+from inspect import signature
 
 import pytest
 
-from attest.cli import judges, reproduce
+from attest.cli import evidence, judges, reproduce
 from attest.cli.main import COMMANDS, main
 from attest.runs import adversary_names
+from benchmarks.crashes import Laboratory
 from tests.conftest import fresh_shell
 
 HEAVY = ("pytorch_lightning", "wandb", "torchmetrics", "datasets", "spacy")
@@ -45,6 +47,21 @@ def test_an_unknown_command_is_answered_with_all_of_them(capsys):
     assert main(["verdict"]) == 2
     said = capsys.readouterr().err
     assert "The command=verdict is not known; expected one of: adversarial, controls, dashboard" in said
+
+
+STARTED = {
+    "shards of evidence": evidence.ATTEST,
+    "runs of tables": reproduce.ATTEST,
+    "runs that crash": signature(Laboratory).parameters["attest"].default,
+}
+
+
+@pytest.mark.parametrize("command", STARTED.values(), ids=STARTED)
+def test_what_starts_further_processes_starts_this_command_and_hears_how_it_ended(command):
+    """Elsewhere tests put copies of one process in its place."""
+    ended = subprocess.run([*command, "verdict"], env=fresh_shell(), capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("attest: The command=verdict is not known; expected one of: ")
 
 
 @pytest.mark.slow

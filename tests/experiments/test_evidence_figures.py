@@ -47,6 +47,26 @@ def test_every_experiment_is_drawn_with_a_panel_a_class():
         assert all(name in title for name, title in zip(CLASSES, titles, strict=True))
 
 
+def shown(axes):
+    """The coordinates of all that a panel shows."""
+    bars = [patch.get_patch_transform().transform(patch.get_path().vertices) for patch in axes.patches]
+    shapes = [path.vertices for collection in axes.collections for path in collection.get_paths()]
+    points = [collection.get_offsets() for collection in axes.collections]
+    return [np.asarray(each) for each in (*bars, *shapes, *points, *(line.get_xydata() for line in axes.lines))]
+
+
+@pytest.mark.parametrize("number", range(len(CLASSES)))
+def test_a_panel_shows_the_texts_of_its_class_alone(number):
+    every = tables()
+    alone = {name: rows[rows["predicted"] == number] for name, rows in every.items()}
+    for one, among_others in zip(illustrations(alone), illustrations(every), strict=True):
+        for panel in range(number, len(one.drawing.axes), len(CLASSES)):
+            ours, theirs = (shown(figure.drawing.axes[panel]) for figure in (one, among_others))
+            assert ours
+            assert len(ours) == len(theirs), one.key
+            assert all(np.array_equal(mine, other, equal_nan=True) for mine, other in zip(ours, theirs, strict=True)), one.key
+
+
 def test_the_caption_counts_the_texts_that_are_drawn():
     rows = table(TABLES["E12"])
     rows.loc[[3, 7], "fraction_random"] = np.nan
