@@ -1,8 +1,8 @@
 """Pack finished runs into an archive: ``python -m docs.archive runs/20news docs/results/runs-20news.tar.xz``.
 
-Of each run it keeps what tables read: configuration, base, timing, and the summary without experiments that no table asks for.
-A file keeps the day on which its run was made, because tables say which runs are older than their rules; owner and hour are
-left out. The same runs give the same bytes.
+Of each run it keeps what tables read: configuration, base, timing, and of the summary means, standard deviations and scores,
+without the experiments that no table asks for. A file keeps the day on which its run was made, because tables say which runs
+are older than their rules; owner and hour are left out. The same runs give the same bytes.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from pathlib import Path
 
 KEPT = ("base.json", "config.yaml", "summary.json", "timing.json")
 NO_TABLE_READS = ("E13/", "E14/", "E15/")
+NOR = ("/ci_high", "/ci_low", "/median", "/nan")
 DAY = 24 * 60 * 60
 
 
@@ -26,7 +27,7 @@ def pack(runs: Path, archive: Path) -> int:
         archive: ends in ``.tar.xz``; replaced.
     """
     finished = sorted(summary.parent for summary in runs.rglob("summary.json"))
-    with lzma.open(archive, "wb", preset=9) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
+    with lzma.open(archive, "wb", preset=9 | lzma.PRESET_EXTREME) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
         for run in finished:
             for name, content, modified in _files(run):
                 member = tarfile.TarInfo((run.relative_to(runs.parents[1]) / name).as_posix())
@@ -45,7 +46,7 @@ def _files(run: Path) -> Iterator[tuple[str, bytes, float]]:
 
 def _shortened(summary: Path) -> bytes:
     measures = json.loads(summary.read_text(encoding="utf-8"))
-    kept = {name: value for name, value in measures.items() if not name.startswith(NO_TABLE_READS)}
+    kept = {name: value for name, value in measures.items() if not name.startswith(NO_TABLE_READS) and not name.endswith(NOR)}
     return json.dumps(kept, indent=2, sort_keys=True, ensure_ascii=False).encode()
 
 

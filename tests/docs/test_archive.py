@@ -17,6 +17,7 @@ def runs(tmp_path):
         measures = {
             "test/accuracy": 0.5,
             "E1/tau/mean": 0.1 + seed,
+            "E1/tau/ci_low": 0.0,
             "E13/rank/mean": 3.0,
             "E15/x/mean": 1.0,
             "E10/h/mean": 0.2,

@@ -52,6 +52,7 @@ def _rows(folder: Path) -> list[str]:
     return [line for line in page.splitlines() if line.startswith(("| ", "**", "Judged by"))]
 
 
+VERDICTS = ("near", "perhaps near", "perhaps different", "different")
 COLUMNS = ("accuracy", "ROC-AUC", "τ gradient", "τ leave-one-out", "median TVD", "mean JSD, exact at 0.01")
 
 
@@ -69,11 +70,17 @@ def test_the_page_on_embeddings_says_what_the_table_of_20_newsgroups_says():
     found = pd.read_csv(RESULTS / "embeddings-20news" / "table.csv").set_index(["row", "column"])
     section = (RESULTS / "embeddings.md").read_text().split("## 20 Newsgroups")[1].split("\n## ")[0]
     _, _, *lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
-    assert {f"{line[0]}, {line[1]}" for line in lines} == set(found.index.get_level_values("row"))
-    for model, embeddings, seeds, *cells in lines:
-        row = f"{model}, {embeddings}"
-        assert int(seeds) == found.loc[(row, "accuracy"), "seeds"]
+    ours = {f"{model}, {embeddings}": cells for model, embeddings, *cells in lines if "published" not in embeddings}
+    assert set(ours) == set(found.index.get_level_values("row"))
+    assert set(found["seeds"]) == {3}
+    for row, cells in ours.items():
         assert cells == [f"{found.loc[(row, column), 'ours']:.3f}" for column in COLUMNS]
+    verdicts = found["verdict"].dropna().reset_index()
+    counts = verdicts.groupby(verdicts["row"].str.rpartition(", ")[2])["verdict"].value_counts()
+    near, unsure, doubtful, apart = (counts["GloVe 50"][each] for each in VERDICTS)
+    assert f"Of {counts['GloVe 50'].sum()} published numbers {near} are *near* with GloVe" in section
+    assert f"{unsure} *perhaps near*, {doubtful} *perhaps different* and {apart} *different*; from 300" in section
+    assert "dimensions {}, {}, {} and {}.".format(*(counts["random 300"][each] for each in VERDICTS)) in section
 
 
 def test_the_page_on_embeddings_says_what_the_table_of_meisters_models_says():
