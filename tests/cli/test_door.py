@@ -74,6 +74,13 @@ def test_a_table_of_runs_loads_nothing_that_draws(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_table_of_runs_loads_nothing_that_computes_once_titles_are_known(small_run):
+    assert main(["table", str(small_run.path)]) == 0
+    heavy = [*HEAVY, "torch", "numpy", "pandas", "pyarrow", "scipy", "matplotlib"]
+    assert loaded_by([["table", str(small_run.path)]], ["attest.report.notes", *heavy]) == ["attest.report.notes"]
+
+
+@pytest.mark.slow
 def test_a_plan_of_plain_runs_loads_no_network_library(tmp_path):
     plan = ["reproduce", "TABLE=jw-2,wp-2", "DRY=1", f"--run.root={tmp_path}"]
     assert loaded_by([plan], [*HEAVY, "torch", "scipy", "matplotlib"]) == []
