@@ -237,7 +237,7 @@ class ConfiguredRun(LightningCLI):
 
     def _stored_record(self) -> DataRecord | None:
         folder = self._made_from()
-        return None if folder is None or not folder.data.is_file() else DataRecord.fromplain(read_json(folder.data))
+        return None if folder is None or not folder.data.is_file() else DataRecord.from_plain(read_json(folder.data))
 
     def _wandb_id(self) -> str:
         """The id of the run that is taken up, or a new one."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attest.runs.choices import complete, expand
+from attest.runs.lightly import import_lightly
 from attest.runs.naming import NAME_PARTS, folder_of, readable_name, run_name
 from attest.runs.words import take_words
 from attest.tables.remembered import Name, RememberedNames
@@ -57,6 +58,7 @@ class RunLocator:
 
     def _name(self, arguments: Sequence[str]) -> Name:
         """Corpus, setting and seed, as ``attest fit`` resolves what was typed."""
+        import_lightly(arguments)
         settings = self._pieces.resolve(expand(list(arguments)))
         choices = {part: settings["run"][part] for part in ("data", *NAME_PARTS)}
         name = run_name(settings, self._reference(tuple(choices.items())))

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from attest.runs import remembered
+from attest.runs.words import OURS
 from attest.tables.locate import RunLocator
-from attest.tables.remembered import OURS, RememberedNames
+from attest.tables.remembered import RememberedNames
 
 TYPED = ("DATA=imdb", "MODEL=transformer-dr", "--data.init_args.max_tokens=200", "--run.root=somewhere")
 
