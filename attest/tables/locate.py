@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attest.runs.choices import complete, expand
 from attest.runs.lightly import import_lightly
-from attest.runs.naming import NAME_PARTS, folder_of, readable_name, run_name
+from attest.runs.naming import NAME_PARTS, UNNAMED, folder_of, readable_name, run_name
 from attest.runs.words import take_words
 from attest.tables.remembered import Name, RememberedNames
 
@@ -59,7 +59,7 @@ class RunLocator:
     def _name(self, arguments: Sequence[str]) -> Name:
         """Corpus, setting and seed, as ``attest fit`` resolves what was typed."""
         import_lightly(arguments)
-        settings = self._pieces.resolve(expand(list(arguments)))
+        settings = self._pieces.resolve(expand(_logged_lightly(arguments)))
         choices = {part: settings["run"][part] for part in ("data", *NAME_PARTS)}
         name = run_name(settings, self._reference(tuple(choices.items())))
         return settings["run"]["data"], name, str(settings["seed_everything"])
@@ -77,6 +77,12 @@ class RunLocator:
         from attest.runs.pieces import Pieces  # seconds that a plan of plain runs does not wait for
 
         return Pieces()
+
+
+def _logged_lightly(arguments: Sequence[str]) -> list[str]:
+    """With the logger that names are resolved with, where none was typed: which it is, is no part of a name."""
+    typed = any(argument.startswith(("LOGGER=", "--trainer.logger")) for argument in arguments)
+    return [*arguments, *([] if typed else [f"{name}={value}" for name, value in UNNAMED.items()])]
 
 
 def _root(arguments: Sequence[str]) -> Path:
