@@ -29,8 +29,8 @@ Steps = tuple[str, ...]
 Numbers = dict[Steps, int | float]
 CONFIG = "--config="
 REQUIRED = ("data", "model")
-READS = {"data": ("data", "seed_everything"), "experiments": ("experiments", "run.max_search_steps")}
-"""Pieces that the parser reads together with something else: the corpus has the run's seed, and searches are cut short."""
+READS = {"experiments": ("experiments", "run.max_search_steps")}
+"""Pieces that the parser reads together with something else: searches are cut short."""
 BY_KEY = ("trainer", "run")
 """Sections whose keys are options, each with a value of its own."""
 OF_A_CLASS = {"class_path", "init_args", "dict_kwargs"}
