@@ -18,6 +18,7 @@ from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.published import CLAIMS, UNEXPLAINED, Claim
 from attest.datamodules.sources import DATA_VARIABLE
 from attest.errors import AttestError, unknown_choice
+from attest.runs.lightly import import_lightly
 from attest.runs.remembered import Remembered
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _counted(name: str) -> Counted:
 
 def _modules() -> dict[str, Callable[..., "TextDataModule"]]:
     """The DataModules by corpus; Lightning comes with them."""
+    import_lightly(())
     from attest import datamodules
     from attest.datamodules.labelled import CORPORA, WITH_QUESTIONS
 

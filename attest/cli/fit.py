@@ -2,6 +2,7 @@
 
 from attest.cli.choices_help import choices_help
 from attest.runs.choices import expand
+from attest.runs.lightly import import_lightly
 from attest.runs.option_names import require_known
 
 
@@ -17,6 +18,7 @@ def main(arguments: list[str]) -> int:
         require_known(rest)
     if {"-h", "--help"} & {*rest}:
         print(choices_help(command), flush=True)
+    import_lightly(rest)
     from attest.runs.configured import ConfiguredRun  # seconds that no mistyped choice waits for
     from attest.runs.training import score, train
 

@@ -1,6 +1,5 @@
 """What a run's numbers are compared with: chance within the run, its uniform twin, its siblings of other seeds."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import mean, stdev
@@ -10,6 +9,7 @@ from attest.experiments.registry import measures
 from attest.measures.numbers import number, spread
 from attest.report.baseline import Baseline
 from attest.report.commands import control_commands
+from attest.report.value import value_of
 from attest.runs.folder import TRIAL, RunFolder, read_json
 from attest.runs.naming import without_machine_keys
 
@@ -100,12 +100,6 @@ class Controls:
         if len(values) < 2:
             return Control(NAMES["seeds"], number(None))
         return Control(f"{len(values)} seeds", spread(mean(values), stdev(values)), mean(values))
-
-
-def value_of(summary: Summary, key: str) -> float | None:
-    """A number of a summary: a score itself, the mean of evidence; None where there is none."""
-    value = summary.get(key, summary.get(f"{key}/mean"))
-    return None if value is None or math.isnan(value) else float(value)
 
 
 def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:

@@ -39,11 +39,3 @@ def newer() -> dict[str, str]:
     """Numbers that are shown of older runs alone, and what newer ones have in their place; by key."""
     replaced = {key: measure.replaced_by for key, measure in measures().items() if measure.replaced_by}
     return {key: f"{key.split('/')[0]}/{column}" for key, column in replaced.items()}
-
-
-def label_of(key: str) -> str:
-    """What a number is called where it stands alone: ``E2 decisions flipped``; its key where it has no description."""
-    measure = described().get(key)
-    if measure is None:
-        return key
-    return measure.title if key in SCORES else f"{key.split('/')[0]} {measure.title}"

@@ -12,8 +12,9 @@ from attest.experiments.spec import Measure
 from attest.measures import summarise
 from attest.measures.numbers import interval, number, percent
 from attest.report.controls import Control, Controls
-from attest.report.described import QUESTIONS, SCORES, newer
+from attest.report.described import QUESTIONS, SCORES
 from attest.report.published import Published, published
+from attest.report.titles import titles
 from attest.runs.identity import identity_of
 
 
@@ -103,7 +104,7 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     lines += [
         _line(key, measure, summary, class_names, controls.of(key), theirs.get(key))
         for key, measure in measures().items()
-        if f"{key}/mean" in summary and f"{newer().get(key)}/mean" not in summary
+        if f"{key}/mean" in summary and f"{titles().newer.get(key)}/mean" not in summary
     ]
     return _grouped(lines)
 

@@ -4,7 +4,7 @@
 """
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache, cached_property
 from pathlib import Path
@@ -102,10 +102,11 @@ def write_whole_numbers(settings: Any) -> None:
     Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
     ``float | int`` before; the name of a run must not depend on which modules were imported.
     """
+    trainer = settings.get("trainer", {})
     for name in WHOLE:
-        value = settings["trainer"].get(name)
+        value = trainer.get(name)
         if isinstance(value, float) and value > 1 and value.is_integer():
-            settings["trainer"][name] = int(value)
+            trainer[name] = int(value)
 
 
 def cut_searches_short(settings: Namespace) -> None:
@@ -246,7 +247,7 @@ class ConfiguredRun(LightningCLI):
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
         """The configuration as plain values, without what the subcommand alone takes."""
-        return _plain(self.parser, config, self.subcommand)
+        return plain(self.parser, config, self.subcommand)
 
     def _reference(self) -> dict[str, Any] | None:
         """What the configs of this run's readable name resolve to by themselves."""
@@ -415,22 +416,25 @@ def resolve(arguments: list[str]) -> dict[str, Any]:
     Raises:
         AttestError: an option is not known, or its value is none that may be.
     """
-    parser = only_parsing()._parser("fit")  # that of the subcommand: half the work
-    return _plain(parser, parser.parse_args([*map(current, arguments)]))
+    parser = only_parsing().parser_of_fit()
+    return plain(parser, parser.parse_args([*map(current, arguments)]))
 
 
-def _plain(parser: LightningArgumentParser, config: Namespace, subcommand: str | None = None) -> dict[str, Any]:
+def plain(parser: LightningArgumentParser, config: Namespace, subcommand: str | None = None) -> dict[str, Any]:
     dumped = yaml.load(parser.dump(config, skip_unset=False, skip_validation=True), YAML)
     settings = dumped[subcommand] if subcommand else dumped
     write_whole_numbers(settings)  # which writing them may have turned back
     return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
 
-def resolve_choices(choices: dict[str, str]) -> dict[str, Any] | None:
+def resolve_choices(
+    choices: dict[str, str], resolve: Callable[[list[str]], dict[str, Any]] = resolve
+) -> dict[str, Any] | None:
     """What the configs that a readable name consists of give by themselves; None where some are not ours.
 
     Args:
         choices: ``data``, ``model``, ``scoring``, ``projection`` and ``recipe``.
+        resolve: from files and options to the whole configuration.
     """
     try:
         named = {name.upper(): value for name, value in choices.items()}
@@ -440,18 +444,28 @@ def resolve_choices(choices: dict[str, str]) -> dict[str, Any] | None:
 
 
 @cache
-def only_parsing() -> ConfiguredRun:
+def only_parsing() -> "OnlyParsing":
     """What names and resolves any number of runs by one parser, which takes half a second to make."""
-    return _OnlyParsing(["fit"])
+    return OnlyParsing(["fit"])
 
 
 def option_groups() -> dict[str, bool]:
     """The options of ``fit`` by name, and whether each stands for a group of others and takes a file with them."""
-    actions = only_parsing()._parser("fit")._actions
+    actions = only_parsing().parser_of_fit()._actions
     return {name.lstrip("-"): isinstance(action, _ActionConfigLoad) for action in actions for name in action.option_strings}
 
 
-class _OnlyParsing(ConfiguredRun):
+class OnlyParsing(ConfiguredRun):
+    """A parser of ``fit`` and nothing else."""
+
+    @staticmethod
+    def subcommands() -> dict[str, set[str]]:
+        return {"fit": LightningCLI.subcommands()["fit"]}
+
+    def parser_of_fit(self) -> Parser:
+        """That of the subcommand: half the work of the whole."""
+        return cast(Parser, self._parser("fit"))
+
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         self.config = Namespace(subcommand="fit")
 

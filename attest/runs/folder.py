@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import yaml
 
 from attest.errors import AttestError, chain, unwritable
 from attest.runs.earlier_names import current
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 INSTANCES, MAPS = "instances", "maps"
 """The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""
@@ -110,7 +109,7 @@ class RunFolder:
         known = read_json(self.stopped) if self.stopped.is_file() else {}
         return {identity: Stopped(**stopped) for identity, stopped in known.items()}
 
-    def write_evidence(self, identity: str, rows: pd.DataFrame, stopped: Stopped | None = None) -> None:
+    def write_evidence(self, identity: str, rows: "pd.DataFrame", stopped: Stopped | None = None) -> None:
         """Write the table of an experiment.
 
         Killed at any point this leaves no table that passes for one of all texts and is not.
@@ -266,12 +265,14 @@ def read_yaml(path: Path) -> Any:
         raise _damaged(path, "YAML", error) from error
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+def read_table(path: Path, columns: Sequence[str] | None = None) -> "pd.DataFrame":
     """Read a table that ``write_table`` wrote, or some of its columns.
 
     Raises:
         AttestError: it is no longer as it was written.
     """
+    import pandas as pd  # a second that commands which read no table do not wait for
+
     with _readable(path):
         return pd.read_parquet(path, columns=None if columns is None else list(columns))
 
@@ -282,11 +283,13 @@ def columns_in(path: Path) -> list[str]:
     Raises:
         AttestError: as of ``read_table``.
     """
+    import pyarrow.parquet as pq
+
     with _readable(path):
         return list(pq.read_schema(path).names)
 
 
-def read_rows(path: Path, ids: Sequence[int]) -> pd.DataFrame:
+def read_rows(path: Path, ids: Sequence[int]) -> "pd.DataFrame":
     """Some rows of a table, in its order; of the others no more is in memory at once than of a few.
 
     Args:
@@ -295,6 +298,10 @@ def read_rows(path: Path, ids: Sequence[int]) -> pd.DataFrame:
     Raises:
         AttestError: as of ``read_table``.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
     with _readable(path), pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
         parts = (part.filter(pc.is_in(part["id"], pa.array(ids))) for part in file.iter_batches(ROWS_AT_ONCE))
         kept = pa.Table.from_batches([part for part in parts if part.num_rows], file.schema_arrow)
@@ -304,6 +311,8 @@ def read_rows(path: Path, ids: Sequence[int]) -> pd.DataFrame:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
     try:
         yield
     except FileNotFoundError:
@@ -321,6 +330,6 @@ def _damaged(path: Path, kind: str, error: Exception, again: str = "") -> Attest
     )
 
 
-def write_table(path: Path, rows: pd.DataFrame) -> None:
+def write_table(path: Path, rows: "pd.DataFrame") -> None:
     """Write a parquet table whole or not at all."""
     write_atomically(path, lambda temporary: rows.to_parquet(temporary, index=False))

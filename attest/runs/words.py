@@ -8,6 +8,10 @@ from attest.errors import AttestError
 
 WORD = re.compile(r"([A-Z]+)=(.*)", re.DOTALL)
 """Capitals; whatever else holds an equals sign is an option or a mistake."""
+OURS = re.compile(r"(--)?[\w.]+=(?:-?[\d.]+(?:e-?\d+)?|[\w-]+(?::-?[\d.]+(?:e-?\d+)?)?)", re.IGNORECASE)
+"""A choice or an option whose value is a number or a plain word, a number after it (``sparsegen:-1``) included."""
+OF_THE_RUN = "--run."
+"""How options begin that name no class."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,15 @@ class Words:
                 f"{name}={value} is not a count; expected a whole number from {least}. Type for example: {example}"
             )
         return int(value)
+
+
+def are_ours(arguments: Sequence[str]) -> bool:
+    """Whether nothing but choices, numbers and plain words was typed: no file, and no class from elsewhere.
+
+    Args:
+        arguments: choices and options.
+    """
+    return all(OURS.fullmatch(argument) or argument.startswith(OF_THE_RUN) for argument in arguments)
 
 
 def take_words(arguments: Sequence[str], names: Container[str] | None = None) -> tuple[Words, list[str]]:

@@ -1,13 +1,18 @@
 """Where the run of a command lies, without running it."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attest.runs.choices import complete, expand
-from attest.runs.naming import NAME_PARTS, folder_of, readable_name, run_name
+from attest.runs.lightly import import_lightly
+from attest.runs.naming import NAME_PARTS, UNNAMED, folder_of, readable_name, run_name
 from attest.runs.words import take_words
 from attest.tables.remembered import Name, RememberedNames
+
+if TYPE_CHECKING:
+    from attest.runs.pieces import Pieces
 
 ROOT = "--run.root="
 HOW = (ROOT, "--run.processes=")
@@ -53,9 +58,8 @@ class RunLocator:
 
     def _name(self, arguments: Sequence[str]) -> Name:
         """Corpus, setting and seed, as ``attest fit`` resolves what was typed."""
-        from attest.runs.configured import resolve  # seconds that a plan of plain runs does not wait for
-
-        settings = resolve(expand(list(arguments)))
+        import_lightly(arguments)
+        settings = self._pieces.resolve(expand(_logged_lightly(arguments)))
         choices = {part: settings["run"][part] for part in ("data", *NAME_PARTS)}
         name = run_name(settings, self._reference(tuple(choices.items())))
         return settings["run"]["data"], name, str(settings["seed_everything"])
@@ -65,8 +69,20 @@ class RunLocator:
         from attest.runs.configured import resolve_choices
 
         if choices not in self._references:
-            self._references[choices] = resolve_choices(dict(choices))
+            self._references[choices] = resolve_choices(dict(choices), self._pieces.resolve)
         return self._references[choices]
+
+    @cached_property
+    def _pieces(self) -> "Pieces":
+        from attest.runs.pieces import Pieces  # seconds that a plan of plain runs does not wait for
+
+        return Pieces()
+
+
+def _logged_lightly(arguments: Sequence[str]) -> list[str]:
+    """With the logger that names are resolved with, where none was typed: which it is, is no part of a name."""
+    typed = any(argument.startswith(("LOGGER=", "--trainer.logger")) for argument in arguments)
+    return [*arguments, *([] if typed else [f"{name}={value}" for name, value in UNNAMED.items()])]
 
 
 def _root(arguments: Sequence[str]) -> Path:

@@ -3,15 +3,13 @@
 A name depends on what was typed, and is kept only where nothing else was typed: no file, no class from elsewhere.
 """
 
-import re
 from collections.abc import Sequence
 
 from attest.runs.remembered import Remembered
+from attest.runs.words import OURS
 
 Name = tuple[str, str, str]
 """Corpus, name of the setting and seed: what a run's folder is called below the root of all runs."""
-OURS = re.compile(r"(--)?[\w.]+=(?:-?[\d.]+(?:e-?\d+)?|[\w-]+(?::-?[\d.]+(?:e-?\d+)?)?)", re.IGNORECASE)
-"""A choice or an option whose value is a number or a plain word, a number after it (``sparsegen:-1``) included."""
 
 
 class RememberedNames:

@@ -16,6 +16,8 @@ from benchmarks.crashes import Laboratory
 from tests.conftest import fresh_shell
 
 HEAVY = ("pytorch_lightning", "wandb", "torchmetrics", "datasets", "spacy")
+NEEDLESS = ("transformers", "sklearn", "captum")
+"""Libraries that no run of a network of ours on a corpus of ours needs."""
 ASKED = """
 import json, sys
 from attest.cli.main import main
@@ -91,6 +93,13 @@ def test_a_table_of_runs_loads_nothing_that_draws(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_table_of_runs_loads_nothing_that_computes_once_titles_are_known(small_run):
+    assert main(["table", str(small_run.path)]) == 0
+    heavy = [*HEAVY, "torch", "numpy", "pandas", "pyarrow", "scipy", "matplotlib"]
+    assert loaded_by([["table", str(small_run.path)]], ["attest.report.notes", *heavy]) == ["attest.report.notes"]
+
+
+@pytest.mark.slow
 def test_a_plan_of_plain_runs_loads_no_network_library(tmp_path):
     plan = ["reproduce", "TABLE=jw-2,wp-2", "DRY=1", f"--run.root={tmp_path}"]
     assert loaded_by([plan], [*HEAVY, "torch", "scipy", "matplotlib"]) == []
@@ -114,7 +123,19 @@ def test_mistakes_and_help_of_commands_that_train_or_ask_load_nothing_of_trainin
 def test_a_run_that_logs_to_a_file_loads_nothing_of_wandb_and_of_other_corpora(tmp_path):
     """Lightning is there, so it was configured; it ends before training since no epochs are asked for."""
     fit = ["fit", "LOGGER=csv", "--trainer.max_epochs=0", f"--run.root={tmp_path}"]
-    assert loaded_by([fit], [*HEAVY, "attest.runs.training"]) == ["pytorch_lightning", "torchmetrics", "attest.runs.training"]
+    asked = [*HEAVY, *NEEDLESS, "attest.runs.training"]
+    assert loaded_by([fit], asked) == ["pytorch_lightning", "torchmetrics", "attest.runs.training"]
+
+
+@pytest.mark.slow
+def test_a_plan_that_resolves_configurations_loads_nothing_of_tracking_and_of_transformers(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path))
+    plan = ["reproduce", "TABLE=dr-1", "DRY=1", f"--run.root={tmp_path}"]
+    assert loaded_by([plan], [*HEAVY, *NEEDLESS, "attest.runs.pieces"]) == [
+        "pytorch_lightning",
+        "torchmetrics",
+        "attest.runs.pieces",
+    ]
 
 
 @pytest.mark.slow

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from attest.runs import remembered
+from attest.runs.words import OURS
 from attest.tables.locate import RunLocator
-from attest.tables.remembered import OURS, RememberedNames
+from attest.tables.remembered import RememberedNames
 
 TYPED = ("DATA=imdb", "MODEL=transformer-dr", "--data.init_args.max_tokens=200", "--run.root=somewhere")
 
@@ -17,7 +18,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path
 
 
-def unable_to_resolve(arguments):
+def unable_to_resolve(self, arguments):
     raise AssertionError(f"{arguments} was resolved")
 
 
@@ -31,7 +32,7 @@ def planned(typed=TYPED) -> Path:
 
 def test_a_second_plan_resolves_nothing_and_says_the_same(cache, monkeypatch):
     resolved = planned()
-    monkeypatch.setattr("attest.runs.configured.resolve", unable_to_resolve)
+    monkeypatch.setattr("attest.runs.pieces.Pieces.resolve", unable_to_resolve)
     assert planned() == resolved
     assert planned((*TYPED[:3], "--run.root=elsewhere")) == Path("elsewhere", *resolved.parts[1:])
 
@@ -43,7 +44,7 @@ def test_another_value_is_another_name(cache):
 def test_other_code_resolves_anew(cache, monkeypatch):
     planned()
     monkeypatch.setattr(remembered, "_fingerprint", lambda: "of other code")
-    monkeypatch.setattr("attest.runs.configured.resolve", unable_to_resolve)
+    monkeypatch.setattr("attest.runs.pieces.Pieces.resolve", unable_to_resolve)
     with pytest.raises(AssertionError, match="was resolved"):
         planned()
 

@@ -1,0 +1,40 @@
+"""Lightning without transformers, unless somebody else's code may need it; it is there for whoever imports it later."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import fresh_shell
+
+IMPORTED = """
+import sys
+from importlib.metadata import version
+from attest.runs.lightly import import_lightly
+import_lightly(sys.argv[1:])
+print("torchmetrics" in sys.modules, "transformers" in sys.modules, bool(version("transformers")))
+import pytorch_lightning, transformers
+"""
+
+
+def after(*arguments) -> str:
+    """What a fresh process says: whether torchmetrics and transformers are imported, and the version of the latter is told."""
+    program = [sys.executable, "-c", IMPORTED, *arguments]
+    return subprocess.run(program, env=fresh_shell(), capture_output=True, text=True, check=True, timeout=120).stdout.strip()
+
+
+@pytest.fixture(autouse=True)
+def installed():
+    """Where transformers is not, there is nothing to leave out."""
+    pytest.importorskip("transformers")
+
+
+@pytest.mark.slow
+def test_torchmetrics_comes_without_transformers_which_can_be_imported_afterwards():
+    assert after("DATA=sst", "PROJECTION=entmax:1.5", "--run.root=a/b", "--trainer.max_epochs=3") == "True False True"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("typed", ["--config=mine.yaml", "--model=mine.Network", "--config"])
+def test_nothing_is_left_out_where_code_from_elsewhere_may_run(typed):
+    assert after("DATA=sst", typed) == "False False True"
