@@ -74,11 +74,11 @@ def errors(compared: int, freedom: float) -> float:
     """Half the width of an interval in standard errors, 95 %; no less than Student's.
 
     Args:
-        compared: how many are compared, from 2.
+        compared: how many are compared; one has nothing beside it, and its interval is Student's.
         freedom: degrees of freedom of the standard error.
     """
     student = float(special.stdtrit(freedom, 0.975))
-    if compared == 2:
+    if compared <= 2:
         return student
     from scipy.stats import studentized_range  # most of a second, which two runs do not wait for
 
