@@ -49,10 +49,11 @@ def main(arguments: list[str]) -> int:
             _write(run)
         print(f"Report:     {run.report}{' (nothing has changed since it was written)' if current else ''}", flush=True)
     if len(runs) > 1:
-        from attest.report.comparison import write_comparison
-
         page = typed.out or Path(os.path.commonpath([run.path.parent for run in runs])) / PAGE
-        write_comparison(page, runs)
+        with _no_search_for_garbage():
+            from attest.report.comparison import write_comparison
+
+            write_comparison(page, runs)
         print(f"Comparison: {page}")
     elif typed.out is not None:
         write_text(typed.out, runs[0].report.read_text(encoding="utf-8"))
