@@ -6,7 +6,10 @@ from statistics import fmean, variance
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
+
+COUNTED, COUNTED_TIED = 50, 13
+"""Up to so many ranks, all signs that they could have are counted, as SciPy does; fewer where some tie."""
 
 
 class Paired(NamedTuple):
@@ -34,7 +37,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> Paired:
     """
     only_first, only_second = int((first & ~second).sum()), int((~first & second).sum())
     differing = only_first + only_second
-    p_value = float(stats.binomtest(only_first, differing).pvalue) if differing else 1.0
+    p_value = min(1.0, 2 * float(special.bdtr(min(only_first, only_second), differing, 0.5))) if differing else 1.0
     return Paired(only_first, only_second, p_value, int(np.sign(only_first - only_second)))
 
 
@@ -49,9 +52,27 @@ def signed_rank(first: np.ndarray, second: np.ndarray) -> Paired:
     if not len(difference):
         return Paired(0, 0, 1.0, 0)
     only_first = int((difference > 0).sum())
-    balance = stats.rankdata(np.abs(difference)) @ np.sign(difference)
-    p_value = float(stats.wilcoxon(difference).pvalue)
-    return Paired(only_first, len(difference) - only_first, p_value, int(np.sign(balance)))
+    ranks = _ranks(np.abs(difference))
+    balance = float(ranks @ np.sign(difference))
+    return Paired(only_first, len(difference) - only_first, _p_of_balance(ranks, balance), int(np.sign(balance)))
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """From 1; values that tie share the mean of their places."""
+    _, place, ties = np.unique(values, return_inverse=True, return_counts=True)
+    return (ties.cumsum() - (ties - 1) / 2)[place]
+
+
+def _p_of_balance(ranks: np.ndarray, balance: float) -> float:
+    """How often the sum of ranks with signs by fair coins is at least as uneven: counted, or normal of many ranks."""
+    if len(ranks) > (COUNTED if len({*ranks}) == len(ranks) else COUNTED_TIED):
+        return 2 * float(special.ndtr(-abs(balance) / math.sqrt(ranks @ ranks)))
+    doubled = (2 * ranks).astype(int)  # whole, where ties share a place
+    ways = np.ones(1)
+    for rank in doubled:
+        ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))
+    balances = 2 * np.arange(len(ways)) - doubled.sum()
+    return float(ways[np.abs(balances) >= abs(2 * balance)].sum() / ways.sum())
 
 
 def in_seed_spreads(first: Sequence[float], second: Sequence[float]) -> float:

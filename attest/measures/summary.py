@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 
 def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, float]:
@@ -67,10 +67,13 @@ def _describe(values: np.ndarray, interval: Interval) -> dict[str, float]:
 def _mean_interval(values: np.ndarray) -> tuple[float, float]:
     """Student's 95 % interval of the mean of ``(N,)``; undefined for a single value."""
     mean, n = values.mean(), len(values)
-    margin = stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n) if n > 1 else math.nan
+    margin = special.stdtrit(n - 1, 0.975) * values.std(ddof=1) / math.sqrt(n) if n > 1 else math.nan
     return mean - margin, mean + margin
 
 
 def _share_interval(values: np.ndarray) -> tuple[float, float]:
     """Clopper & Pearson's exact 95 % interval of the share of ones in ``(N,)`` zeros and ones; never of width 0."""
-    return stats.binomtest(int(values.sum()), len(values)).proportion_ci(0.95, method="exact")
+    ones, zeros = int(values.sum()), int((1 - values).sum())
+    low = float(special.betaincinv(ones, zeros + 1, 0.025)) if ones else 0.0
+    high = float(special.betaincinv(ones + 1, zeros, 0.975)) if zeros else 1.0
+    return low, high

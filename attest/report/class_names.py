@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from matplotlib.font_manager import FontProperties, findfont, get_font
-
 JOINING = "\u200d\ufe0e\ufe0f"
 """Signs that join emoji or choose their look, and have none of their own."""
 SYMBOLS = {"So", "Sk"}
@@ -37,6 +35,10 @@ def legend(names: Sequence[str]) -> str:
 
 @cache
 def _font_has(sign: str) -> bool:
+    if sign.isascii() and sign.isprintable():
+        return True  # in every font that figures are drawn with
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
     return get_font(findfont(FontProperties())).get_char_index(ord(sign)) > 0
 
 

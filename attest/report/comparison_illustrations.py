@@ -1,12 +1,10 @@
 """Figures of a run that was compared with its base, and how they are to be read."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import pandas as pd
 
-from attest.report.comparison_figures import divergence_violins
-from attest.report.illustration import Illustration
+from attest.report.illustration import Illustration, drawn_by
 
 
 def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[str]) -> Iterator[Illustration]:
@@ -23,5 +21,5 @@ def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[st
             "JSD between the attention of this run, an adversary, and of its base, by the largest weight of the base "
             "(Wiegreffe & Pinter 2019, Fig. 3). Much of it under a large weight means: the base was sure, and the same "
             "predictions can be had by looking elsewhere. Compare with the same figure of seeds, which make controls draws.",
-            partial(divergence_violins, rows, class_names),
+            drawn_by("comparison_figures.divergence_violins", rows, class_names),
         )

@@ -44,7 +44,7 @@ def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
 
 def _histogram(axes: Axes, taus: pd.Series, colour: str, needed: float) -> None:
-    axes.hist(taus, bins=np.linspace(-1, 1, 41).tolist(), color=colour)
+    axes.hist(taus, bins=np.linspace(-1, 1, 41).tolist(), histtype="stepfilled", color=colour)
     for edge in (-needed, needed):
         axes.axvline(edge, color="black", linestyle=":", linewidth=1)
     if len(taus):

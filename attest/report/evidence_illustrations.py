@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
-from attest.report import evidence_figures, figures, knockout_figures, reading_figures
 from attest.report.illustration import Illustration
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Tables = Mapping[str, pd.DataFrame]
 
@@ -35,7 +37,9 @@ def _illustration(experiment: str, drawing: Drawing, rows: pd.DataFrame, class_n
     )
 
 
-def _drawn(drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+def _drawn(drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> "Figure":
+    from attest.report import evidence_figures, figures, knockout_figures, reading_figures  # with matplotlib
+
     if not isinstance(drawing.draw, str):
         return drawing.draw(rows, class_names)
     rooms = (evidence_figures, reading_figures, knockout_figures, figures)

@@ -115,7 +115,7 @@ def tau_histograms(rows: pd.DataFrame, column: str, class_names: Sequence[str]) 
     figure, panels = _panel_per_class(class_names, "Kendall's τ-b with attention")
     for k, axes in enumerate(panels):
         taus = rows.loc[rows["predicted"] == k, column].dropna()
-        axes.hist(taus, bins=np.linspace(-1, 1, 41).tolist(), color=CLASS_COLOURS[k % len(CLASS_COLOURS)])
+        axes.hist(taus, bins=np.linspace(-1, 1, 41).tolist(), histtype="stepfilled", color=CLASS_COLOURS[k % 8])
         axes.axvline(0, color="black", linewidth=0.8)
         if len(taus):
             axes.axvline(taus.mean(), color="black", linestyle="--", linewidth=1)

@@ -2,11 +2,26 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+def drawn_by(function: str, *data: Any) -> Callable[[], "Figure"]:
+    """Draws with a function of this folder, whose file, and matplotlib with it, is imported when a figure is drawn.
+
+    Args:
+        function: its file and name: ``figures.learning_curves``.
+        data: what it takes.
+    """
+    return partial(_drawn, *function.split("."), *data)
+
+
+def _drawn(file: str, name: str, *data: Any) -> "Figure":
+    return cast("Figure", getattr(import_module(f"attest.report.{file}"), name)(*data))
 
 
 @dataclass(frozen=True)

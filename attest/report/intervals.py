@@ -11,7 +11,7 @@ from functools import cache
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
-from scipy import stats
+from scipy import special
 
 from attest.measures.numbers import interval
 
@@ -74,8 +74,12 @@ def errors(compared: int, freedom: float) -> float:
     """Half the width of an interval in standard errors, 95 %; no less than Student's.
 
     Args:
-        compared: how many are compared, from 2.
+        compared: how many are compared; one has nothing beside it, and its interval is Student's.
         freedom: degrees of freedom of the standard error.
     """
-    student = float(stats.t.ppf(0.975, freedom))
-    return student if compared == 2 else max(student, float(stats.studentized_range.ppf(0.95, compared, freedom)) / 2)
+    student = float(special.stdtrit(freedom, 0.975))
+    if compared <= 2:
+        return student
+    from scipy.stats import studentized_range  # most of a second, which two runs do not wait for
+
+    return max(student, float(studentized_range.ppf(0.95, compared, freedom)) / 2)

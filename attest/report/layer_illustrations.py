@@ -1,14 +1,12 @@
 """Which figures the tables of a run allow where attention is inside layers, and how each is to be read."""
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from attest.report.illustration import Illustration
-from attest.report.layer_figures import accuracy_by_layer, attention_map_grid
+from attest.report.illustration import Illustration, drawn_by
 from attest.runs.folder import MAPS, RunFolder
 from attest.runs.identity import identity_of
 
@@ -33,7 +31,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
             "E8, E9  Which layer's attention matters",
             "Accuracy with another projection, or with the keys of other tokens, in one layer or in all. Dashed: the model as "
             "it is; a layer whose points lie on that line could have attended to anything.",
-            partial(accuracy_by_layer, swapped, shuffled),
+            drawn_by("layer_figures.accuracy_by_layer", swapped, shuffled),
         )
     if tables[MAPS] is not None:
         yield from _maps(tables[MAPS], _twins(folder))
@@ -69,7 +67,7 @@ def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Il
             f"Attention maps, text {row['id']}",
             "Who (row) attends to whom (column), mean over heads, by layer: as trained, beside what was tampered with, and "
             "beside the same model trained with another projection where that run is there. Darker is more, by the root.",
-            partial(attention_map_grid, maps, list(row["tokens"])),
+            drawn_by("layer_figures.attention_map_grid", maps, list(row["tokens"])),
         )
 
 

@@ -1,7 +1,6 @@
 """``report.html``: one self-contained page that opens from disk."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.controls import NAMES
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
-from attest.report.figures import learning_curves
 from attest.report.findings import Findings, pools
 from attest.report.freshness import stamp
-from attest.report.illustration import Illustration
+from attest.report.illustration import Illustration, drawn_by
 from attest.report.instance_table import as_script_data, evenly, instance_table, question
 from attest.report.layer_illustrations import layer_illustrations
 from attest.report.saved_figures import as_svg, embedded, save_figures
@@ -154,7 +152,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 "curves/learning",
                 "Learning curves",
                 "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
-                partial(learning_curves, read_json(folder.curves)),
+                drawn_by("figures.learning_curves", read_json(folder.curves)),
             )
         )
     tables = {experiment: found.table(experiment) for experiment in EXPERIMENTS}

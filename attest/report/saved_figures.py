@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from attest.report.figures import to_svg
 from attest.report.freshness import drawn_from
 from attest.report.illustration import Illustration
 from attest.runs.folder import RunFolder, write_atomically, write_text
@@ -41,6 +40,8 @@ def _kept(folder: RunFolder, figure: Illustration, made_from: str) -> str:
 
 
 def _save(folder: RunFolder, figure: Illustration, made_from: str) -> str:
+    from attest.report.figures import to_svg  # with matplotlib, which no page waits for whose figures are there
+
     svg = to_svg(figure.drawing)
     write_atomically(
         figure_file(folder, figure, "png"),
@@ -52,6 +53,8 @@ def _save(folder: RunFolder, figure: Illustration, made_from: str) -> str:
 
 def as_svg(figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
     """Every figure with its SVG text, no file written."""
+    from attest.report.figures import to_svg
+
     return [(figure, to_svg(figure.drawing)) for figure in figures]
 
 

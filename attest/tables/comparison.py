@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from attest.tables.definition import Column
 from attest.tables.rules import (
@@ -62,14 +62,14 @@ class Ours:
         """The 90 % t-interval of the mean; NaN without a spread."""
         if not self.spreads:
             return math.nan, math.nan
-        reach = float(stats.t.ppf(1 - LEVEL, self.seeds - 1)) * self.std / math.sqrt(self.seeds)
+        reach = float(special.stdtrit(self.seeds - 1, 1 - LEVEL)) * self.std / math.sqrt(self.seeds)
         return self.mean - reach, self.mean + reach
 
     def p_above(self, value: float) -> float:
         """One-sided p of a t-test: small where the mean over seeds lies above the value; NaN without a spread."""
         if not self.spreads:
             return math.nan
-        return float(stats.t.sf((self.mean - value) / (self.std / math.sqrt(self.seeds)), self.seeds - 1))
+        return float(special.stdtr(self.seeds - 1, (value - self.mean) / (self.std / math.sqrt(self.seeds))))
 
     def __neg__(self) -> "Ours":
         return Ours(-self.mean, self.std, self.seeds)

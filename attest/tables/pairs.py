@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 import pandas as pd
-from scipy import stats
 
 from attest.measures import mcnemar
 
@@ -56,11 +55,15 @@ def paired_test(pairs: pd.DataFrame, expect: str) -> PairedTest:
 
 
 def _mcnemar(pairs: pd.DataFrame, expect: str) -> tuple[float, float]:
+    from scipy.stats import binomtest  # most of a second, which tables without pairs do not wait for
+
     decided = mcnemar(pairs["left"].to_numpy(bool), pairs["right"].to_numpy(bool))
     differing = decided.only_first + decided.only_second
-    return decided.only_first, float(stats.binomtest(decided.only_first, differing, alternative=expect).pvalue)
+    return decided.only_first, float(binomtest(decided.only_first, differing, alternative=expect).pvalue)
 
 
 def _wilcoxon(differences: pd.Series, expect: str) -> tuple[float, float]:
-    tested = stats.wilcoxon(differences.to_numpy(), alternative=expect)
+    from scipy.stats import wilcoxon
+
+    tested = wilcoxon(differences.to_numpy(), alternative=expect)
     return float(tested.statistic), float(tested.pvalue)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from attest.tables.comparison import Ours, judge_claim, judge_number, margin
 from attest.tables.definition import Claim, Column, Place, PublishedTable
@@ -117,8 +116,10 @@ def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Column)
         runs: by value of the sweep and seed.
         column: the quantity.
     """
+    from scipy.stats import kendalltau, pearsonr  # most of a second, which tables without a sweep do not wait for
+
     by_value = {at: over_seeds(by_seed, column) for at, by_seed in runs.items()}
-    correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[column.along]
+    correlate = {"pearson": pearsonr, "kendall": kendalltau}[column.along]
     along = {
         seed: [values[seed] for values in by_value.values()] for seed in sorted(set.intersection(*map(set, by_value.values())))
     }

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -79,6 +80,16 @@ def test_pages_and_tables_of_runs_load_nothing_of_training_and_tracking(tmp_path
     assert loaded_by([["table", nothing], ["report", nothing], ["table", "--help"]], [*HEAVY, compiler]) == []
     mistakes = [["report", "--run", nothing], ["report"], ["report", "--help"]]
     assert loaded_by(mistakes, [*HEAVY, "torch"]) == []
+
+
+@pytest.mark.slow
+def test_a_page_whose_figures_are_there_loads_nothing_that_draws_and_no_distributions(small_run, tmp_path):
+    run = tmp_path / "planted" / "a-setting" / "seed0"
+    shutil.copytree(small_run.path, run, ignore=shutil.ignore_patterns("wandb", "checkpoints", "figures"))
+    for heavy in ([], [*HEAVY, "matplotlib", "scipy.stats", "scipy.sparse"]):
+        (run / "report.html").unlink(missing_ok=True)
+        assert loaded_by([["report", str(run)]], heavy) == []
+        assert (run / "report.html").is_file()
 
 
 @pytest.mark.slow

@@ -54,6 +54,24 @@ def test_signed_ranks_equal_scipy_and_all_signs_tried():
     assert signed_rank(second, first).favours == -1
 
 
+@given(st.lists(st.integers(-6, 6).filter(bool), min_size=1, max_size=9))
+def test_where_differences_tie_all_signs_of_the_shared_ranks_count(differences):
+    ranks = stats.rankdata(np.abs(differences))
+    balances = [ranks @ signs for signs in itertools.product((-1, 1), repeat=len(ranks))]
+    as_uneven = np.mean(np.abs(balances) >= abs(ranks @ np.sign(differences)) - 1e-9)
+    assert signed_rank(np.array(differences), np.zeros(len(differences))).p_value == pytest.approx(as_uneven)
+
+
+@pytest.mark.parametrize("pairs", [2, 13, 14, 50, 51, 400])
+@pytest.mark.parametrize("shift", [0.0, 0.1, 0.5])
+def test_signed_ranks_equal_scipys(pairs, shift):
+    first = np.random.default_rng(pairs).normal(shift, size=pairs)
+    tied = np.where(first > 0, 1, -1) * np.ceil(np.abs(first) * 3)
+    for differences in (first, tied):
+        expected = stats.wilcoxon(differences)
+        assert signed_rank(differences, np.zeros(pairs)).p_value == pytest.approx(expected.pvalue)
+
+
 def test_equal_pairs_take_no_part_in_signed_ranks():
     first, second = np.array([0.5, 0.75, 1.0, 0.25]), np.array([0.5, 0.25, 0.5, 0.0])
     assert signed_rank(first, second) == signed_rank(first[1:], second[1:])

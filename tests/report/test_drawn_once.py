@@ -1,15 +1,21 @@
 """No figure is drawn twice, nor before somebody looks at it."""
 
+import gc
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from attest.cli import report as command
+from attest.cli.main import main
 from attest.report import illustrations
 from attest.report.figures import to_svg
 from attest.report.illustration import Illustration
 from attest.report.saved_figures import figure_file, save_figures
 from attest.runs.folder import RunFolder, write_json, write_table
+from tests.conftest import EXPENSIVE, SMALL_RUN, only_folder, without
 
 
 @pytest.fixture
@@ -75,3 +81,28 @@ def test_all_that_is_written_lies_within_the_figure(small_run):
             box = axes.get_tightbbox(for_layout_only=False)
             assert min(box.x0 - page.x0, box.y0 - page.y0, page.x1 - box.x1, page.y1 - box.y1) >= 0, each.key
             assert axes.get_window_extent().width > 50, each.key
+
+
+def test_from_training_to_loggers_and_a_second_page_each_format_draws_a_figure_once(tmp_path, draws):
+    assert main(["fit", *SMALL_RUN, *without(*EXPENSIVE), f"--run.root={tmp_path}"]) == 0
+    run = only_folder(tmp_path)
+    figures = [*run.figures.glob("*.svg")]
+    assert len(figures) > 1
+    assert next(run.path.glob("wandb/*/*.wandb"), None) is not None, "W&B was told, too"
+    run.report.unlink()
+    assert main(["report", str(run.path)]) == 0
+    assert run.report.is_file()
+    assert [*Counter(map(id, draws)).values()] == [2] * len(figures), "one for the SVG, one for the PNG"
+
+
+def test_no_garbage_is_looked_for_while_a_page_is_made_and_then_it_is_again(tmp_path, monkeypatch):
+    searched = []
+    monkeypatch.setattr("attest.report.write_report", lambda run: searched.append(gc.isenabled()))
+    for seed in (0, 1):
+        command._write(RunFolder(tmp_path / f"seed{seed}"))
+        assert gc.isenabled()
+    assert searched == [False, False]
+    monkeypatch.setattr("attest.report.write_report", lambda run: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        command._write(RunFolder(tmp_path))
+    assert gc.isenabled()

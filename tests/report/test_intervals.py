@@ -52,3 +52,8 @@ def test_intervals_widen_with_the_number_of_settings_on_both_sides():
     assert over_texts(summary, "E7/jsd", 3) == pytest.approx(over_texts(summary, "E7/jsd")), "never narrower than one alone"
     narrow, wide = over_seeds([0.1, 0.4, 0.3]), over_seeds([0.1, 0.4, 0.3], 18)
     assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(errors(18, 2) / errors(2, 2))
+
+
+def test_a_setting_alone_waits_for_no_distribution_of_several(monkeypatch):
+    monkeypatch.setattr("scipy.stats.studentized_range", None)
+    assert errors.__wrapped__(1, 99) == errors.__wrapped__(2, 99) == pytest.approx(stats.t.ppf(0.975, 99))

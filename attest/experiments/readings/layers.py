@@ -9,8 +9,6 @@ from typing import cast
 
 import numpy as np
 import torch
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import maximum_flow
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -123,6 +121,9 @@ def _turned_by_each(layer: TransformerLayer, hidden: Tensor, mask: Tensor) -> Te
 
 def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
     """Largest flow from the pooled text, through the layers from the last to the first, into each token."""
+    from scipy.sparse import coo_array  # which no report of what was measured waits for
+    from scipy.sparse.csgraph import maximum_flow
+
     length = len(pooling)
     start = 1 + length * np.arange(len(mixed) + 1)
     edges = [(np.zeros(length, dtype=int), start[0] + np.arange(length), pooling)]
