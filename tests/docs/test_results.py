@@ -83,6 +83,16 @@ def test_the_page_on_embeddings_says_what_the_table_of_20_newsgroups_says():
     assert "dimensions {}, {}, {} and {}.".format(*(counts["random 300"][each] for each in VERDICTS)) in section
 
 
+def test_the_page_on_embeddings_says_what_the_table_of_imdb_says():
+    found = pd.read_csv(RESULTS / "embeddings-imdb" / "table.csv").pivot_table("ours", "row", "column", aggfunc="first")
+    section = (RESULTS / "embeddings.md").read_text().split("## IMDb, 1,000 texts")[1].split("\n## ")[0]
+    _, _, *lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    ours = {f"{model}, {embeddings}": cells for model, embeddings, *cells in lines if "published" not in embeddings}
+    assert set(ours) == set(found.index)
+    for row, cells in ours.items():
+        assert cells == [f"{found.loc[row, column]:.3f}" for column in COLUMNS]
+
+
 def test_the_page_on_embeddings_says_what_the_table_of_meisters_models_says():
     found = pd.read_csv(RESULTS / "embeddings-me-sst" / "table.csv").set_index(["row", "column"])
     section = (RESULTS / "embeddings.md").read_text().split("## Meister et al.'s models")[1].split("\n## ")[0]
