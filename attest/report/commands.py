@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import os
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -48,7 +50,7 @@ def control_commands(folder: RunFolder, settings: Settings) -> dict[str, str]:
 
 def _typed(folder: RunFolder, settings: Settings) -> tuple[dict[str, str], list[str]] | None:
     """The choices and options that give these settings; None where our choices do not."""
-    run, root = settings["run"], str(folder.path.parents[2])
+    run, root = settings["run"], _root(folder, settings)
     choices = {name.upper(): run[name] for name in CHOICES if name != "recipe" or not _is_default_recipe(run)}
     elsewhere = [] if root == "runs" else [f"--run.root={root}"]
     if not identity_of(folder).variant:
@@ -57,6 +59,15 @@ def _typed(folder: RunFolder, settings: Settings) -> tuple[dict[str, str], list[
         choices["EXPERIMENTS"] = experiments
     options = _remembered_options(choices, settings)
     return None if options is None else (choices, [*options, *elsewhere])
+
+
+def _root(folder: RunFolder, settings: Settings) -> str:
+    """The folder that the run lies in by its setting and its seed; of one that was copied elsewhere, where it was made."""
+    run = identity_of(folder)
+    place = Path(run.setting, f"seed{run.seed}")
+    if Path(os.path.abspath(folder.path)).parts[-len(place.parts) :] != place.parts:
+        return str(settings["run"]["root"])
+    return str(folder.path.parents[2] if len(folder.path.parents) > 2 else folder.corpus.parent)
 
 
 def _remembered_options(choices: dict[str, str], settings: Settings) -> list[str] | None:

@@ -106,7 +106,7 @@ def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[
     """The run whose twins are looked for, and its configuration: the run itself, or the one that it depends on."""
     if not (folder.path / "base.json").is_file():
         return folder, settings
-    base = RunFolder(folder.path.parents[1])
+    base = RunFolder(folder.corpus)
     return base, base.settings()
 
 
@@ -116,13 +116,13 @@ def _between_seeds(compared: dict[str, Any]) -> Summary:
 
 def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
     """The summaries of this run and of its siblings, which differ in the seed alone."""
-    return [read_json(path) for path in sorted(folder.path.parent.glob("seed*/summary.json"))]
+    return [read_json(path) for path in sorted(folder.setting.glob("seed*/summary.json"))]
 
 
 def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | None:
     """The run that differs in its projection alone; None where that was not run."""
     mine = _but_for_projection(settings)
-    for config in sorted(folder.path.parents[1].glob(f"*-uniform*/{folder.path.name}/config.yaml")):
+    for config in sorted(folder.corpus.glob(f"*-uniform*/{folder.path.name}/config.yaml")):
         other = RunFolder(config.parent)
         if other.summary.is_file() and _but_for_projection(other.settings()) == mine:
             return other

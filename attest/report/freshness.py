@@ -40,13 +40,12 @@ def is_current(folder: RunFolder) -> bool:
 def _sources(folder: RunFolder) -> Iterator[Path]:
     """Files of the run and of its relatives: seeds, twins under uniform attention or another projection, and its base."""
     yield from _below(folder.path, READ)
-    setting, corpus = folder.path.parent, folder.path.parents[1]
-    yield from setting.glob("seed*/summary.json")
-    for twin in corpus.glob(f"*-uniform*/{folder.path.name}"):
+    yield from folder.setting.glob("seed*/summary.json")
+    for twin in folder.corpus.glob(f"*-uniform*/{folder.path.name}"):
         yield from _below(twin, READ)
-    yield from corpus.glob(f"*/{folder.path.name}/evidence/{MAPS}.parquet")
+    yield from folder.corpus.glob(f"*/{folder.path.name}/evidence/{MAPS}.parquet")
     if (folder.path / "base.json").is_file():
-        yield from _sources(RunFolder(corpus))
+        yield from _sources(RunFolder(folder.corpus))
 
 
 def _below(folder: Path, endings: set[str]) -> Iterator[Path]:

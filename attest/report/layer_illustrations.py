@@ -51,8 +51,7 @@ def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
     run = identity_of(folder)
     stem, _, mine = run.full_name.rpartition("-")
     others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
-    root = folder.path.parents[1]
-    tables = {other: _table(RunFolder(root / f"{stem}-{other}" / f"seed{run.seed}"), MAPS) for other in others}
+    tables = {other: _table(RunFolder(folder.corpus / f"{stem}-{other}" / f"seed{run.seed}"), MAPS) for other in others}
     return {other: table for other, table in tables.items() if table is not None}
 
 

@@ -29,6 +29,8 @@ TAGGED = "tagged"
 """The table of a tagger's sentences, as ``INSTANCES`` is that of a classifier's texts."""
 TRIAL = "trial"
 """The section that stands in the settings of a model which was put on trial and not trained by us."""
+NAMELESS = ("", "..")
+"""Names of paths, such as that of ``.``, that do not say what the folder is called."""
 ROWS_AT_ONCE, BUFFER = 16, 2**20
 """Rows of a table of which some are read, and bytes of each of its columns, that are in memory at once."""
 TEMPORARY = ".unfinished"
@@ -63,6 +65,8 @@ class RunFolder:
     """
 
     def __init__(self, path: Path) -> None:
+        if path.name in NAMELESS:
+            path = Path(os.path.abspath(path))
         self.path = path
         self.config = path / "config.yaml"
         self.identity = path / "run.json"
@@ -75,6 +79,16 @@ class RunFolder:
         self.stopped = path / "stopped.json"
         self.report = path / "report.html"
         self.figures = path / "figures"
+
+    @property
+    def setting(self) -> Path:
+        """Where the runs lie that differ in their seed alone, however the path of this one was typed."""
+        return Path(os.path.abspath(self.path)).parent
+
+    @property
+    def corpus(self) -> Path:
+        """Where the runs on the same corpus lie, by setting."""
+        return self.setting.parent
 
     def settings(self) -> dict[str, Any]:
         """What ``config.yaml`` says, with class paths as they are now."""

@@ -1,6 +1,7 @@
 """The command that is printed for controls, read back as a shell and make read it, names the very run it was printed for."""
 
 import shlex
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,6 +11,7 @@ from attest.runs import remembered
 from attest.runs.choices import expand
 from attest.runs.configured import resolve
 from attest.runs.folder import RunFolder
+from attest.runs.identity import identity_of
 from attest.runs.naming import run_path, without_machine_keys
 
 FILES = (
@@ -135,3 +137,22 @@ def test_settings_with_a_class_from_elsewhere_are_resolved_each_time(tmp_path, m
     monkeypatch.setattr("attest.runs.configured.resolve", unable_to_resolve)
     with pytest.raises(RuntimeError, match="was resolved"):
         control_commands(folder, settings)
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_run_that_was_copied_elsewhere_names_where_it_was_made(tmp_path, monkeypatch, inside):
+    folder, settings = finished(tmp_path / "made here", "DATA=planted")
+    identity_of(folder).store(folder)
+    copied = folder.path.rename(tmp_path / "copied")
+    monkeypatch.chdir(copied if inside else tmp_path)
+    command = control_commands(RunFolder(Path(".") if inside else Path("copied")), settings)["seeds"]
+    assert typed(command)[2] == [f"--run.root={tmp_path / 'made here'}"]
+
+
+@pytest.mark.parametrize("above", range(5))
+def test_a_run_is_named_by_where_it_lies_from_whatever_folder(tmp_path, monkeypatch, above):
+    folder, settings = finished(tmp_path / "root", "DATA=planted")
+    place = [folder.path, *folder.path.parents][above]
+    monkeypatch.chdir(place)
+    (option,) = typed(control_commands(RunFolder(folder.path.relative_to(place)), settings)["seeds"])[2]
+    assert (place / option.removeprefix("--run.root=")).resolve() == tmp_path / "root"
