@@ -14,14 +14,10 @@ gets a table and a figure.
 
 from collections.abc import Sequence
 
-from lightning_utilities.core.rank_zero import rank_zero_only
-
-from attest.report.related_runs import distances_of
-from attest.report.sweep import write_sweep
-from attest.runs.adversaries import adversary, lambdas_of, require_adversary
 from attest.runs.adversary_names import choose
-from attest.runs.dependent import split_arguments, train_base, train_dependent
+from attest.runs.beforehand import import_for
 from attest.runs.folder import RunFolder
+from attest.runs.words import split_arguments
 
 STAYED = 1e-3
 """Mean JSD in nats, below which an adversary attends as its base does."""
@@ -40,6 +36,13 @@ def main(arguments: list[str]) -> int:
         return 0
     choices, rest = choose(arguments)
     typed, own = split_arguments(rest)
+    import_for(typed, own)
+    from lightning_utilities.core.rank_zero import rank_zero_only  # what follows takes seconds
+
+    from attest.report.sweep import write_sweep
+    from attest.runs.adversaries import adversary, lambdas_of, require_adversary
+    from attest.runs.dependent import train_base, train_dependent
+
     base = train_base(typed, lambda settings: require_adversary(choices, settings))
     lambdas = lambdas_of(choices, base.settings)
     runs = []
@@ -48,13 +51,14 @@ def main(arguments: list[str]) -> int:
         runs.append(train_dependent(base, adversary(choices, lam, base.settings), own))
     if len(runs) > 1:
         rank_zero_only(write_sweep)(base.folder, choices.sweep, runs)
-    say_who_stayed(runs)
+    rank_zero_only(say_who_stayed)(runs)
     return 0
 
 
-@rank_zero_only
 def say_who_stayed(runs: Sequence[RunFolder]) -> None:
     """Name the adversaries that never left their base, and what moves them."""
+    from attest.report.related_runs import distances_of
+
     for run in runs:
         if distances_of(run, "E7")["jsd"] < STAYED:
             print(

@@ -14,23 +14,18 @@ Every other word is one of attest fit and names the base. Options after a lone -
 exist are not trained again.
 """
 
-from lightning_utilities.core.rank_zero import rank_zero_only
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from attest.report import write_report
-from attest.report.controls_page import Found, write_controls
 from attest.runs import adversary_names
-from attest.runs.controls import (
-    announced,
-    choose,
-    controls,
-    guiding_lambdas,
-    require_controls,
-    require_guides,
-    train_guide,
-    without_sense,
-)
-from attest.runs.dependent import split_arguments, train_base
-from attest.runs.folder import RunFolder
+from attest.runs.adversary_names import Choices
+from attest.runs.beforehand import import_for
+from attest.runs.control_names import choose
+from attest.runs.words import split_arguments
+
+if TYPE_CHECKING:
+    from attest.runs.dependent import Base
+    from attest.runs.folder import RunFolder
 
 
 def main(arguments: list[str]) -> int:
@@ -49,12 +44,27 @@ def main(arguments: list[str]) -> int:
     typed, own = split_arguments(rest)
     if guided_by is not None and guided_by != "base":
         adversary_names.named(guided_by)  # refused before anything is trained
+    import_for(typed, own)
+    from attest.runs.controls import require_controls, require_guides, train_guide  # takes seconds
+    from attest.runs.dependent import train_base
+
     base = train_base(typed, require_controls if guided_by is None else require_guides)
     if guided_by is not None:
         train_guide(base, own, guided_by)
-        return 0
-    lambdas = choices.lambdas or guiding_lambdas(base)
-    planned = list(controls(base, typed, own, seeds, choices, lambdas))
+    else:
+        _compare(base, typed, own, seeds, choices)
+    return 0
+
+
+def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int, choices: Choices) -> None:
+    """Train every control, write the table, and the base's own report anew, which reads of them."""
+    from lightning_utilities.core.rank_zero import rank_zero_only
+
+    from attest.report import write_report
+    from attest.report.controls_page import write_controls
+    from attest.runs.controls import announced, controls, guiding_lambdas, without_sense
+
+    planned = list(controls(base, typed, own, seeds, choices, choices.lambdas or guiding_lambdas(base)))
     print("Controls, trained unless they are there:", *(announced(control, base) for control in planned), sep="\n", flush=True)
     for experiment, reason in without_sense(base.settings):
         print(f"  {experiment}  left out: {reason}.", flush=True)
@@ -62,12 +72,5 @@ def main(arguments: list[str]) -> int:
     for place, control in enumerate(planned, start=1):
         print(f"Control {place} of {len(planned)}: {control.experiment}, {control.name}", flush=True)
         found.append((control.experiment, control.name, control.train()))
-    _report(base.folder, found)
-    return 0
-
-
-@rank_zero_only
-def _report(base: RunFolder, found: Found) -> None:
-    """The table, and the base's own report anew, which reads of them."""
-    write_controls(base, found)
-    write_report(base)
+    rank_zero_only(write_controls)(base.folder, found)
+    rank_zero_only(write_report)(base.folder)

@@ -9,21 +9,21 @@ their λ, and ``runs`` many settings side by side, each with its seeds as one. `
 
 import os
 from pathlib import Path
-from typing import Any
-
-import wandb
+from typing import TYPE_CHECKING, Any
 
 from attest.cli.command_parser import CommandParser
 from attest.errors import AttestError
-from attest.report import illustrations
 from attest.runs.folder import RunFolder, read_json
-from attest.tracking.dashboard import PURPOSES, Section, template, workspace
+
+if TYPE_CHECKING:
+    from attest.tracking.dashboard import Section
 
 NAMES = {
     "run": "Attest: attention on trial",
     "lambda": "Attest: adversaries over λ",
     "runs": "Attest: settings side by side",
 }
+"""Of the workspaces, by purpose."""
 
 
 def main(arguments: list[str]) -> int:
@@ -38,6 +38,11 @@ def main(arguments: list[str]) -> int:
     folder = RunFolder(typed.run)
     if not folder.summary.is_file() or not folder.curves.is_file():
         raise AttestError(f"{folder.summary} does not exist; expected the folder of a finished run. Finish it: make train")
+    import wandb  # this and what follows take seconds
+
+    from attest.report import illustrations
+    from attest.tracking.dashboard import template, workspace
+
     figures = [figure.key for figure in illustrations(folder)]
     made = template(typed.purpose, read_json(folder.summary), _curves(folder), figures)
     if typed.show:
@@ -62,7 +67,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--run", type=Path, required=True, help="a finished run; its experiments become sections")
     parser.add_argument("--project", help="the W&B project; by default that of the run's configuration")
     parser.add_argument("--entity", help="the W&B user or team; by default your own")
-    parser.add_argument("--purpose", choices=PURPOSES, default="run", help="what the workspace is for; by default run")
+    parser.add_argument("--purpose", choices=tuple(NAMES), default="run", help="what the workspace is for; by default run")
     parser.add_argument("--show", action="store_true", help="print the sections and panels and create nothing")
     return parser
 
@@ -82,6 +87,8 @@ def _project(folder: RunFolder) -> str:
 
 
 def _require_login() -> None:
+    import wandb
+
     offline = os.environ.get("WANDB_MODE", "online") != "online"
     try:
         logged_in = not offline and wandb.login(prompt=False)
@@ -95,7 +102,7 @@ def _require_login() -> None:
         )
 
 
-def _show(sections: list[Section]) -> None:
+def _show(sections: "list[Section]") -> None:
     for section in sections:
         print(section.name)
         for panel in section.panels:

@@ -30,7 +30,9 @@ from attest.compute.cores import cores
 from attest.errors import AttestError
 from attest.runs.choices import expand
 from attest.runs.folder import RunFolder, write_json
-from attest.runs.words import Words, take_words
+from attest.runs.lightly import import_lightly_for
+from attest.runs.reading_names import of_reading
+from attest.runs.words import Words, are_ours, take_words
 
 ATTEST = (sys.executable, "-m", "attest")
 SHARDS = Path(__file__).parents[1] / "tables" / "shards.smk"
@@ -53,8 +55,11 @@ def main(arguments: list[str]) -> int:
     options = [argument for argument in rest if argument not in named]
     options += [] if typed.until is None else [f"--run.until={typed.until}"]
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
+    wanted = wanted if typed.reading is None else of_reading(typed.reading, wanted)
     checkpoint, run = _on_trial(typed)
-    from attest.runs.evaluating import Apart, RunOnTrial, configuration_of, evaluate, of_reading  # takes seconds
+    if run is not None and are_ours(options):
+        import_lightly_for(run)
+    from attest.runs.evaluating import Apart, RunOnTrial, configuration_of, evaluate  # takes seconds
 
     if typed.shards:
         assert run is not None
@@ -62,7 +67,6 @@ def main(arguments: list[str]) -> int:
     if typed.shard:
         assert run is not None
         return _one_shard(run, typed.shard, wanted, options)
-    wanted = wanted if typed.reading is None else of_reading(typed.reading, wanted)
     own = run is not None and typed.out is None and typed.ckpt is None and typed.reading is None
     with configuration_of(run) as configuration:
         apart = None if own else Apart(checkpoint, typed.out, typed.reading)

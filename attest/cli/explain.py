@@ -12,6 +12,7 @@ from pathlib import Path
 from attest.cli.command_parser import CommandParser
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder
+from attest.runs.lightly import import_lightly_for
 
 PAGE = "explained.html"
 
@@ -31,6 +32,7 @@ def main(arguments: list[str]) -> int:
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
     if not texts:
         raise AttestError('attest explain was given no text; expected one. Type for example: --text "a gorgeous movie"')
+    import_lightly_for(folder)
     from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
     from attest.runs.evaluating import configuration_of
     from attest.runs.loaded import LoadedRun

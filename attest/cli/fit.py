@@ -1,9 +1,9 @@
 """``attest fit``, ``attest validate`` and ``attest test``: LightningCLI's own commands, with choices."""
 
 from attest.cli.choices_help import choices_help
+from attest.runs.beforehand import import_for
 from attest.runs.choices import expand
 from attest.runs.lightly import import_lightly
-from attest.runs.option_names import require_known
 
 
 def main(arguments: list[str]) -> int:
@@ -14,11 +14,9 @@ def main(arguments: list[str]) -> int:
     """
     command, *rest = arguments
     options = expand(rest)
-    if command == "fit":
-        require_known(rest)
     if {"-h", "--help"} & {*rest}:
         print(choices_help(command), flush=True)
-    import_lightly(rest)
+    import_for(rest) if command == "fit" else import_lightly(rest)
     from attest.runs.configured import ConfiguredRun  # seconds that no mistyped choice waits for
     from attest.runs.training import score, train
 

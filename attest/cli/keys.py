@@ -8,18 +8,22 @@ Trained attacks are in ``keys/<attack>/`` of the run that they attack; the run i
 after a lone ``--`` go to the attacks only. ``shuffle`` trains nothing and is evidence on the run itself.
 """
 
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from attest.cli.evidence import main as gather_evidence
 from attest.errors import AttestError, unknown_choice
-from attest.lightning_modules.key_adversary import Attack
+from attest.runs.beforehand import import_for
 from attest.runs.capabilities import attends_within, predicts
-from attest.runs.dependent import Dependent, merged, overlay, split_arguments, train_base, train_dependent
 from attest.runs.identity import KEYS
-from attest.runs.words import take_words
+from attest.runs.words import split_arguments, take_words
 
+if TYPE_CHECKING:
+    from attest.runs.dependent import Dependent
+
+TRAINED = ("adversarial", "random", "opposite")
+"""As ``attest.lightning_modules.key_adversary`` has them, which takes seconds to import."""
 SHUFFLE = "shuffle"
-ATTACKS = (*get_args(Attack), SHUFFLE)
+ATTACKS = (*TRAINED, SHUFFLE)
 
 
 def main(arguments: list[str]) -> int:
@@ -39,6 +43,9 @@ def main(arguments: list[str]) -> int:
     for attack in attacks:
         if attack not in ATTACKS:
             raise unknown_choice("ATTACK", attack, ATTACKS, "make keys DATA=sst MODEL=transformer-dr ATTACK={}")
+    import_for(typed, own)
+    from attest.runs.dependent import train_base, train_dependent  # takes seconds
+
     base = train_base(typed, _require_self_attention)
     for attack in attacks:
         if attack == SHUFFLE:
@@ -48,8 +55,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def key_adversary(attack: str) -> Dependent:
+def key_adversary(attack: str) -> "Dependent":
     """The dependent run of a trained attack."""
+    from attest.runs.dependent import Dependent, merged, overlay
+
     settings = merged(overlay("keys"), {"model": {"init_args": {"attack": attack}}})
     return Dependent(KEYS, attack, settings, own_network=False)
 

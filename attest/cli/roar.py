@@ -10,10 +10,9 @@ takes. The models are in ``roar/`` of the base, which is trained first if it is 
 again. Options after a lone -- go to these models only.
 """
 
-from attest.report.roar import write_roar
-from attest.runs.dependent import split_arguments, train_base
-from attest.runs.roar import RANDOM, require_classifier, require_readings, train_steps
-from attest.runs.words import take_words
+from attest.runs.beforehand import import_for
+from attest.runs.reading_names import RANDOM, require_readings
+from attest.runs.words import split_arguments, take_words
 
 
 def main(arguments: list[str]) -> int:
@@ -31,6 +30,11 @@ def main(arguments: list[str]) -> int:
     words, typed = take_words(typed, ("READING", "STEPS"))
     readings, steps = words.listed("READING", "attention"), words.count("STEPS", 10, least=2)
     require_readings(readings)
+    import_for(typed, own)
+    from attest.report.roar import write_roar  # what follows takes seconds
+    from attest.runs.dependent import train_base
+    from attest.runs.roar import require_classifier, train_steps
+
     base = train_base(typed, require_classifier)
     asked = dict.fromkeys((RANDOM, *readings))
     print(f"Training up to {len(asked) * (steps - 1) + 1} models again, each as its base was trained.", flush=True)

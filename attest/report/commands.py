@@ -12,8 +12,10 @@ import yaml
 
 from attest.errors import AttestError
 from attest.runs.choices import choice_arguments, configs_folder, default_choices
+from attest.runs.class_paths import names_known_classes
 from attest.runs.folder import RunFolder
 from attest.runs.identity import identity_of
+from attest.runs.lightly import import_lightly
 from attest.runs.naming import UNNAMED, without_machine_keys
 from attest.runs.remembered import Remembered
 
@@ -23,8 +25,6 @@ CHOICES = ("data", "model", "scoring", "projection", "recipe")
 """The choices that a run's settings name."""
 WHOLE = ("experiments",)
 """Settings whose entries are typed as a whole."""
-OUR_CLASSES = ("attest.", "torch.", "pytorch_lightning.")
-"""How class paths begin whose signatures change with a version alone."""
 UNIFORM = "--run.projection=uniform --model.init_args.network.init_args.projection=attest.attention.Uniform"
 
 
@@ -72,11 +72,12 @@ def _root(folder: RunFolder, settings: Settings) -> str:
 
 def _remembered_options(choices: dict[str, str], settings: Settings) -> list[str] | None:
     """As ``_options``; what they were for these settings before, unless they name a class that may change without us."""
-    if not all(name.startswith(OUR_CLASSES) for name in _classes(settings)):
+    if not names_known_classes(settings):
         return _options(choices, settings)
     asked = hashlib.sha256(json.dumps([choices, without_machine_keys(settings)], sort_keys=True).encode()).hexdigest()
     remembered = Remembered("commands.json")
     if asked not in remembered:
+        import_lightly(())
         remembered[asked] = _options(choices, settings)
         remembered.keep()
     return remembered[asked]
@@ -90,17 +91,6 @@ def _options(choices: dict[str, str], settings: Settings) -> list[str] | None:
     except AttestError:
         return None
     return options if reached else None
-
-
-def _classes(settings: Any) -> Iterator[str]:
-    """All class paths in settings, at any depth."""
-    if isinstance(settings, list):
-        for each in settings:
-            yield from _classes(each)
-    elif isinstance(settings, dict):
-        if "class_path" in settings:
-            yield settings["class_path"]
-        yield from _classes([*settings.values()])
 
 
 def _is_default_recipe(run: Settings) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class Explanation:
     """Float ``(T,)``, at least 0."""
     note: str = ""
 
-    @property
+    @cached_property
     def heat(self) -> np.ndarray:
         """Weights relative to the largest, in [0, 1]; all 0 where there is none."""
         weights = np.nan_to_num(self.weights)

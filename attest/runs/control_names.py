@@ -1,10 +1,15 @@
-"""What the controls of a base are called in tables; nothing heavy is imported for it."""
+"""What the controls of a base are called in tables, and the words that choose them; nothing heavy is imported for it."""
+
+from collections.abc import Sequence
+
+from attest.runs.words import take_words
 
 UNIFORM = "uniform attention"
 GUIDE = "guide: "
 BY_UNIFORM, BY_LEARNED, BY_BASE = (f"{GUIDE}{whose}" for whose in (UNIFORM, "attention learned with it", "base's attention"))
 BY_ADVERSARY = f"{GUIDE}adversary's attention"
 """Followed by its λ."""
+SEEDS = 3
 
 
 def seed_name(seed: int) -> str:
@@ -15,3 +20,13 @@ def seed_name(seed: int) -> str:
 def by_adversary(lam: float) -> str:
     """Guided by the adversary with this λ."""
     return f"{BY_ADVERSARY}, λ = {lam:g}"
+
+
+def choose(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
+    """Part SEEDS and GUIDE from all other arguments.
+
+    Raises:
+        AttestError: SEEDS is not a whole number from 1.
+    """
+    words, rest = take_words(arguments, ("SEEDS", "GUIDE"))
+    return words.count("SEEDS", SEEDS), words.text("GUIDE") or None, rest

@@ -21,13 +21,11 @@ from attest.runs.folder import RunFolder
 from attest.runs.forecast import at_most
 from attest.runs.identity import GUIDES
 from attest.runs.past import like, past, reads_all
-from attest.runs.words import take_words
 
 ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|EXPERIMENTS)=|--(model|experiments)\.")
 OVERLAYS = {"label": "guide", "tags": "probe"}
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 """By what the base predicts; of the latter λ of the adversaries that guide, where none is typed."""
-SEEDS = 3
 
 
 @dataclass(frozen=True)
@@ -47,16 +45,6 @@ class Control:
     train: Callable[[], RunFolder]
     epochs: int | None
     adversary_epochs: int = 0
-
-
-def choose(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
-    """Part SEEDS and GUIDE from all other arguments.
-
-    Raises:
-        AttestError: SEEDS is not a whole number from 1.
-    """
-    words, rest = take_words(arguments, ("SEEDS", "GUIDE"))
-    return words.count("SEEDS", SEEDS), words.text("GUIDE") or None, rest
 
 
 def require_controls(base: dict[str, Any]) -> None:

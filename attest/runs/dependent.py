@@ -85,14 +85,6 @@ class Dependent:
     own_network: bool = True
 
 
-def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What concerns the base, and, after a lone ``--``, what concerns the dependent runs alone; FORCE goes to these."""
-    at = arguments.index("--") if "--" in arguments else len(arguments)
-    forced = [argument for argument in arguments if argument.startswith("FORCE=")]
-    base = [argument for argument in arguments[:at] if argument not in forced]
-    return base, [*forced, *arguments[at + 1 :]]
-
-
 def overlay(name: str) -> Settings:
     """The settings of ``configs/dependent/<name>.yaml``."""
     return yaml.safe_load((configs_folder() / "dependent" / f"{name}.yaml").read_text(encoding="utf-8"))

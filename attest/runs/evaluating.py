@@ -19,7 +19,6 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.batching import WHOLE, Shard
 from attest.datamodules.record import DataRecord
 from attest.errors import AttestError, unknown_choice
-from attest.experiments.readings import READINGS
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
@@ -29,8 +28,6 @@ from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
 from attest.runs.naming import canonical
 from attest.runs.training import test
 
-OF_READINGS = ("E1", "E11", "E12", "E14")
-"""Experiments that ask which tokens matter, and so of any reading."""
 TRIAL = "trial.json"
 """The file that names, by hash, what the evidence in a folder apart is on."""
 
@@ -54,22 +51,6 @@ def evaluate(run: "RunOnTrial") -> None:
                 evidence.reading = run.apart.reading if run.apart else None
             sum_up(run, test(run, str(run.on_trial_checkpoint)))
         name_tables(run, missing)
-
-
-def of_reading(reading: str, wanted: list[str]) -> list[str]:
-    """The experiments that take a reading in the attention's place: those asked for, or all.
-
-    Raises:
-        AttestError: the reading is not known, or an experiment asked for is on the attention itself.
-    """
-    if reading not in READINGS:
-        raise unknown_choice("The reading", reading, READINGS, "attest evidence --run <folder> --reading {}")
-    if other := [name for name in wanted if name not in OF_READINGS]:
-        raise AttestError(
-            f"{other[0]} is about attention itself; expected some of {', '.join(OF_READINGS)} with --reading. Type: attest "
-            f"evidence --run <folder> {other[0]}"
-        )
-    return wanted or list(OF_READINGS)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module, metadata
 
+from attest.runs.class_paths import names_known_classes
+from attest.runs.folder import RunFolder
 from attest.runs.words import are_ours
 
 IMPORTING, NEEDLESS = "torchmetrics", "transformers"
@@ -24,6 +26,18 @@ def import_lightly(arguments: Sequence[str]) -> None:
     if are_ours(arguments) and not {IMPORTING, NEEDLESS} & sys.modules.keys():
         with _looking_not_installed(NEEDLESS):
             import_module(IMPORTING)
+
+
+def import_lightly_for(run: RunFolder) -> None:
+    """The same for a run that is there, unless its settings name classes from elsewhere.
+
+    Args:
+        run: with its configuration.
+    Raises:
+        AttestError: that cannot be read.
+    """
+    if names_known_classes(run.settings()):
+        import_lightly(())
 
 
 @contextmanager

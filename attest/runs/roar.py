@@ -20,14 +20,15 @@ from attest.datamodules.erased import read_erased
 from attest.errors import AttestError
 from attest.experiments.erasure.sets import ranks_of, sizes
 from attest.experiments.observation import Observation
-from attest.experiments.readings.kinds import READINGS, random_reading, reading_of
+from attest.experiments.readings.kinds import random_reading, reading_of
 from attest.runs.capabilities import predicts
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_dependent
 from attest.runs.evaluating import configuration_of
 from attest.runs.folder import RunFolder, write_table
 from attest.runs.loaded import LoadedRun
+from attest.runs.reading_names import RANDOM
 
-KIND, RANDOM, EVERYTHING = "roar", "random", "everything"
+KIND, EVERYTHING = "roar", "everything"
 
 
 @dataclass(frozen=True)
@@ -47,19 +48,6 @@ class Step:
     def name(self) -> str:
         """Of its folder."""
         return f"{self.reading}-{self.number}of{self.of}"
-
-
-def require_readings(names: tuple[str, ...]) -> None:
-    """Refuse readings that do not exist.
-
-    Raises:
-        AttestError: one does not, or none is named.
-    """
-    for name in names or ("",):
-        if name not in READINGS:
-            raise AttestError(
-                f"READING={name} is not known; expected some of {', '.join(READINGS)}, with commas between them."
-            )
 
 
 def require_classifier(settings: dict[str, Any]) -> None:

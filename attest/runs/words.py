@@ -76,3 +76,11 @@ def take_words(arguments: Sequence[str], names: Container[str] | None = None) ->
     mine = {place: match for place, (_, match) in enumerate(matches) if match and (names is None or match[1] in names)}
     typed = {match[1]: match[2] for match in mine.values() if match[2]}
     return Words(typed), [argument for place, argument in enumerate(arguments) if place not in mine]
+
+
+def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What concerns the base, and, after a lone ``--``, what concerns the dependent runs alone; FORCE goes to these."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    forced = [argument for argument in arguments if argument.startswith("FORCE=")]
+    base = [argument for argument in arguments[:at] if argument not in forced]
+    return base, [*forced, *arguments[at + 1 :]]

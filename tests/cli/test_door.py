@@ -7,12 +7,16 @@ import subprocess
 import sys
 from contextlib import suppress
 from inspect import signature
+from typing import get_args
 
 import pytest
 
-from attest.cli import evidence, judges, reproduce
+from attest.cli import dashboard, evidence, judges, keys, reproduce
 from attest.cli.main import COMMANDS, main
-from attest.runs import adversary_names
+from attest.experiments.readings import READINGS
+from attest.lightning_modules.key_adversary import Attack
+from attest.runs import adversary_names, reading_names
+from attest.tracking.dashboard import PURPOSES
 from benchmarks.crashes import Laboratory
 from tests.conftest import fresh_shell
 
@@ -124,10 +128,36 @@ def test_mistakes_and_help_of_commands_that_train_or_ask_load_nothing_of_trainin
         ["fit", "DATA=sst", "--run.forse=1"],
         ["explain", "--run", "nowhere"],
         ["evidence"],
+        ["evidence", "--run", "nowhere", "--reading", "attenton"],
         ["data", "--check", "x"],
+        ["dashboard", "--run", "nowhere"],
+        ["adversarial", "DATA=sstt"],
+        ["adversarial", "LAMBDA=x"],
+        ["controls", "MODLE=cnn"],
+        ["controls", "GUIDE=bas"],
+        ["keys", "ATTACK=advers"],
+        ["keys", "MODEL=transformr-dr"],
+        ["roar", "READING=attenton"],
+        ["roar", "DATA=sst", "--", "--run.forse=1"],
     ]
-    helps = [["explain", "--help"], ["evidence", "--help"], ["data", "--help"], ["doctor", "--help"]]
+    ask = ("explain", "evidence", "data", "doctor", "dashboard", "adversarial", "controls", "keys", "roar", "judges", "trial")
+    helps = [[command, "--help"] for command in ask]
     assert loaded_by([*mistakes, *helps, ["doctor"]], HEAVY) == []
+
+
+def test_names_that_are_checked_before_their_owners_are_imported_are_theirs():
+    assert tuple(READINGS) == reading_names.READINGS
+    assert get_args(Attack) == keys.TRAINED
+    assert tuple(dashboard.NAMES) == PURPOSES
+
+
+@pytest.mark.slow
+def test_a_run_that_is_asked_again_loads_no_library_that_it_does_not_need(small_run, tmp_path):
+    questions = [
+        ["explain", "--run", str(small_run.path), "--text", "a b", f"--out={tmp_path / 'page.html'}"],
+        ["evidence", "--run", str(small_run.path), "E2"],
+    ]
+    assert loaded_by(questions, ["torchmetrics", *NEEDLESS]) == ["torchmetrics"]
 
 
 @pytest.mark.slow

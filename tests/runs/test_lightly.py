@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from attest.runs.class_paths import names_known_classes
 from tests.conftest import fresh_shell
 
 IMPORTED = """
@@ -32,6 +33,21 @@ def installed():
 @pytest.mark.slow
 def test_torchmetrics_comes_without_transformers_which_can_be_imported_afterwards():
     assert after("DATA=sst", "PROJECTION=entmax:1.5", "--run.root=a/b", "--trainer.max_epochs=3") == "True False True"
+
+
+@pytest.mark.parametrize(
+    ("settings", "known"),
+    [
+        (
+            {"model": {"class_path": "attest.networks.BiLSTM", "init_args": {"parts": [{"class_path": "torch.optim.Adam"}]}}},
+            True,
+        ),
+        ({"model": {"class_path": "attest.networks.BiLSTM", "init_args": {"parts": [{"class_path": "mine.Adam"}]}}}, False),
+        ({"trainer": {"callbacks": [{"class_path": "torchmetrics.text.BERTScore"}]}}, False),
+    ],
+)
+def test_classes_of_others_are_found_at_any_depth(settings, known):
+    assert names_known_classes(settings) is known
 
 
 @pytest.mark.slow
