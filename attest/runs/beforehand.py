@@ -17,5 +17,5 @@ def import_for(arguments: Sequence[str], own: Sequence[str] = ()) -> None:
         AttestError: a choice or an option is not known.
     """
     expand([*arguments])
-    require_known([*arguments, *own])
+    require_known([*arguments, "--", *own])
     import_lightly([*arguments, *own])

@@ -7,12 +7,13 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache, cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 import yaml
-from jsonargparse import Namespace, get_loader, set_loader
+from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
 from jsonargparse._actions import _ActionConfigLoad
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
@@ -50,6 +51,7 @@ from attest.runs.naming import (
     run_path,
     without_machine_keys,
 )
+from attest.runs.option_names import LINKED
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
 from attest.runs.quiet import quieten
@@ -60,8 +62,8 @@ from attest.tracking.loggers import point_loggers, without_deprecated
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
 """Imported here, so that ``--data`` takes each by the name of its class alone."""
-LINKS = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
-"""What the model learns from the data."""
+OF_OPTIMIZER = "params"
+"""What optimizers are given by the model."""
 
 
 DESCRIPTION = (
@@ -178,7 +180,7 @@ class ConfiguredRun(LightningCLI):
         parser.add_class_arguments(RunSettings, "run")
         parser.add_argument("--experiments", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
         parser.link_arguments("seed_everything", "data.init_args.seed")
-        for name in LINKS:
+        for name in LINKED:
             parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
@@ -453,6 +455,18 @@ def option_groups() -> dict[str, bool]:
     """The options of ``fit`` by name, and whether each stands for a group of others and takes a file with them."""
     actions = only_parsing().parser_of_fit()._actions
     return {name.lstrip("-"): isinstance(action, _ActionConfigLoad) for action in actions for name in action.option_strings}
+
+
+def parameters_of(path: str) -> list[str]:
+    """Names of what a class takes, as the parser finds them.
+
+    Args:
+        path: of the class.
+    """
+    module, _, name = path.rpartition(".")
+    found = getattr(import_module(module), name)
+    added = ArgumentParser().add_class_arguments(found, "it", fail_untyped=False, instantiate=False)
+    return sorted({each.split(".")[1] for each in added if "." in each} - {OF_OPTIMIZER})
 
 
 class OnlyParsing(ConfiguredRun):

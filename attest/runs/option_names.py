@@ -1,45 +1,72 @@
 """Names of the options of ``attest fit``, kept in a file, so that a mistyped one is found before Lightning is imported.
 
 The file says which versions of the parser's libraries it was made with; with others nothing is found here, and the parser
-itself says what is wrong. ``make docs`` writes it anew:
+itself says what is wrong. It also has the parameters of every class that a shipped configuration names, so that a mistyped
+``--model.init_args.…`` is found too. ``make docs`` writes it anew:
 
     python -m attest.runs.option_names
 """
 
-from collections.abc import Iterable, Sequence
-from functools import cache
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, reduce
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
 
 from attest.errors import AttestError, nearest
+from attest.runs.choices import configs_folder, expand
 from attest.runs.earlier_names import current
+from attest.runs.folder import YAML
+from attest.runs.words import are_ours
 
 FILE = Path(__file__).with_suffix(".txt")
 LIBRARIES = ("pytorch-lightning", "jsonargparse")
 """Which options there are depends on them."""
 FEW = 16
 """So many names are listed; of more, only the nearest is told."""
+INIT_ARGS, HELP = "init_args", ("h", "help")
+LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
+"""What the DataModule gives the model, and nobody types."""
+NAMED_CLASS = re.compile(r"class_path:\s*([\w.]+)")
+CLASS = re.compile(r"([\w.]+)\((.*)\)")
+Settings = dict[str, Any]
+
+
+class Known(NamedTuple):
+    """What the file holds."""
+
+    names: frozenset[str]
+    """Of options; groups of them end in a dot."""
+    classes: dict[str, frozenset[str]]
+    """Names of what each class takes, by its path."""
 
 
 def require_known(arguments: Sequence[str]) -> None:
     """Refuse the first option that the parser of ``fit`` would not know.
 
-    Options that classes of data, model and experiments take are left to the parser, as is everything where help or the
-    configuration is asked for.
+    What only the parser can know is left to it: everything where help or the configuration is asked for, values, and what
+    classes take that may come from elsewhere.
 
     Args:
-        arguments: what follows ``attest fit``, choices and options.
+        arguments: what follows ``attest fit``, choices and options; after a lone ``--`` options of runs with other classes.
     Raises:
         AttestError: an option is not known.
     """
-    names = _names()
+    names = _known().names
     if not names or any(argument.startswith(("-h", "--help", "--print")) for argument in arguments):
         return
+    chosen = _chosen(arguments)
     for argument in map(current, arguments):
         if argument == "--":
-            return
-        if argument.startswith("--") and " " not in argument.split("=")[0] and not _may_be_known(_name(argument), names):
+            chosen = {}
+        if not argument.startswith("--") or " " in argument.split("=")[0]:
+            continue
+        if not _may_be_known(_name(argument), names):
             raise AttestError(unknown_option(argument, _name(argument), {name.rstrip(".") for name in names}))
+        _refuse_unknown_parameter(argument, chosen)
 
 
 def unknown_option(what: str, name: str, known: Iterable[str]) -> str:
@@ -50,7 +77,7 @@ def unknown_option(what: str, name: str, known: Iterable[str]) -> str:
         name: of the option.
         known: names of all that would have been taken.
     """
-    names = sorted({*known} - {"h", "help"})
+    names = sorted(name for name in known if name.split(".")[-1] not in (*HELP, *LINKED))
     expected = ", ".join(names) if len(names) <= FEW else "one that `attest fit --help` lists"
     guess = nearest(name, names, cutoff=0.3)
     hint = f" Did you mean {guess}?" if guess else ""
@@ -68,11 +95,51 @@ def _may_be_known(name: str, names: frozenset[str]) -> bool:
     return any(known.startswith(name) for known in names) or any(each in names for each in above)
 
 
+def _refuse_unknown_parameter(argument: str, settings: Mapping[str, Any]) -> None:
+    """As the parser does, of a class that the settings name at that place."""
+    parts = _name(argument).split(".")
+    for place in (place for place, part in enumerate(parts[:-1]) if part == INIT_ARGS):
+        parameters = _known().classes.get(_part(settings, [*parts[:place], "class_path"]))
+        if parameters is not None and parts[place + 1] not in parameters:
+            raise AttestError(unknown_option(f"option {parts[place + 1]}", parts[place + 1], parameters))
+
+
+def _part(settings: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """What lies so deep in settings; None where nothing does."""
+    found: Any = settings
+    for name in names:
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _chosen(arguments: Sequence[str]) -> Settings:
+    """The settings of the files that choices stand for; nothing where classes may have been typed."""
+    typed = [argument for argument in arguments if argument != "--"]
+    files = (option.removeprefix("--config=") for option in expand(typed) if option.startswith("--config="))
+    read = (yaml.load(Path(file).read_text(encoding="utf-8"), YAML) or {} for file in files)
+    return reduce(_over, read, {}) if are_ours(typed) else {}
+
+
+def _over(settings: Settings, later: Settings) -> Settings:
+    """Later settings over earlier ones; of another class none of the earlier ones stays."""
+    if later.get("class_path", settings.get("class_path")) != settings.get("class_path"):
+        return later
+    both = {name: _over(settings[name], value) for name, value in later.items() if _are_parts(settings.get(name), value)}
+    return settings | later | both
+
+
+def _are_parts(*values: Any) -> bool:
+    return all(isinstance(value, dict) for value in values)
+
+
 @cache
-def _names() -> frozenset[str]:
-    """Groups of options end in a dot; nothing where the file was made with other versions."""
-    made_with, *names = FILE.read_text(encoding="utf-8").splitlines()
-    return frozenset(names) if made_with == _versions() else frozenset()
+def _known() -> Known:
+    """Nothing where the file was made with other versions."""
+    made_with, *lines = FILE.read_text(encoding="utf-8").splitlines()
+    if made_with != _versions():
+        return Known(frozenset(), {})
+    classes = {match[1]: frozenset(match[2].split(", ")) for line in lines if (match := CLASS.fullmatch(line))}
+    return Known(frozenset(line for line in lines if not CLASS.fullmatch(line)), classes)
 
 
 def _versions() -> str:
@@ -81,10 +148,13 @@ def _versions() -> str:
 
 def file_content() -> str:
     """What the file should hold, by the parser itself."""
-    from attest.runs.configured import option_groups
+    from attest.runs.configured import option_groups, parameters_of
 
+    texts = (file.read_text(encoding="utf-8") for file in configs_folder().rglob("*.yaml"))
+    paths = sorted({path for text in texts for path in NAMED_CLASS.findall(text)})
+    classes = (f"{path}({', '.join(parameters_of(path))})" for path in paths)
     lines = sorted(f"{name}." if is_group else name for name, is_group in option_groups().items())
-    return "\n".join([_versions(), *lines, ""])
+    return "\n".join([_versions(), *lines, *classes, ""])
 
 
 if __name__ == "__main__":

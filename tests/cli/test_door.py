@@ -126,6 +126,7 @@ def test_mistakes_and_help_of_commands_that_train_or_ask_load_nothing_of_trainin
         ["fit", "DATA=sstt"],
         ["fit", "MODLE=cnn"],
         ["fit", "DATA=sst", "--run.forse=1"],
+        ["fit", "DATA=sst", "--model.init_args.nettwork=1"],
         ["explain", "--run", "nowhere"],
         ["evidence"],
         ["evidence", "--run", "nowhere", "--reading", "attenton"],

@@ -5,11 +5,17 @@ import pytest
 from attest.cli.main import main
 from attest.errors import AttestError
 from attest.runs import option_names
+from attest.runs.beforehand import import_for
+from attest.runs.choices import expand
 from attest.runs.configured import ConfiguredRun
 from attest.runs.option_names import FILE, file_content, require_known
 from attest.runs.parser_errors import unmarked
 
 MISTAKES = (
+    "--model.init_args.nettwork=1",
+    "--data.init_args.batchsize=1",
+    "--model.init_args.network.init_args.encoder.init_args.hidden=3",
+    "--experiments.E2.init_args.permutation=3",
     "--run.forse=true",
     "--trainr.max_epochs=3",
     "--trainer.max_epochz",
@@ -27,7 +33,7 @@ def test_a_mistake_gets_the_sentence_of_the_parser(mistake):
     with pytest.raises(AttestError) as ours:
         require_known(["DATA=sst", mistake])
     with pytest.raises(AttestError) as theirs:
-        ConfiguredRun(["fit", mistake])
+        ConfiguredRun(["fit", *expand(["DATA=sst"]), mistake])
     assert str(ours.value) == unmarked(str(theirs.value))
 
 
@@ -40,14 +46,30 @@ def test_a_mistake_gets_the_sentence_of_the_parser(mistake):
         "--trainer.callbacks+=attest.callbacks.Instances",
         "--trainer.logger.init_args.group=a",
         "--model.network.encoder.hidden_size=3",
-        "--data.init_args.nobody_knows=1",
+        "--data=mine.Data --data.init_args.nobody_knows=1",
+        "--config=a.yaml --data.init_args.nobody_knows=1",
+        "--model.init_args.scheduler.init_args.nobody_knows=1",
+        "-- --model.init_args.distance=norm",
         "--experiments.E3=null",
         "--analyses.E3=null",
         "--config=a.yaml",
     ],
 )
 def test_what_may_be_right_is_left_to_the_parser(right):
-    require_known([right, "DATA=sst"])
+    require_known(["DATA=sst", *right.split(" ")])
+
+
+def test_what_a_class_takes_is_that_of_the_class_that_was_chosen():
+    require_known(["MODEL=cnn", "--model.init_args.network.init_args.encoder.init_args.channels=3"])
+    with pytest.raises(AttestError, match="option channels is not known; expected embedding_size, embedding_std, hidden_size"):
+        require_known(["MODEL=bilstm", "--model.init_args.network.init_args.encoder.init_args.channels=3"])
+    require_known(["MODEL=transformer-dr", "--trainer.callbacks.init_args.patience=3"])
+
+
+def test_options_of_runs_that_depend_on_another_are_checked_by_name_alone():
+    import_for(["DATA=sst"], ["FORCE=1", "--model.init_args.distance=norm"])
+    with pytest.raises(AttestError, match=r"--run\.forse=1 is not known"):
+        import_for(["DATA=sst"], ["--run.forse=1"])
 
 
 @pytest.mark.parametrize("asked", ["--help", "-h", "--print_config"])
@@ -59,9 +81,9 @@ def test_names_of_other_versions_are_not_believed(tmp_path, monkeypatch):
     other = tmp_path / "names.txt"
     other.write_text("# pytorch-lightning 0.1, jsonargparse 0.1\nrun.\n")
     monkeypatch.setattr(option_names, "FILE", other)
-    option_names._names.cache_clear()
+    option_names._known.cache_clear()
     require_known(["--run.forse=true"])
-    option_names._names.cache_clear()
+    option_names._known.cache_clear()
 
 
 def test_help_begins_with_the_choices_and_goes_on_with_the_options(capsys):
