@@ -25,9 +25,10 @@ Key = tuple[str, ...]
 class Kept:
     """Entries of numbers and claims, by what they are about.
 
-    An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a claim also ``tests``, a
-    ``PairedTest`` a seed with ``rules``, the date of the rules by which it was made; and of claims older than these
-    ``two_sided``, the p of each seed as it was printed, whose direction nobody knows any more.
+    An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
+    of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, a ``PairedTest`` a seed with
+    ``rules``, the date of the rules by which it was made; and of claims older than these ``two_sided``, the p of each seed
+    as it was printed, whose direction nobody knows any more.
     """
 
     entries: Mapping[Key, Entry] = field(default_factory=dict)
@@ -37,6 +38,12 @@ class Kept:
         entry = self.entries.get(key)
         return entry if entry is not None and sorted(entry["runs"]) == sorted(map(run_name, folders)) else None
 
+    def values(self, key: Key) -> Mapping[str, float]:
+        """The number of each run by its name, as far as that is known."""
+        entry = self.entries.get(key, {"runs": []})
+        alone = {entry["runs"][0]: entry["mean"]} if len(entry["runs"]) == entry.get("seeds") == 1 else {}
+        return entry.get("values", alone)
+
 
 def run_name(folder: Path) -> str:
     """``<data>/<readable name>/seed<n>[/…]``: a run's folder, wherever all runs lie."""
@@ -45,9 +52,14 @@ def run_name(folder: Path) -> str:
 
 
 def entry_of(ours: Ours, folders: Iterable[Path]) -> Entry:
-    """What is kept of a number."""
+    """What is kept of a number or a difference."""
     std = ours.std if ours.seeds > 1 else None
     return {"runs": [run_name(folder) for folder in folders], "mean": ours.mean, "std": std, "seeds": ours.seeds}
+
+
+def values_by_run(runs: Mapping[int, Path], values: Mapping[int, float]) -> dict[str, float]:
+    """Numbers by the names of their runs, both given by seed."""
+    return {run_name(runs[seed]): value for seed, value in values.items()}
 
 
 def ours_of(entry: Entry) -> Ours:

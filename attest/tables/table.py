@@ -10,8 +10,8 @@ import pandas as pd
 
 from attest.tables.comparison import Ours, judge_claim, judge_number, margin
 from attest.tables.definition import Claim, Column, Place, PublishedTable
-from attest.tables.kept import Entry, Kept, Key, entry_of, ours_of
-from attest.tables.measured import instance_values, measured
+from attest.tables.kept import Entry, Kept, Key, entry_of, ours_of, run_name, values_by_run
+from attest.tables.measured import evidence_rows, instance_values, measured
 from attest.tables.pairs import PairedTest, in_pairs, paired_test
 from attest.tables.rules import NOT_RUN, RULES, UNDEFINED
 
@@ -93,14 +93,26 @@ def claim_key(data: str, claim: Claim) -> Key:
 
 
 def _found(runs: Mapping[int, Path], column: Column, kept: Kept, key: Key) -> Found:
-    """What the runs say; where their evidence is gone, what was kept of it."""
+    """What the runs say; of those whose evidence is gone, what was kept of it."""
     values = over_seeds(runs, column)
-    ours = Ours.over(list(values.values()))
-    entry = kept.of(key, runs.values()) if column.table else None
-    if entry is not None and entry["seeds"] > ours.seeds:
+    if not column.table:
+        return Found(Ours.over(list(values.values())), why_absent(values, [runs]))
+    entry = kept.of(key, runs.values())
+    if entry is not None and entry["seeds"] > len(values):
         return Found(ours_of(entry), keep=entry, gone=True)
-    keep = entry_of(ours, runs.values()) if column.table and values else None
-    return Found(ours, why_absent(values, [runs]), keep)
+    both = _with_kept(runs, values, column, kept.values(key))
+    ours = Ours.over(list(both.values()))
+    keep = entry_of(ours, runs.values()) | {"values": values_by_run(runs, both)} if both else None
+    return Found(ours, why_absent(both, [runs]), keep, gone=len(both) > len(values))
+
+
+def _with_kept(
+    runs: Mapping[int, Path], values: Mapping[int, float], column: Column, kept: Mapping[str, float]
+) -> dict[int, float]:
+    """The numbers that were read, and those that were kept of runs whose evidence is gone, by seed."""
+    known = {seed: kept[run_name(folder)] for seed, folder in runs.items() if run_name(folder) in kept}
+    gone = {seed: value for seed, value in known.items() if evidence_rows(runs[seed], column.table) is None}
+    return dict(sorted((gone | values).items()))
 
 
 def over_seeds(runs: Mapping[int, Path], column: Column) -> dict[int, float]:
@@ -216,7 +228,10 @@ def _compared(
     sides = claim.left, claim.right
     columns = [experiment.columns[column] for _, column in sides]
     runs = [folders.get((row, data, None), {}) for row, _ in sides]
-    values = [over_seeds(run, column) for run, column in zip(runs, columns, strict=True)]
+    keys = [number_key(data, row, None, column) for (row, _), column in zip(sides, columns, strict=True)]
+    read_now = [over_seeds(run, column) for run, column in zip(runs, columns, strict=True)]
+    known = [kept.values(key) for key in keys]
+    values = [_with_kept(*each) for each in zip(runs, read_now, columns, known, strict=True)]
     seeds = sorted(set(values[0]) & set(values[1]))
     pairs = {seed: _pairs([run[seed] for run in runs], columns) if claim.paired else None for seed in seeds}
     differences = [_difference(pairs[seed], values[0][seed] - values[1][seed]) for seed in seeds]
@@ -227,7 +242,7 @@ def _compared(
         return _as_kept(entry, ours), entry.get("tests", [])
     tests = [_tested(each, claim.expect) for each in read if claim.expect != "equal"]
     keep = entry_of(ours, here) | {"tests": tests} if read else None
-    return Found(ours, why_absent(seeds, runs), keep), tests
+    return Found(ours, why_absent(seeds, runs), keep, gone=values != read_now), tests
 
 
 def _as_kept(entry: Entry, ours: Ours) -> Found:

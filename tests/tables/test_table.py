@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -160,6 +161,11 @@ def three_seeds(tmp_path):
     }
 
 
+def _moved(folder, root):
+    """A copy that is another run by its name."""
+    return Path(shutil.copytree(folder, root / "others" / folder.parent.name / folder.name))
+
+
 def _drop_evidence(folders):
     for runs in folders.values():
         for folder in runs.values():
@@ -201,9 +207,29 @@ def test_what_was_read_from_evidence_is_kept_beside_the_table(invented, three_se
 def test_what_was_kept_of_other_runs_is_not_used(invented, three_seeds, tmp_path):
     write_kept(tmp_path, to_keep(table_numbers(invented, three_seeds), table_claims(invented, three_seeds)))
     _drop_evidence(three_seeds)
-    two = {place: {seed: runs[seed] for seed in (0, 1)} for place, runs in three_seeds.items()}
-    assert number(table_numbers(invented, two, read_kept(tmp_path)), "dense", "above")["absent"] == "undefined"
-    assert table_claims(invented, two, read_kept(tmp_path))["tests"].tolist() == [[], []]
+    others = {place: {seed: _moved(runs[seed], tmp_path) for seed in (0, 1)} for place, runs in three_seeds.items()}
+    assert number(table_numbers(invented, others, read_kept(tmp_path)), "dense", "above")["absent"] == "undefined"
+    assert table_claims(invented, others, read_kept(tmp_path))["tests"].tolist() == [[], []]
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_seeds_whose_evidence_is_gone_are_joined_by_seeds_that_have_it(invented, three_seeds, tmp_path, older):
+    """Seeds are trained one after the other, and the evidence of each is gone before the next one's is there."""
+    whole, claimed = table_numbers(invented, three_seeds), table_claims(invented, three_seeds)
+    for seed in range(3):
+        some = {place: {each: runs[each] for each in range(seed + 1)} for place, runs in three_seeds.items()}
+        numbers, claims = (table(invented, some, read_kept(tmp_path)) for table in (table_numbers, table_claims))
+        write_kept(tmp_path, to_keep(numbers, claims))
+        _drop_evidence({place: {seed: runs[seed]} for place, runs in three_seeds.items()})
+        if older and seed == 0:
+            entries = read_kept(tmp_path).entries.items()
+            write_kept(tmp_path, {key: {part: entry[part] for part in {*entry} - {"values"}} for key, entry in entries})
+    kept_alone = table_numbers(invented, three_seeds, read_kept(tmp_path))
+    for found in (numbers, kept_alone):
+        assert number(found, "dense", "above")["gone"]
+        columns = ["ours", "std", "low", "high", "seeds", "absent"]
+        pd.testing.assert_frame_equal(found[columns], whole[columns])
+    assert claims[["difference", "seeds"]].to_dict() == claimed[["difference", "seeds"]].to_dict()
 
 
 def test_each_side_over_its_own_texts_is_not_paired(three_seeds):
