@@ -112,7 +112,7 @@ def _with_kept(
     """The numbers that were read, and those that were kept of runs whose evidence is gone, by seed."""
     known = {seed: kept[run_name(folder)] for seed, folder in runs.items() if run_name(folder) in kept}
     gone = {seed: value for seed, value in known.items() if evidence_rows(runs[seed], column.table) is None}
-    return dict(sorted((gone | values).items()))
+    return dict(sorted((gone | dict(values)).items()))
 
 
 def over_seeds(runs: Mapping[int, Path], column: Column) -> dict[int, float]:
