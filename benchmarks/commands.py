@@ -37,6 +37,8 @@ PLAN = ("reproduce", "TABLE=all", "DRY=1")
 COMMANDS = {
     "--help": Timed(("--help",)),
     "a typing mistake: fit DATA=sstt": Timed(("fit", "DATA=sstt")),
+    "a typing mistake: adversarial DATA=sstt": Timed(("adversarial", "DATA=sstt")),
+    "a typing mistake: fit --model.init_args.nettwork=1": Timed(("fit", "DATA=sst", "--model.init_args.nettwork=1")),
     "doctor": Timed(("doctor",)),
     "data --check sst": Timed(("data", "--check", "sst")),
     "explain --help": Timed(("explain", "--help")),
