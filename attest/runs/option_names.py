@@ -115,9 +115,11 @@ def _part(settings: Mapping[str, Any], names: Sequence[str]) -> Any:
 def _chosen(arguments: Sequence[str]) -> Settings:
     """The settings of the files that choices stand for; nothing where classes may have been typed."""
     typed = [argument for argument in arguments if argument != "--"]
+    if not are_ours(typed) or any(argument.startswith(("-c", "--config")) for argument in typed):
+        return {}
     files = (option.removeprefix("--config=") for option in expand(typed) if option.startswith("--config="))
     read = (yaml.load(Path(file).read_text(encoding="utf-8"), YAML) or {} for file in files)
-    return reduce(_over, read, {}) if are_ours(typed) else {}
+    return reduce(_over, read, {})
 
 
 def _over(settings: Settings, later: Settings) -> Settings:

@@ -48,6 +48,7 @@ def test_a_mistake_gets_the_sentence_of_the_parser(mistake):
         "--model.network.encoder.hidden_size=3",
         "--data=mine.Data --data.init_args.nobody_knows=1",
         "--config=a.yaml --data.init_args.nobody_knows=1",
+        "--config=a --data.init_args.nobody_knows=1",
         "--model.init_args.scheduler.init_args.nobody_knows=1",
         "-- --model.init_args.distance=norm",
         "--experiments.E3=null",
