@@ -27,7 +27,7 @@ LIBRARIES = ("pytorch-lightning", "jsonargparse")
 """Which options there are depends on them."""
 FEW = 16
 """So many names are listed; of more, only the nearest is told."""
-INIT_ARGS, HELP = "init_args", ("h", "help")
+INIT_ARGS, HELP = "init_args", ("h", "help", "print_shtab")
 LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
 """What the DataModule gives the model, and nobody types."""
 NAMED_CLASS = re.compile(r"class_path:\s*([\w.]+)")
