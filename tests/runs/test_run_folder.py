@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -88,3 +89,12 @@ def test_some_rows_of_a_table_are_read_without_holding_the_others(tmp_path, monk
 def test_no_row_that_is_asked_for_is_an_empty_table_with_all_columns(tmp_path):
     write_table(tmp_path / "rows.parquet", pd.DataFrame({"id": [1], "tags": [[1, 2]]}))
     assert list(read_rows(tmp_path / "rows.parquet", []).columns) == columns_in(tmp_path / "rows.parquet") == ["id", "tags"]
+
+
+@pytest.mark.parametrize("typed", [".", "../seed0/evidence/.."])
+def test_a_run_that_is_named_by_dots_has_its_own_name_and_its_neighbours(tmp_path, monkeypatch, typed):
+    run = tmp_path / "planted/a-setting/seed0"
+    (run / "evidence").mkdir(parents=True)
+    monkeypatch.chdir(run)
+    folder = RunFolder(Path(typed))
+    assert (folder.path.name, folder.setting, folder.corpus) == ("seed0", run.parent, run.parents[1])
