@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.linalg import vecdot
 
 from attest.compute.memory import CACHE, PIECE, by_rows
 from attest.compute.sorting import sort_rows
@@ -75,9 +74,10 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
         return torch.stack([kendall_tau_b(x, y, mask).tau for y in others.unbind(dim=1)], dim=-1)
 
     def correlate(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-        sign_x, signs = (_signs(each, mask.unsqueeze(1)).flatten(-2) for each in (x.unsqueeze(1), others))
-        untied = vecdot(sign_x, sign_x) * vecdot(signs, signs)
-        return vecdot(sign_x, signs).double() / untied.sqrt()  # constant scores divide by zero: NaN
+        signs = _signs(torch.cat([x.unsqueeze(1), others], dim=1), mask.unsqueeze(1)).flatten(-2)
+        balance = (signs @ signs.mT).double()
+        untied = balance.diagonal(dim1=-2, dim2=-1)
+        return balance[:, 0, 1:] / (untied[:, :1] * untied[:, 1:]).sqrt()  # constant scores divide by zero: NaN
 
     row = 4 * x.element_size() * len(others[0]) * mask.shape[-1] ** 2
     undefined = ((x.unsqueeze(1).isnan() | others.isnan()) & mask.unsqueeze(1)).any(dim=-1)
@@ -161,7 +161,7 @@ def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor
 def _signs(scores: Tensor, mask: Tensor) -> Tensor:
     """Whether each token's score is above (1) or below (-1) each other's: ``(..., T) -> (..., T, T)``; 0 outside the mask."""
     ranked = scores.masked_fill(~mask, torch.nan)
-    return (ranked.unsqueeze(-1) - ranked.unsqueeze(-2)).sign_().nan_to_num_(0)  # equal infinities differ by NaN
+    return (ranked.unsqueeze(-1) - ranked.unsqueeze(-2)).sign_()  # NaN, of padding and of equal infinities, has the sign 0
 
 
 def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -69,6 +69,34 @@ def test_the_scale_of_the_matrix_does_not_hide_a_direction_behind_the_ones():
     assert strict_space(1e-20 * of_rank(3, 9, 5), everyone).rank == 4
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("features", [3, 6, 20])
+def test_the_space_is_that_of_the_singular_vectors_whatever_the_text(features, dtype):
+    """Texts longer and shorter than there are features, with holes, empty, of low rank and of zeros, in one batch."""
+    mask = torch.rand(40, 12, generator=GENERATOR) < torch.linspace(0, 1.1, 40).unsqueeze(-1)
+    matrix = torch.stack([of_rank(1 + row % features, 12, features, dtype) for row in range(40)])
+    matrix[7] = 0
+    space = column_space(matrix, mask)
+    for row, real in enumerate(mask):
+        left, values, _ = np.linalg.svd(matrix[row, real].double().numpy(), full_matrices=False)
+        noise = max(int(real.sum()), features) * torch.finfo(dtype).eps
+        kept = left[:, values > noise * values.max(initial=0)]
+        assert space.rank[row] == kept.shape[1]
+        projector = space.basis[row] @ space.basis[row].mT
+        np.testing.assert_allclose(projector[real][:, real], kept @ kept.T, atol=1e-6)
+        assert (projector[~real] == 0).all()
+
+
+@pytest.mark.parametrize("rows", [5, 9])
+@pytest.mark.parametrize(("times", "rank"), [(0.3, 4), (3, 5), (1e3, 5)])
+def test_a_direction_counts_from_the_noise_on(rows, times, rank):
+    """Of a matrix whose least singular value is so many times the noise; at a thousand times no SVD is asked."""
+    left, right = (torch.linalg.qr(torch.randn(n, 5, generator=GENERATOR, dtype=torch.float64)).Q for n in (rows, 5))
+    least = times * rows * torch.finfo(torch.float64).eps
+    matrix = left @ torch.diag(torch.tensor([1, 1, 1, 1, least], dtype=torch.float64)) @ right.mT
+    assert column_space(matrix, torch.ones(rows, dtype=torch.bool)).rank == rank
+
+
 def test_padding_and_neighbours_change_nothing():
     lengths = [9, 1, 4]
     mask = torch.arange(9) < torch.tensor(lengths).unsqueeze(-1)

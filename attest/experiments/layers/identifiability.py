@@ -6,7 +6,8 @@ all; in a decoder each row has its own, so that the deciding token's row alone i
 Legend: B batch, N heads, T tokens, Q rows of attention that are asked, D dimensions a head, H = N D.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -97,10 +98,18 @@ def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
 
     W^O of a head is L Q with orthonormal rows Q, which turn nothing that a rank or a left null space could tell from T.
     """
+    layers, values = attending(observation.network), _values(observation)
+    return {name: _seen_by_output(layers[name], values[name]) for name in observation.attention}
+
+
+def _values(observation: LayerObservation) -> Mapping[str, Tensor]:
+    """Values of every layer ``(B, N, T, D)``: from what entered it where that is known, else from another pass."""
+    layers = attending(observation.network)
+    if observation.inputs and all(isinstance(layers[name], MultiHeadAttention) for name in observation.inputs):
+        return {name: cast(MultiHeadAttention, layers[name]).values(hidden) for name, hidden in observation.inputs.items()}
     with recorded(observation.network, "values") as values:
         observation.network(observation.tokens, observation.mask)
-    layers = attending(observation.network)
-    return {name: _seen_by_output(layers[name], values[name]) for name in observation.attention}
+    return values
 
 
 def _seen_by_output(layer: HookedModule, values_BNTD: Tensor) -> Tensor:
