@@ -3,7 +3,7 @@
 The plain side takes one text, one set of layers, one draw and one head at a time, and runs the network from its tokens. Both
 sides must give the same numbers. The floor is the time of the matrix products that cannot be left out: of every layer from the
 first tampered one on, timed here, on the longest text's length. A layer whose attention is put in needs no queries and keys.
-Of E13 it is the time of a singular value decomposition a head and of comparing all pairs of weights, as τ asks. Freed memory
+Of E13 it is the time of a QR decomposition a head and of comparing all pairs of weights, as τ asks. Freed memory
 stays in the process, as in ``attest evidence``.
 """
 
@@ -131,9 +131,9 @@ def seconds_a_token(length: int, weights_known: bool) -> float:
 
 
 def seconds_of_decomposing(length: int) -> float:
-    """Time of a layer's singular value decompositions, one a head, a token: the best of five."""
+    """Time of a layer's QR decompositions, one a head, a token: the best of five."""
     heads = torch.randn(max(1, 1024 // length) * HEADS, length, SIZE // HEADS).double()
-    best = min(_seconds(lambda: torch.linalg.svd(heads, full_matrices=False)) for _ in range(5))
+    best = min(_seconds(lambda: torch.linalg.qr(heads)) for _ in range(5))
     return best * HEADS / (len(heads) * length)
 
 

@@ -1,6 +1,7 @@
-"""Lightning without transformers: torchmetrics, which Lightning imports, imports it for scores of texts where it is installed.
+"""Lightning without what torchmetrics, which Lightning imports, imports where it is installed.
 
-That takes three seconds, and no run of ours has such a score.
+That is transformers for scores of texts, three seconds; SciPy's signals for scores of sounds and Matplotlib for pictures of
+scores, another. No run of ours has such a score or picture; whoever needs the packages for something else imports them later.
 """
 
 import sys
@@ -12,19 +13,21 @@ from attest.runs.class_paths import names_known_classes
 from attest.runs.folder import RunFolder
 from attest.runs.words import are_ours
 
-IMPORTING, NEEDLESS = "torchmetrics", "transformers"
+IMPORTING = "torchmetrics"
+NEEDLESS = ("transformers", "scipy", "matplotlib")
 
 
 def import_lightly(arguments: Sequence[str]) -> None:
-    """Import torchmetrics as if transformers were not installed, before Lightning imports it.
+    """Import torchmetrics as if nothing were installed that it can do without, before Lightning imports it.
 
     Nothing happens where a file or a class from elsewhere was typed, which may use all of torchmetrics.
 
     Args:
         arguments: choices and options.
     """
-    if are_ours(arguments) and not {IMPORTING, NEEDLESS} & sys.modules.keys():
-        with _looking_not_installed(NEEDLESS):
+    if are_ours(arguments) and IMPORTING not in sys.modules:
+        import_module("torch")  # with all that it uses
+        with _looking_not_installed([package for package in NEEDLESS if package not in sys.modules]):
             import_module(IMPORTING)
 
 
@@ -41,17 +44,20 @@ def import_lightly_for(run: RunFolder) -> None:
 
 
 @contextmanager
-def _looking_not_installed(package: str) -> Iterator[None]:
-    """Nobody who asks for the version of a package learns of it."""
+def _looking_not_installed(packages: Sequence[str]) -> Iterator[None]:
+    """Nobody can import packages or learns of their versions."""
     distribution = metadata.distribution
 
     def others(distribution_name: str) -> metadata.Distribution:
-        if distribution_name == package:
-            raise metadata.PackageNotFoundError(package)
+        if distribution_name in packages:
+            raise metadata.PackageNotFoundError(distribution_name)
         return distribution(distribution_name)
 
     metadata.distribution = others
+    sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]  # None: it cannot be imported
     try:
         yield
     finally:
         metadata.distribution = distribution
+        for package in packages:
+            del sys.modules[package]
