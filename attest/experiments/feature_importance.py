@@ -10,7 +10,7 @@ from attest.experiments.observation import Observation
 from attest.experiments.sink import left_out, parks_attention, without_sink
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words
-from attest.measures import kendall_tau_b, kendall_top_k
+from attest.measures import kendall_tau_b, kendall_top_k, tau_b
 from attest.measures.numbers import number, percent
 
 GRADIENTS = {
@@ -74,7 +74,7 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
         "ceiling": tau.ceiling,
         "ratio": tau.tau / tau.ceiling,
         "concordant": tau.concordant,
-        "tau_support": kendall_tau_b(attention, stacked, support).tau,
+        "tau_support": tau_b(attention, stacked.unsqueeze(1), support).squeeze(1),
         "tau_top_k": kendall_top_k(attention, stacked, support.sum(dim=-1), mask),
     }
     return {

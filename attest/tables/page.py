@@ -105,7 +105,7 @@ def _number_line(number: dict[str, Any], own: Collection[str]) -> list[str]:
         number["column"],
         (number["absent"] or with_spread(number["ours"], number["std"])) + (f" {GONE}" if number["gone"] else ""),
         str(number["seeds"]),
-        EMPTY if math.isnan(number["low"]) else f"{number['low']:.3f} to {number['high']:.3f}",
+        EMPTY if math.isnan(number["low"]) else between(number["low"], number["high"]),
         published or EMPTY,
         _signed(number["difference"], 3),
         EMPTY if math.isnan(number["margin"]) else f"{number['margin']:.3g}",
@@ -143,9 +143,20 @@ def _p_value(p: float) -> str:
 
 def with_spread(mean: float, std: float, signed: bool = False) -> str:
     """``0.350 ± 0.020``, ``2.1e-05 ± 3.0e-06``; no ± for one seed."""
-    form = ".1e" if 0 < abs(mean) < LEAST else ".3f"
+    form = _form(mean)
     text = f"{mean:{'+' if signed else ''}{form}}"
     return text if math.isnan(std) else f"{text} ± {std:{form}}"
+
+
+def between(low: float, high: float) -> str:
+    """``0.300 to 0.400``, ``-1.4e-04 to 3.0e-04``."""
+    form = _form(max(abs(low), abs(high)))
+    return f"{low:{form}} to {high:{form}}"
+
+
+def _form(size: float) -> str:
+    """Three decimals where they say something of a number of this size; a zero has no sign."""
+    return ".1e" if 0 < abs(size) < LEAST else "z.3f"
 
 
 def _signed(value: float, digits: int) -> str:

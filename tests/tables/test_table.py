@@ -15,7 +15,7 @@ from attest.runs.folder import RunFolder, write_json, write_table
 from attest.tables.definition import Column
 from attest.tables.kept import read_kept, write_kept
 from attest.tables.measured import evidence_rows, instance_values, measured
-from attest.tables.page import table_page, with_spread
+from attest.tables.page import between, table_page, with_spread
 from attest.tables.provenance import provenance
 from attest.tables.rules import RULES
 from attest.tables.stamp import stamp, stamp_of
@@ -294,6 +294,13 @@ def test_small_numbers_keep_their_digits():
     assert with_spread(2.1e-5, 3e-6) == "2.1e-05 ± 3.0e-06"
     assert with_spread(-4e-4, float("nan"), signed=True) == "-4.0e-04"
     assert with_spread(0.0, 0.0) == "0.000 ± 0.000"
+
+
+def test_an_interval_of_small_numbers_is_no_pair_of_zeros():
+    assert between(0.3, 0.4) == "0.300 to 0.400"
+    assert between(-1.4e-4, 3e-4) == "-1.4e-04 to 3.0e-04"
+    assert between(-4e-5, 0.2) == "0.000 to 0.200"
+    assert between(0.0, 0.0) == "0.000 to 0.000"
 
 
 def test_results_are_written_as_text_table_and_figure(folders, tmp_path):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.experiments.observation import Network, Observation
-from attest.measures import kendall_tau_b
+from attest.measures import tau_b
 
 _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str, Network]]]] = WeakKeyDictionary()
 
@@ -26,7 +26,8 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
         where the attention is constant.
     """
     anew = {name: _attention(network, observation) for name, network in _made_from(cast(nn.Module, observation.network), seed)}
-    return {name: kendall_tau_b(observation.attention, each, observation.mask).tau for name, each in anew.items()}
+    taus = tau_b(observation.attention, torch.stack(list(anew.values()), dim=1), observation.mask)
+    return dict(zip(anew, taus.unbind(dim=1), strict=True))
 
 
 def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:

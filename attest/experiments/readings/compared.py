@@ -27,7 +27,7 @@ from attest.experiments.readings.kinds import READINGS, Reading, random_reading,
 from attest.experiments.readings.truth import found, hangs_on
 from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
 from attest.experiments.words import first_of_words, over_words
-from attest.measures import kendall_tau_b
+from attest.measures import tau_b
 from attest.measures.numbers import number, percent
 
 ORACLE = "oracle"
@@ -171,7 +171,7 @@ def _agreement(readings: dict[str, Tensor], mask: Tensor) -> Columns:
     """τ-b of every two readings, all at once: pairs stand below one another as rows of one batch."""
     pairs = list(combinations(readings, 2))
     first, second = (torch.cat([readings[pair[side]].abs().double() for pair in pairs]) for side in (0, 1))
-    taus = kendall_tau_b(first, second, mask.repeat(len(pairs), 1)).tau.chunk(len(pairs))
+    taus = tau_b(first, second.unsqueeze(1), mask.repeat(len(pairs), 1)).squeeze(1).chunk(len(pairs))
     return {f"tau_{a}_and_{b}": tau for (a, b), tau in zip(pairs, taus, strict=True)}
 
 
