@@ -39,6 +39,7 @@ COMMANDS = {
     "a typing mistake: fit DATA=sstt": Timed(("fit", "DATA=sstt")),
     "a typing mistake: adversarial DATA=sstt": Timed(("adversarial", "DATA=sstt")),
     "a typing mistake: fit --model.init_args.nettwork=1": Timed(("fit", "DATA=sst", "--model.init_args.nettwork=1")),
+    "a typing mistake: fit --trainer.max_epochs=three": Timed(("fit", "DATA=sst", "--trainer.max_epochs=three")),
     "doctor": Timed(("doctor",)),
     "data --check sst": Timed(("data", "--check", "sst")),
     "explain --help": Timed(("explain", "--help")),

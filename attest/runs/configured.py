@@ -451,22 +451,29 @@ def only_parsing() -> "OnlyParsing":
     return OnlyParsing(["fit"])
 
 
-def option_groups() -> dict[str, bool]:
-    """The options of ``fit`` by name, and whether each stands for a group of others and takes a file with them."""
+def option_types() -> dict[str, Any]:
+    """The options of ``fit`` by name, and their types; of one that stands for a group of others the name ends in a dot."""
     actions = only_parsing().parser_of_fit()._actions
-    return {name.lstrip("-"): isinstance(action, _ActionConfigLoad) for action in actions for name in action.option_strings}
+    named = {name.lstrip("-"): action for action in actions for name in action.option_strings}
+    return {f"{name}." if isinstance(action, _ActionConfigLoad) else name: _type_of(action) for name, action in named.items()}
 
 
-def parameters_of(path: str) -> list[str]:
-    """Names of what a class takes, as the parser finds them.
+def parameter_types(path: str) -> dict[str, Any]:
+    """What a class takes, as the parser finds it: names and types.
 
     Args:
         path: of the class.
     """
     module, _, name = path.rpartition(".")
-    found = getattr(import_module(module), name)
-    added = ArgumentParser().add_class_arguments(found, "it", fail_untyped=False, instantiate=False)
-    return sorted({each.split(".")[1] for each in added if "." in each} - {OF_OPTIMIZER})
+    parser = ArgumentParser()
+    added = parser.add_class_arguments(getattr(import_module(module), name), "it", fail_untyped=False, instantiate=False)
+    types = {action.dest.removeprefix("it."): _type_of(action) for action in parser._actions}
+    names = sorted({each.split(".")[1] for each in added if "." in each} - {OF_OPTIMIZER})
+    return {name: types.get(name) for name in names}
+
+
+def _type_of(action: Any) -> Any:
+    return getattr(action, "_typehint", None)
 
 
 class OnlyParsing(ConfiguredRun):

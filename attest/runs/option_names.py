@@ -2,13 +2,14 @@
 
 The file says which versions of the parser's libraries it was made with; with others nothing is found here, and the parser
 itself says what is wrong. It also has the parameters of every class that a shipped configuration names, so that a mistyped
-``--model.init_args.…`` is found too. ``make docs`` writes it anew:
+``--model.init_args.…`` is found too; and what is a number or a truth value, so that a word in its place is. ``make docs``
+writes it anew:
 
     python -m attest.runs.option_names
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, reduce
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +21,7 @@ from attest.errors import AttestError, nearest
 from attest.runs.choices import configs_folder, expand
 from attest.runs.earlier_names import current
 from attest.runs.folder import YAML
+from attest.runs.typed_numbers import kinds_of, require_kind
 from attest.runs.words import are_ours
 
 FILE = Path(__file__).with_suffix(".txt")
@@ -36,24 +38,24 @@ Settings = dict[str, Any]
 
 
 class Known(NamedTuple):
-    """What the file holds."""
+    """What the file holds: names, and which numbers and truth values each stands for, as ``kinds_of`` says it."""
 
-    names: frozenset[str]
+    names: dict[str, str]
     """Of options; groups of them end in a dot."""
-    classes: dict[str, frozenset[str]]
-    """Names of what each class takes, by its path."""
+    classes: dict[str, dict[str, str]]
+    """Of what each class takes, by its path."""
 
 
 def require_known(arguments: Sequence[str]) -> None:
-    """Refuse the first option that the parser of ``fit`` would not know.
+    """Refuse the first option that the parser of ``fit`` would not know, or whose value it would not take for a number.
 
-    What only the parser can know is left to it: everything where help or the configuration is asked for, values, and what
-    classes take that may come from elsewhere.
+    What only the parser can know is left to it: everything where help or the configuration is asked for, other values, and
+    what classes take that may come from elsewhere.
 
     Args:
         arguments: what follows ``attest fit``, choices and options; after a lone ``--`` options of runs with other classes.
     Raises:
-        AttestError: an option is not known.
+        AttestError: an option is not known, or its value is of the wrong kind.
     """
     names = _known().names
     if not names or any(argument.startswith(("-h", "--help", "--print")) for argument in arguments):
@@ -66,7 +68,8 @@ def require_known(arguments: Sequence[str]) -> None:
             continue
         if not _may_be_known(_name(argument), names):
             raise AttestError(unknown_option(argument, _name(argument), {name.rstrip(".") for name in names}))
-        _refuse_unknown_parameter(argument, chosen)
+        require_kind(_name(argument), _value(argument), names.get(_name(argument), ""))
+        _require_parameter(argument, chosen)
 
 
 def unknown_option(what: str, name: str, known: Iterable[str]) -> str:
@@ -88,20 +91,28 @@ def _name(argument: str) -> str:
     return argument.lstrip("-").split("=")[0].rstrip("+")
 
 
-def _may_be_known(name: str, names: frozenset[str]) -> bool:
+def _value(argument: str) -> str:
+    return argument.partition("=")[2]
+
+
+def _may_be_known(name: str, names: Collection[str]) -> bool:
     """Whether it is one of the names, begins one, as argparse allows, or lies below one that is no mere group of others."""
     parts = name.split(".")
     above = (".".join(parts[:count]) for count in range(1, len(parts)))
     return any(known.startswith(name) for known in names) or any(each in names for each in above)
 
 
-def _refuse_unknown_parameter(argument: str, settings: Mapping[str, Any]) -> None:
-    """As the parser does, of a class that the settings name at that place."""
+def _require_parameter(argument: str, settings: Mapping[str, Any]) -> None:
+    """The same of a class that the settings name at that place."""
     parts = _name(argument).split(".")
     for place in (place for place, part in enumerate(parts[:-1]) if part == INIT_ARGS):
-        parameters = _known().classes.get(_part(settings, [*parts[:place], "class_path"]))
-        if parameters is not None and parts[place + 1] not in parameters:
-            raise AttestError(unknown_option(f"option {parts[place + 1]}", parts[place + 1], parameters))
+        parameters, name = _known().classes.get(_part(settings, [*parts[:place], "class_path"])), parts[place + 1]
+        if parameters is None:
+            continue
+        if name not in parameters:
+            raise AttestError(unknown_option(f"option {name}", name, parameters))
+        if name == parts[-1]:
+            require_kind(name, _value(argument), parameters[name])
 
 
 def _part(settings: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -139,9 +150,19 @@ def _known() -> Known:
     """Nothing where the file was made with other versions."""
     made_with, *lines = FILE.read_text(encoding="utf-8").splitlines()
     if made_with != _versions():
-        return Known(frozenset(), {})
-    classes = {match[1]: frozenset(match[2].split(", ")) for line in lines if (match := CLASS.fullmatch(line))}
-    return Known(frozenset(line for line in lines if not CLASS.fullmatch(line)), classes)
+        return Known({}, {})
+    classes = {match[1]: dict(map(_read, match[2].split(", "))) for line in lines if (match := CLASS.fullmatch(line))}
+    return Known(dict(_read(line) for line in lines if not CLASS.fullmatch(line)), classes)
+
+
+def _read(written: str) -> tuple[str, str]:
+    name, _, kinds = written.partition(": ")
+    return name, kinds
+
+
+def _written(types: Mapping[str, Any]) -> list[str]:
+    """``texts: int or null``; of what is no number the name alone."""
+    return [f"{name}: {kinds}" if (kinds := kinds_of(kind)) else name for name, kind in types.items()]
 
 
 def _versions() -> str:
@@ -150,12 +171,12 @@ def _versions() -> str:
 
 def file_content() -> str:
     """What the file should hold, by the parser itself."""
-    from attest.runs.configured import option_groups, parameters_of
+    from attest.runs.configured import option_types, parameter_types
 
     texts = (file.read_text(encoding="utf-8") for file in configs_folder().rglob("*.yaml"))
     paths = sorted({path for text in texts for path in NAMED_CLASS.findall(text)})
-    classes = (f"{path}({', '.join(parameters_of(path))})" for path in paths)
-    lines = sorted(f"{name}." if is_group else name for name, is_group in option_groups().items())
+    classes = (f"{path}({', '.join(_written(parameter_types(path)))})" for path in paths)
+    lines = sorted(_written(option_types()))
     return "\n".join([_versions(), *lines, *classes, ""])
 
 

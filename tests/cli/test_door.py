@@ -127,6 +127,8 @@ def test_mistakes_and_help_of_commands_that_train_or_ask_load_nothing_of_trainin
         ["fit", "MODLE=cnn"],
         ["fit", "DATA=sst", "--run.forse=1"],
         ["fit", "DATA=sst", "--model.init_args.nettwork=1"],
+        ["fit", "DATA=sst", "--trainer.max_epochs=three"],
+        ["adversarial", "DATA=sst", "--data.init_args.texts=many"],
         ["explain", "--run", "nowhere"],
         ["evidence"],
         ["evidence", "--run", "nowhere", "--reading", "attenton"],
