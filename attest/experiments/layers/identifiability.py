@@ -98,13 +98,13 @@ def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
 
     W^O of a head is L Q with orthonormal rows Q, which turn nothing that a rank or a left null space could tell from T.
     """
-    layers, values = attending(observation.network), _values(observation)
+    layers = attending(observation.network)
+    values = _values(observation, layers)
     return {name: _seen_by_output(layers[name], values[name]) for name in observation.attention}
 
 
-def _values(observation: LayerObservation) -> Mapping[str, Tensor]:
+def _values(observation: LayerObservation, layers: Mapping[str, HookedModule]) -> Mapping[str, Tensor]:
     """Values of every layer ``(B, N, T, D)``: from what entered it where that is known, else from another pass."""
-    layers = attending(observation.network)
     if observation.inputs and all(isinstance(layers[name], MultiHeadAttention) for name in observation.inputs):
         return {name: cast(MultiHeadAttention, layers[name]).values(hidden) for name, hidden in observation.inputs.items()}
     with recorded(observation.network, "values") as values:
