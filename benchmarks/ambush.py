@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +107,18 @@ def lay(phase: str, call: int, number: int) -> Counter[str]:
     return met
 
 
-def main(phase: str, call: str, name: str, counts: str, *arguments: str) -> int:
-    """Run ``attest`` with these arguments and the trap set."""
+def main(arguments: Sequence[str]) -> int:
+    """Run ``attest`` with the trap set.
+
+    Args:
+        arguments: phase, number of the call, name of the signal, file of the counts, and what ``attest`` is asked.
+    """
+    phase, call, name, counts, *asked = arguments
     met = lay(phase, int(call), signal.Signals[name])
-    code = cli.main(list(arguments))
+    code = cli.main(asked)
     Path(counts).write_text(json.dumps(met))
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

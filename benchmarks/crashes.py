@@ -78,12 +78,18 @@ def moments(count: int, seed: int) -> list[Moment]:
 class Laboratory:
     """Runs side by side below one folder, the first of them undisturbed."""
 
-    def __init__(self, root: Path, attest: Sequence[str] = (sys.executable, "-m", "attest")) -> None:
+    def __init__(
+        self,
+        root: Path,
+        attest: Sequence[str] = (sys.executable, "-m", "attest"),
+        ambush: Sequence[str] = (sys.executable, "-m", "benchmarks.ambush"),
+    ) -> None:
         """Args:
         root: the folder.
         attest: the command that takes runs up.
+        ambush: the command of runs that are stopped.
         """
-        self.root, self.attest = root, attest
+        self.root, self.attest, self.ambush = root, attest, ambush
         started = time.monotonic()
         self._victim(root / "undisturbed", Moment("none", signal.SIGKILL, 0), call=0).wait()
         self.seconds = time.monotonic() - started
@@ -123,7 +129,7 @@ class Laboratory:
 
     def _victim(self, root: Path, moment: Moment, call: int) -> subprocess.Popen:
         trap = [moment.phase, str(call), moment.how.name, str(self.root / "counts.json")]
-        command = [sys.executable, "-m", "benchmarks.ambush", *trap, "fit", *RUN, f"--run.root={root}"]
+        command = [*self.ambush, *trap, "fit", *RUN, f"--run.root={root}"]
         silence = subprocess.DEVNULL
         return subprocess.Popen(command, env=_environment(), stdout=silence, stderr=silence)
 

@@ -16,7 +16,7 @@ def test_moments_visit_every_phase_under_both_signals():
 
 @pytest.mark.slow
 def test_a_run_stopped_at_the_worst_moments_ends_as_if_undisturbed(tmp_path):
-    laboratory = Laboratory(tmp_path, attest_command())
+    laboratory = Laboratory(tmp_path, attest_command(), attest_command("benchmarks.ambush"))
     worst = [
         Moment("half a checkpoint", signal.SIGKILL, 0.5),
         Moment("half a table", signal.SIGKILL, 0.3),

@@ -1,10 +1,11 @@
 """A disk that is full or may not be written, and memory that does not suffice: a sentence, and nothing lost."""
 
 import os
+import resource
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,19 +15,13 @@ from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 from tests.forking import attest_command
 
 RUN = [*SMALL_RUN, "LOGGER=csv"]
-LIMITED = """
-import resource, sys
-from attest.cli.main import main
-resource.setrlimit(getattr(resource, sys.argv[1]), (int(sys.argv[2]), int(sys.argv[2])))
-sys.exit(main(sys.argv[3:]))
-"""
 
 
-def fit(root: Path, *limit: str) -> subprocess.CompletedProcess:
-    """In a process of its own, under a limit of the system if one is given."""
-    program = [sys.executable, "-c", LIMITED, *limit] if limit else attest_command()
-    command = [*program, "fit", *RUN, f"--run.root={root}"]
-    return subprocess.run(command, env=fresh_shell(), capture_output=True, text=True, timeout=600)
+def fit(root: Path, most: int = resource.RLIM_INFINITY) -> subprocess.CompletedProcess:
+    """In a process of its own, which may write files of at most so many bytes."""
+    command = [*attest_command(), "fit", *RUN, f"--run.root={root}"]
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (most, most))
+    return subprocess.run(command, env=fresh_shell(), capture_output=True, text=True, timeout=600, preexec_fn=limit)
 
 
 @pytest.fixture
@@ -51,7 +46,7 @@ def refused(result: subprocess.CompletedProcess, *reasons: str) -> bool:
 
 @pytest.mark.slow
 def test_a_checkpoint_that_does_not_fit_is_named_and_the_run_goes_on_later(small_run, tmp_path):
-    result = fit(tmp_path, "RLIMIT_FSIZE", "30000")
+    result = fit(tmp_path, most=30_000)
     assert refused(result, "last.ckpt cannot be written: File too large; expected a writable folder with room."), result.stderr
     stopped = only_folder(tmp_path)
     assert list(stopped.last.parent.iterdir()) == [], "neither a checkpoint nor half of one"
