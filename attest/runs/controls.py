@@ -22,7 +22,10 @@ from attest.runs.forecast import at_most
 from attest.runs.identity import GUIDES
 from attest.runs.past import like, past, reads_all
 
-ABOUT_THE_MODEL = re.compile(r"(MODEL|SCORING|PROJECTION|RECIPE|EXPERIMENTS)=|--(model|experiments)\.")
+ABOUT_THE_MODEL = re.compile(
+    r"(MODEL|SCORING|PROJECTION|RECIPE)=|EXPERIMENTS=(?!none$)|--model\.|--experiments\.(?!\w+=null$)"
+)
+"""What is typed of a base and cannot be said of a model without context; what is left out of one is left out of the other."""
 OVERLAYS = {"label": "guide", "tags": "probe"}
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 """By what the base predicts; of the latter λ of the adversaries that guide, where none is typed."""

@@ -40,6 +40,13 @@ def test_the_table_has_a_row_a_control(controlled):
 
 
 @pytest.mark.slow
+def test_what_is_left_out_of_the_base_is_left_out_of_every_control(controlled):
+    runs = [folder for folder in controlled.path.parents[3].rglob("evidence") if (folder.parent / "checkpoints").is_dir()]
+    assert len([run for run in runs if "average" in str(run)]) == 2
+    assert {table.stem for run in runs for table in run.glob("*.parquet")} <= {"instances", "E6", "E7"}
+
+
+@pytest.mark.slow
 def test_seeds_share_the_corpus_and_tables_have_each_text_once(controlled):
     rows = pd.read_parquet(controlled.evidence("E5"))
     assert rows["id"].tolist() == list(range(77))
