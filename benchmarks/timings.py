@@ -1,4 +1,4 @@
-"""What our own runs took, for forecasts where nothing nearer is there: medians by corpus, model and part.
+"""What our own runs on whole corpora took, for forecasts where nothing nearer is there: medians by corpus, model and part.
 
 python -m benchmarks.timings docs/results/runs-*.tar.xz > configs/timings.yaml
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from attest.runs.folder import RunFolder
-from attest.runs.past import medians, seconds_of
+from attest.runs.past import is_cut, medians, seconds_of
 
 HEADER = "# Seconds that our own runs took, on two cores and in one process: medians. Written by python -m benchmarks.timings"
 KEPT = ("timing.json", "summary.json", "curves.json", "config.yaml")
@@ -36,7 +36,8 @@ def _unpack(archive: Path, folder: Path) -> None:
 def _by_kind(root: Path) -> dict[str, dict[str, float]]:
     runs = defaultdict(list)
     for timing in sorted(root.rglob("timing.json")):
-        if seconds := seconds_of(RunFolder(timing.parent)):
+        run = RunFolder(timing.parent)
+        if (seconds := seconds_of(run)) and not is_cut(run):
             runs[_kind(timing.parent)].append(seconds)
     return {kind: {part: _short(value) for part, value in sorted(medians(of).items())} for kind, of in runs.items()}
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from attest.runs.choices import configs_folder
-from attest.runs.folder import YAML, RunFolder, read_json
+from attest.runs.folder import YAML, RunFolder, read_json, read_yaml
 
 TRAINING, EPOCH, EVIDENCE = "train", "epoch", "evidence/"
 """Parts of a run: the whole of its training, an epoch of it, and before an experiment's id its evidence."""
@@ -25,6 +25,8 @@ class Like(NamedTuple):
     """Of folders, relative to the root of all runs; the nearest first."""
     shipped: str = ""
     """What our own are called in ``configs/timings.yaml``; empty for none."""
+    whole: bool = False
+    """Whether runs that read a part of their corpus, or train for a part of their time, are none of them."""
 
 
 class Past(NamedTuple):
@@ -46,7 +48,7 @@ def like(data: str, name: str, model: str, whole: bool = True) -> Like:
     """
     if not whole:
         return Like((f"{data}/{name}/seed*",))
-    return Like((f"{data}/{name}/seed*", f"{data}/*-{model}-*/seed*"), f"{data}/{model}")
+    return Like((f"{data}/{name}/seed*", f"{data}/*-{model}-*/seed*"), f"{data}/{model}", whole)
 
 
 def like_dependent(data: str, name: str, model: str, kind: str, member: str, whole: bool = True) -> Like:
@@ -57,7 +59,7 @@ def like_dependent(data: str, name: str, model: str, kind: str, member: str, who
         kind, member: folders inside the base's: ``adversarial``, ``frozen-kl-0.001``.
     """
     within = f"{data}/{name}/seed*/{kind}/{member}", f"{data}/{name}/seed*/{kind}/*", f"{data}/*/seed*/{kind}/*"
-    return Like(within, f"{data}/{model}/{kind}") if whole else Like(within[:2])
+    return Like(within, f"{data}/{model}/{kind}", whole) if whole else Like(within[:2])
 
 
 def reads_all(settings: Mapping[str, Any]) -> bool:
@@ -74,10 +76,21 @@ def past(root: Path, alike: Like) -> Past | None:
         alike: which are near.
     """
     for pattern in alike.patterns:
-        if known := [seconds for folder in root.glob(pattern.lstrip("/")) if (seconds := seconds_of(RunFolder(folder)))]:
+        runs = map(RunFolder, root.glob(pattern.lstrip("/")))
+        if known := [seconds for run in runs if (seconds := seconds_of(run)) and not (alike.whole and is_cut(run))]:
             return Past(medians(known), "runs like it")
     ours = shipped_timings().get(alike.shipped)
     return Past(ours, "our own runs on two cores") if ours else None
+
+
+def is_cut(run: RunFolder) -> bool:
+    """Whether a run reads less than its whole corpus or trains for less than its whole time; also where nobody knows."""
+    return _is_cut(run.config)
+
+
+@cache
+def _is_cut(config: Path) -> bool:
+    return not config.is_file() or not reads_all(read_yaml(config))
 
 
 def seconds_of(run: RunFolder) -> dict[str, float]:

@@ -1,16 +1,18 @@
 """What runs like one took: the nearest that are there, and our own where none is."""
 
 import pytest
+import yaml
 
-from attest.runs.folder import RunFolder, write_json
+from attest.runs.folder import RunFolder, write_json, write_text
 from attest.runs.past import Past, in_all, like, like_dependent, medians, past, reads_all, seconds_of, shipped_timings
 
 SAME, OTHER = "sst/jw-bilstm-dot-softmax", "sst/jw-bilstm-additive-softmax"
 
 
-def run(folder, epochs=2, **timing):
-    """A finished run that says so much of its time."""
+def run(folder, epochs=2, texts=None, **timing):
+    """A finished run, on all texts or on some, that says so much of its time."""
     made = RunFolder(folder)
+    write_text(made.config, yaml.safe_dump({"data": {"init_args": {"texts": texts}}, "trainer": {}}))
     write_json(made.summary, {})
     write_json(made.timing, timing)
     write_json(made.curves, [{"epoch": epoch} for epoch in range(epochs)])
@@ -44,6 +46,16 @@ def test_the_same_settings_come_before_the_same_model_and_both_before_our_own(tm
 def test_a_run_on_a_part_of_a_corpus_is_like_none_on_all_of_it(tmp_path):
     run(tmp_path / OTHER / "seed0", seconds={"train": 50.0})
     assert past(tmp_path, like("sst", "jw-bilstm-dot-softmax-1a2b3c4d", "bilstm", whole=False)) is None
+
+
+def test_a_run_on_all_of_a_corpus_is_like_none_on_a_part_of_it(tmp_path):
+    run(tmp_path / OTHER / "seed0", texts=1000, seconds={"train": 5.0})
+    run(tmp_path / OTHER / "seed0/adversarial/frozen-kl-1", texts=1000, seconds={"train": 5.0})
+    dependent = like_dependent("sst", "jw-bilstm-dot-softmax", "bilstm", "adversarial", "frozen-kl-0.1")
+    for alike in (like("sst", "jw-bilstm-dot-softmax", "bilstm"), dependent):
+        assert past(tmp_path, alike).seconds == shipped_timings()[alike.shipped]
+    run(tmp_path / OTHER / "seed1", epochs=0, seconds={"train": 50.0})
+    assert past(tmp_path, like("sst", "jw-bilstm-dot-softmax", "bilstm")).seconds == {"train": 50.0}
 
 
 def test_dependent_runs_are_like_those_of_their_kind(tmp_path):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from attest.runs.folder import RunFolder, write_json, write_table
+from attest.runs.folder import RunFolder, write_json, write_table, write_text
 from attest.tables.definition import PublishedTable, parse_published
 
 TABLE = """
@@ -56,6 +56,7 @@ def invented() -> PublishedTable:
 def finished_run(folder: Path, accuracy: float = 0.8, right: Any = (), tau: Any = (), seconds: float = 60.0) -> Path:
     """A run folder that says it has been finished."""
     run = RunFolder(folder)
+    write_text(run.config, "data: {init_args: {}}\ntrainer: {}\n")
     write_json(run.summary, {"test/accuracy": accuracy, "E1/tau/mean": float(np.mean(tau)) if len(tau) else None})
     write_json(run.timing, {"seconds": {"train": seconds}, "environment": {"torch": "9.9", "commit": "abc"}})
     if len(right):
