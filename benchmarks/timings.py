@@ -15,7 +15,7 @@ from attest.runs.folder import RunFolder
 from attest.runs.past import is_cut, medians, seconds_of
 
 HEADER = "# Seconds that our own runs took, on two cores and in one process: medians. Written by python -m benchmarks.timings"
-KEPT = ("timing.json", "summary.json", "curves.json", "config.yaml")
+KEPT = ("timing.json", "summary.json", "curves.json", "config.yaml", "base.json")
 
 
 def main(archives: list[Path]) -> None:
@@ -36,8 +36,7 @@ def _unpack(archive: Path, folder: Path) -> None:
 def _by_kind(root: Path) -> dict[str, dict[str, float]]:
     runs = defaultdict(list)
     for timing in sorted(root.rglob("timing.json")):
-        run = RunFolder(timing.parent)
-        if (seconds := seconds_of(run)) and not is_cut(run):
+        if (seconds := seconds_of(RunFolder(timing.parent))) and not is_cut(timing.parent):
             runs[_kind(timing.parent)].append(seconds)
     return {kind: {part: _short(value) for part, value in sorted(medians(of).items())} for kind, of in runs.items()}
 

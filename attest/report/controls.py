@@ -104,7 +104,7 @@ class Controls:
 
 def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
     """The run whose twins are looked for, and its configuration: the run itself, or the one that it depends on."""
-    if not (folder.path / "base.json").is_file():
+    if not folder.base.is_file():
         return folder, settings
     base = RunFolder(folder.corpus)
     return base, base.settings()

@@ -44,7 +44,7 @@ def _sources(folder: RunFolder) -> Iterator[Path]:
     for twin in folder.corpus.glob(f"*-uniform*/{folder.path.name}"):
         yield from _below(twin, READ)
     yield from folder.corpus.glob(f"*/{folder.path.name}/evidence/{MAPS}.parquet")
-    if (folder.path / "base.json").is_file():
+    if folder.base.is_file():
         yield from _sources(RunFolder(folder.corpus))
 
 

@@ -178,7 +178,7 @@ class DependentRun(ConfiguredRun):
             self._require_same_base()
 
     def _require_same_base(self) -> None:
-        file = self.folder.path / BASE
+        file = self.folder.base
         if not file.is_file():
             return
         known = read_json(file)["sha256"]
@@ -206,7 +206,7 @@ class DependentRun(ConfiguredRun):
     @rank_zero_only
     def _open_folder(self) -> None:
         super()._open_folder()
-        write_json(self.folder.path / BASE, self.base_record)
+        write_json(self.folder.base, self.base_record)
         self.folder.note(base={"wandb_id": self._base_wandb_id})
 
     @property
@@ -234,5 +234,4 @@ class DependentRun(ConfiguredRun):
                 compare(self.base.folder, self.folder)
 
 
-BASE = "base.json"
 """The file that names the checkpoint of the base: ``checkpoint``, relative to the folder, and its ``sha256``."""

@@ -99,6 +99,11 @@ class RunFolder:
         return self.path / "evidence" / f"{identity}.parquet"
 
     @property
+    def base(self) -> Path:
+        """What run it was trained against or beside, of a dependent run: ``base.json``."""
+        return self.path / "base.json"
+
+    @property
     def trained(self) -> bool:
         """Whether training has ended."""
         return self.curves.is_file() and self.best.is_file()

@@ -76,21 +76,34 @@ def past(root: Path, alike: Like) -> Past | None:
         alike: which are near.
     """
     for pattern in alike.patterns:
-        runs = map(RunFolder, root.glob(pattern.lstrip("/")))
-        if known := [seconds for run in runs if (seconds := seconds_of(run)) and not (alike.whole and is_cut(run))]:
+        folders = root.glob(pattern.lstrip("/"))
+        if known := [
+            times for each in folders if (times := seconds_of(RunFolder(each))) and not (alike.whole and is_cut(each))
+        ]:
             return Past(medians(known), "runs like it")
     ours = shipped_timings().get(alike.shipped)
     return Past(ours, "our own runs on two cores") if ours else None
 
 
-def is_cut(run: RunFolder) -> bool:
-    """Whether a run reads less than its whole corpus or trains for less than its whole time; also where nobody knows."""
-    return _is_cut(run.config)
-
-
 @cache
-def _is_cut(config: Path) -> bool:
-    return not config.is_file() or not reads_all(read_yaml(config))
+def is_cut(folder: Path) -> bool:
+    """Whether a run reads a part of its corpus, or trains for fewer epochs than its recipe says; also where nobody knows.
+
+    Args:
+        folder: of the run.
+    """
+    run = RunFolder(folder)
+    if not run.config.is_file():
+        return True
+    settings = run.settings()
+    return not reads_all(settings) or (not run.base.is_file() and _ends_early(settings))
+
+
+def _ends_early(settings: Mapping[str, Any]) -> bool:
+    epochs, recipe = settings["trainer"].get("max_epochs"), settings.get("run", {}).get("recipe")
+    file = configs_folder() / "recipe" / f"{recipe}.yaml"
+    meant = read_yaml(file).get("trainer", {}).get("max_epochs") if file.is_file() else None
+    return epochs is not None and meant is not None and 0 <= epochs < meant
 
 
 def seconds_of(run: RunFolder) -> dict[str, float]:

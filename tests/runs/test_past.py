@@ -9,10 +9,11 @@ from attest.runs.past import Past, in_all, like, like_dependent, medians, past, 
 SAME, OTHER = "sst/jw-bilstm-dot-softmax", "sst/jw-bilstm-additive-softmax"
 
 
-def run(folder, epochs=2, texts=None, **timing):
-    """A finished run, on all texts or on some, that says so much of its time."""
+def run(folder, epochs=2, texts=None, most=None, **timing):
+    """A finished run, on all texts or on some, of at most so many epochs, that says so much of its time."""
     made = RunFolder(folder)
-    write_text(made.config, yaml.safe_dump({"data": {"init_args": {"texts": texts}}, "trainer": {}}))
+    shortened = {"data": {"init_args": {"texts": texts}}, "trainer": {"max_epochs": most}, "run": {"recipe": "jw"}}
+    write_text(made.config, yaml.safe_dump(shortened))
     write_json(made.summary, {})
     write_json(made.timing, timing)
     write_json(made.curves, [{"epoch": epoch} for epoch in range(epochs)])
@@ -56,6 +57,15 @@ def test_a_run_on_all_of_a_corpus_is_like_none_on_a_part_of_it(tmp_path):
         assert past(tmp_path, alike).seconds == shipped_timings()[alike.shipped]
     run(tmp_path / OTHER / "seed1", epochs=0, seconds={"train": 50.0})
     assert past(tmp_path, like("sst", "jw-bilstm-dot-softmax", "bilstm")).seconds == {"train": 50.0}
+
+
+@pytest.mark.parametrize(("most", "counts"), [(1, False), (8, True), (20, True), (-1, True), (None, True)])
+def test_a_run_of_fewer_epochs_than_its_recipe_has_is_not_judged_by(tmp_path, most, counts):
+    run(tmp_path / OTHER / "seed0", epochs=0, most=most, seconds={"train": 5.0})
+    assert (past(tmp_path, like("sst", "jw-bilstm-dot-softmax", "bilstm")).seconds == {"train": 5.0}) == counts
+    dependent = run(tmp_path / OTHER / "seed0/guides/base", epochs=0, most=most, seconds={"train": 5.0})
+    write_json(dependent.base, {})
+    assert past(tmp_path, like_dependent("sst", "jw-bilstm-dot-softmax", "bilstm", "guides", "base")).seconds == {"train": 5.0}
 
 
 def test_dependent_runs_are_like_those_of_their_kind(tmp_path):
