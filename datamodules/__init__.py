@@ -6,10 +6,9 @@ masks, labels or tags, identities and, where the deciding tokens are known, thei
 * ``base``        the batch, described once for everyone, and the splits; start here
 * ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi``, ``cnnqa``, ``conll2000``,
                   ``planted``, ``snli``, and ``files`` for your own
-* ``stored``      what corpora in files share: ``sources`` and ``hub`` give tables, ``fingerprint`` tells whether they are the
-                  known ones, ``tokenisers`` and ``sentences`` make words of them, ``cache`` keeps the outcome on disk
-* ``questions``   what corpora with a question beside each text share; ``stories`` reads bAbI's format, ``worlds`` tells such
-                  stories
+* ``readers``     how each is read and what its words are, without Lightning and PyTorch: ``sources`` and ``hub`` give tables,
+                  ``fingerprint`` tells whether they are the known ones, ``tokenisers`` and ``sentences`` make words of them,
+                  ``cache`` keeps the outcome on disk; ``stories`` reads bAbI's format, ``worlds`` tells such stories
 * ``catalogue``   where each comes from, for whoever asks before anything is read
 * ``corpus``      a corpus as text; ``vocabulary`` and ``embeddings`` give its words numbers and vectors
 * ``encoded``     texts as padded batches of token ids; ``batching`` says which texts form a batch, and for which rank

@@ -48,7 +48,7 @@ def _one_at_a_time(path: Path) -> Iterator[None]:
 
 
 def _key(settings: dict[str, Any]) -> str:
-    code = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+    code = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
     return hashlib.sha256(json.dumps(settings | {"code": code}, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -14,6 +14,10 @@ from attest.errors import AttestError
 SPLITS = ("train", "validation", "test")
 TOKENS = pa.list_(pa.string())
 NO_TOKENS_SHOWN = 5
+NO_WORD = -1
+"""The word of a special token, and of padding."""
+NO_TAG = -100
+"""Tag of padding: the class that ``torch.nn.functional.cross_entropy`` ignores by default."""
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,11 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import Dataset
 
-from attest.datamodules.corpus import Documents
+from attest.datamodules.corpus import NO_TAG, NO_WORD, Documents
 from attest.datamodules.vocabulary import PADDING, UNKNOWN, Vocabulary
 from attest.errors import AttestError
 
 Batch = dict[str, Tensor]
-NO_WORD = -1
-"""The word of a special token, and of padding."""
-NO_TAG = -100
-"""Tag of padding: the class that ``torch.nn.functional.cross_entropy`` ignores by default."""
 
 
 class EncodedDocuments(Dataset):

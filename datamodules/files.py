@@ -17,16 +17,16 @@ from attest.datamodules.encodings import UTF_8
 from attest.datamodules.instances import Instance, instance
 from attest.datamodules.notice import say, some
 from attest.datamodules.overlap import require_different_files, shared_texts
+from attest.datamodules.readers.stored import StoredReader, Tables, split_at_random
 from attest.datamodules.rows import Row, read_rows
 from attest.datamodules.sentences import sentence_lengths
-from attest.datamodules.stored import StoredDataModule, Tables, split_at_random
 from attest.datamodules.tokenisers import spacy_tokens
 from attest.errors import AttestError
 
 COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init_args.test=<file>"'
 
 
-class FilesDataModule(StoredDataModule):
+class FilesDataModule(StoredReader, TextDataModule):
     """Any text classification or tagging data in CSV, TSV, JSONL or parquet files, or on the Hub.
 
     Columns: named, or guessed from usual names and printed. A text is a string (spaCy's blank English tokenizer, lower case)
@@ -57,6 +57,7 @@ class FilesDataModule(StoredDataModule):
     """
 
     folder = "files"
+    uses_spacy = True
 
     def __init__(
         self,

@@ -4,24 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attest import datamodules
 from attest.datamodules.bad_rows import complaint
 from attest.datamodules.columns import choose_columns
 from attest.datamodules.corpus import evenly
 from attest.datamodules.instances import instance
+from attest.datamodules.readers.by_name import READERS
+from attest.datamodules.readers.questions import QuestionReader
 from attest.datamodules.rows import read_rows
 from attest.errors import AttestError
 
-CORPORA = {
-    "sst": "SstDataModule",
-    "imdb": "ImdbDataModule",
-    "20news": "NewsgroupsDataModule",
-    "agnews": "AgNewsDataModule",
-    "conll2000": "Conll2000DataModule",
-}
-"""By name, as in ``DATA=``."""
-WITH_QUESTIONS = {"babi": "BabiDataModule", "snli": "SnliDataModule", "cnn-qa": "CnnQaDataModule"}
-"""The corpora with a question beside each text, which models with a tokenizer of their own do not read here."""
+CORPORA = {name: reader for name, reader in READERS.items() if not issubclass(reader, QuestionReader)}
+"""By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +54,7 @@ def labelled(
         AttestError: there is no such thing, it is of the other kind, or rows are bad.
     """
     if source in CORPORA and not Path(source).exists():
-        texts, labels = getattr(datamodules, CORPORA[source])().originals(split)
+        texts, labels = CORPORA[source]().originals(split)
         _require_kind(source, labels, tagging)
         chosen = evenly(len(texts), most)
         return Labelled(

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from attest.datamodules.corpus import SPLITS, Corpus, Documents
-from attest.datamodules.encoded import NO_TAG, NO_WORD
+from attest.datamodules.corpus import NO_TAG, NO_WORD, SPLITS, Corpus, Documents
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import Vocabulary
 

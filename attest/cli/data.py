@@ -1,28 +1,26 @@
 """``attest data --check``: our counts of every corpus beside the published ones, and why they differ.
 
-Counts of files on this machine are remembered by the files' content, so that the second check neither reads a corpus nor
-imports Lightning.
+Files on this machine are counted without PyTorch and Lightning. Their counts are remembered by the files' content, so that the
+second check reads no corpus.
 """
 
 import hashlib
 import io
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from attest.cli.command_parser import CommandParser
 from attest.datamodules.catalogue import CATALOGUE
+from attest.datamodules.once import each_text_once
 from attest.datamodules.published import CLAIMS, UNEXPLAINED, Claim
 from attest.datamodules.sources import DATA_VARIABLE
 from attest.errors import AttestError, unknown_choice
-from attest.runs.lightly import import_lightly
+from attest.runs.lightly import import_spacy_without_torch
 from attest.runs.remembered import Remembered
-
-if TYPE_CHECKING:
-    from attest.datamodules import TextDataModule
 
 HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")
 OUT_OF_REACH = "not checked"
@@ -95,19 +93,14 @@ def _content(name: str) -> str | None:
 
 
 def _counted(name: str) -> Counted:
-    claims, module = _claims(name), _modules()[name]
-    with redirect_stdout(io.StringIO()) as said:
-        corpora = {protocol: module(protocol=protocol).corpus for protocol in dict.fromkeys(c.protocol for c in claims)}
+    from attest.datamodules.readers.by_name import READERS  # what was counted before needs none
+
+    claims, reader = _claims(name), READERS[name]
+    if reader.uses_spacy:
+        import_spacy_without_torch()
+    with redirect_stdout(io.StringIO()) as said, each_text_once():
+        corpora = {protocol: reader(protocol=protocol).corpus for protocol in dict.fromkeys(c.protocol for c in claims)}
     return Counted([claim.count(corpora[claim.protocol]) for claim in claims], said.getvalue())
-
-
-def _modules() -> dict[str, Callable[..., "TextDataModule"]]:
-    """The DataModules by corpus; Lightning comes with them."""
-    import_lightly(())
-    from attest import datamodules
-    from attest.datamodules.labelled import CORPORA, WITH_QUESTIONS
-
-    return {name: getattr(datamodules, module) for name, module in (CORPORA | WITH_QUESTIONS).items()}
 
 
 def _row(claim: Claim, counted: str) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
-"""Lightning without what torchmetrics, which Lightning imports, imports where it is installed.
+"""Libraries without others that they import where these are installed, and that we do not need with them.
 
-That is transformers for scores of texts, three seconds; SciPy's signals for scores of sounds and Matplotlib for pictures of
-scores, another. No run of ours has such a score or picture; whoever needs the packages for something else imports them later.
+With Lightning comes torchmetrics, and with it transformers for scores of texts, three seconds; SciPy's signals for scores of
+sounds and Matplotlib for pictures of scores, another. No run of ours has such a score or picture; whoever needs the packages
+for something else imports them later. With spaCy comes PyTorch, a second, which its rules of English do not need.
 """
 
 import sys
@@ -41,6 +42,16 @@ def import_lightly_for(run: RunFolder) -> None:
     """
     if names_known_classes(run.settings()):
         import_lightly(())
+
+
+def import_spacy_without_torch() -> None:
+    """Import spaCy as if PyTorch were not installed, unless either is there already.
+
+    For a process that tokenises and ends: PyTorch can be imported later, but spaCy's own networks will not find it.
+    """
+    if not {"spacy", "torch"} & sys.modules.keys():
+        with _looking_not_installed(["torch"]):
+            import_module("spacy")
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from contextlib import suppress
 from inspect import signature
 from typing import get_args
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from attest.cli import dashboard, evidence, judges, keys, reproduce
@@ -152,6 +154,25 @@ def test_names_that_are_checked_before_their_owners_are_imported_are_theirs():
     assert tuple(READINGS) == reading_names.READINGS
     assert get_args(Attack) == keys.TRAINED
     assert tuple(dashboard.NAMES) == PURPOSES
+
+
+SENTENCES = ["A good film for us all .", "A bad film for us all .", "It is longer than the other two ."]
+SMALL_CORPORA = {
+    "sst": {"text": SENTENCES, "label": [4, 0, 0]},
+    "conll2000": {"tokens": [["He", "ran"]] * 10, "chunk_tags": [["B-NP", "B-VP"]] * 10},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("corpus", "needed"), [("sst", ["spacy"]), ("conll2000", [])])
+def test_a_corpus_that_was_never_counted_is_counted_without_a_network_library(corpus, needed, tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTEST_DATA", str(tmp_path))
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path / "cache"))
+    (tmp_path / corpus).mkdir()
+    for split in ("train", "validation", "test"):
+        pq.write_table(pa.table(SMALL_CORPORA[corpus]), tmp_path / corpus / f"{split}.parquet")
+    assert loaded_by([["data", "--check", corpus]], [*HEAVY, "torch", "transformers"]) == needed
+    assert (tmp_path / "cache" / "counts.json").is_file()
 
 
 @pytest.mark.slow

@@ -16,9 +16,9 @@ from datasets import ClassLabel, Dataset, Features, List, Value
 
 from attest.cli.data import checked
 from attest.datamodules import AgNewsDataModule, Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule, hub
-from attest.datamodules.conll2000 import TAGS
 from attest.datamodules.fingerprint import Fingerprint
-from attest.datamodules.newsgroups import fetched, stripped
+from attest.datamodules.readers.conll2000 import TAGS
+from attest.datamodules.readers.newsgroups import fetched, stripped
 from attest.errors import AttestError
 
 IMDB = {"text": ["Good film", "Bad film"] * 40, "label": [1, 0] * 40}
@@ -215,7 +215,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{port}")
-    monkeypatch.setattr("attest.datamodules.newsgroups.ARCHIVE", f"http://127.0.0.1:{port}")
+    monkeypatch.setattr("attest.datamodules.readers.newsgroups.ARCHIVE", f"http://127.0.0.1:{port}")
 
 
 @pytest.mark.usefixtures("no_network")
@@ -257,7 +257,7 @@ def _answer_404(server: socket.socket) -> None:
 
 
 def test_rows_are_shuffled_as_the_fetcher_shuffles_both_subsets_together():
-    from attest.datamodules.newsgroups import _pooled_order
+    from attest.datamodules.readers.newsgroups import _pooled_order
 
     train, test = np.arange(5), np.arange(5, 9)
     np.random.RandomState(0).shuffle(train)

@@ -1,4 +1,4 @@
-"""Lightning without what torchmetrics can do without, unless somebody else's code may need it; it can be imported later."""
+"""Libraries without what they can do without, unless somebody else's code may need it; it can be imported later."""
 
 import subprocess
 import sys
@@ -37,6 +37,27 @@ def installed():
 def test_torchmetrics_comes_alone_and_the_others_when_they_are_imported():
     ours = ("DATA=sst", "PROJECTION=entmax:1.5", "--run.root=a/b", "--trainer.max_epochs=3")
     assert after(*ours, then=LATER) == "torchmetrics"
+
+
+ALONE = """
+import sys
+{before}
+from attest.runs.lightly import import_spacy_without_torch
+import_spacy_without_torch()
+import_spacy_without_torch()
+import spacy, thinc.compat
+print("torch" in sys.modules, thinc.compat.has_torch, [str(word) for word in spacy.blank("en")("It isn't.")])
+import torch
+print(torch.ones(1).item())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("before", "has_torch"), [("", False), ("import torch", True), ("import spacy", True)])
+def test_spacy_comes_without_torch_unless_either_is_there(before, has_torch):
+    program = [sys.executable, "-c", ALONE.format(before=before)]
+    said = subprocess.run(program, env=fresh_shell(), capture_output=True, text=True, check=True, timeout=120).stdout
+    assert said == f"{has_torch} {has_torch} ['It', 'is', \"n't\", '.']\n1.0\n"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What corpora in files share: columns in, content compared with known counts, words out, kept on disk."""
+"""What readers of corpora in files share: columns in, content compared with known counts, words out, kept on disk."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from attest.datamodules.base import TextDataModule
 from attest.datamodules.cache import prepared
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.fingerprint import Fingerprint
+from attest.datamodules.once import Tokeniser
+from attest.datamodules.readers.base import CorpusReader
 from attest.datamodules.sentences import tokenise_sentences
 from attest.datamodules.sources import compare
-from attest.datamodules.tokenisers import Tokeniser
 from attest.errors import AttestError
 
 Tables = dict[str, pa.Table]
@@ -29,17 +29,19 @@ class Originals(NamedTuple):
     """The name of each class, in tagging lists of names."""
 
 
-class StoredDataModule(TextDataModule):
+class StoredReader(CorpusReader):
     """A corpus read from files; a subclass says how (``tables``) and what is made of it (``prepare``).
 
     Args:
-        options: as in ``TextDataModule``.
+        options: as in ``CorpusReader``.
     """
 
     folder: ClassVar[str]
     """Folder of the corpus below ``ATTEST_DATA``."""
     names: tuple[str, ...] = ()
     """Of the classes, or of the tags, by number."""
+    uses_spacy: ClassVar[bool] = False
+    """Whether spaCy tells words of the corpus apart, under any protocol."""
     known: ClassVar[dict[str, Fingerprint]] = {}
     """Content of each split from which the published counts are reproduced."""
 
@@ -96,8 +98,13 @@ class StoredDataModule(TextDataModule):
         for split, fingerprint in fingerprints.items():
             compare(self.folder, split, fingerprint, self.known.get(split))
         content = {split: fingerprint.ordered for split, fingerprint in fingerprints.items()}
-        settings = self.settings() | {"class": type(self).__name__, "content": content}
+        settings = self.settings() | {"class": self._prepared_by, "content": content}
         return prepared(self.folder, settings, lambda: self.prepare(tables))
+
+    @property
+    def _prepared_by(self) -> str:
+        """A reader and the DataModule of its corpus find what the other has prepared; a class of one's own does not."""
+        return type(self).__name__.removesuffix("Reader").removesuffix("DataModule")
 
     def words_of(self, texts: Sequence[str]) -> Documents:
         return self.documents(range(len(texts)), pa.array(texts, pa.string()), self.tokenise, None)

@@ -9,20 +9,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.readers.stored import Originals, StoredReader
 from attest.datamodules.sources import DATA_VARIABLE
-from attest.datamodules.stored import Originals, StoredDataModule
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
 
 
-class QuestionDataModule(StoredDataModule):
+class QuestionReader(StoredReader):
     """Passages with a question and an answer each; attention is over the passage, the question is its query.
 
-    Batch:   as in ``TextDataModule``: the question stands behind the passage in its row, outside the mask.
     Raises:  AttestError: texts are to be read as sentences or in subwords, or come without questions.
 
     Args:
-        options: as in ``TextDataModule``.
+        options: as in ``CorpusReader``.
     """
 
     has_questions = True

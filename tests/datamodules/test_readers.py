@@ -1,0 +1,91 @@
+"""A reader needs no Trainer and no network library, and gives the corpus that the DataModule of the same corpus has."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from attest import datamodules
+from attest.cli.data import checked
+from attest.datamodules import PlantedDataModule, SstDataModule, cache, tokenisers
+from attest.datamodules.catalogue import CATALOGUE
+from attest.datamodules.readers.base import CorpusReader
+from attest.datamodules.readers.by_name import READERS
+from attest.datamodules.readers.sst import SstReader
+from attest.errors import AttestError
+
+
+@pytest.fixture
+def sst(tmp_path, monkeypatch):
+    """A small SST, and nothing prepared."""
+    monkeypatch.setenv("ATTEST_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("ATTEST_CACHE", str(tmp_path / "cache"))
+    texts = ["A good film for everyone .", "A bad film for nobody .", "Bad ! It is longer than all of the others ."]
+    for split in ("train", "validation", "test"):
+        file = tmp_path / "data" / "sst" / f"{split}.parquet"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"text": [f"{split} {text}" for text in texts], "label": [4, 0, 1]}), file)
+
+
+def test_every_corpus_that_is_listed_has_a_reader():
+    assert READERS.keys() == CATALOGUE.keys()
+    assert all(reader.folder == name for name, reader in READERS.items())
+
+
+def test_the_datamodule_of_a_corpus_is_its_reader():
+    modules = [getattr(datamodules, name) for name in datamodules.__all__]
+    for reader in READERS.values():
+        assert [module for module in modules if issubclass(module, reader)], reader
+
+
+@pytest.mark.usefixtures("sst")
+def test_what_a_reader_has_prepared_its_datamodule_finds(monkeypatch):
+    read = SstReader(protocol="plain").corpus
+    monkeypatch.setattr(SstReader, "prepare", lambda self, tables: pytest.fail("it was prepared again"))
+    found = SstDataModule(protocol="plain").corpus
+    assert found.train.table.equals(read.train.table)
+    assert found.vocabulary.words == read.vocabulary.words
+
+
+@pytest.mark.usefixtures("sst")
+def test_a_recipe_of_ones_own_is_prepared_anew():
+    class Shouted(SstDataModule):
+        def tokenise(self, texts: pa.Array) -> pa.Array:
+            return pa.array([text.upper().split() for text in texts.to_pylist()])
+
+    assert SstReader(protocol="plain").corpus.train.tokens[1][:2] == ["train", "a"]
+    assert Shouted(protocol="plain").corpus.train.tokens[1][:2] == ["TRAIN", "A"]
+
+
+@pytest.mark.usefixtures("sst")
+def test_a_check_tokenises_every_split_once_for_all_protocols(monkeypatch):
+    calls, words = [], tokenisers._spacy_words
+    monkeypatch.setattr(tokenisers, "_spacy_words", lambda texts: calls.append(1) or words(texts))
+    assert {row[1] for row in checked("sst")} == {"jw-paper", "jw-current"}
+    assert len(calls) == 3
+
+
+def test_code_of_readers_is_part_of_what_a_prepared_corpus_is_found_by(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "cache.py"))
+    (tmp_path / "readers").mkdir()
+    keys = set()
+    for code in ("a = 1", "a = 2"):
+        (tmp_path / "readers" / "sst.py").write_text(code)
+        keys.add(cache._key({}))
+    assert len(keys) == 2
+
+
+@pytest.mark.usefixtures("sst")
+@pytest.mark.parametrize("name", ["min_df", "max_words", "max_tokens", "texts"])
+def test_a_reader_refuses_a_number_that_makes_no_sense(name):
+    with pytest.raises(AttestError, match=rf"{name} is 0; expected a whole number from 1"):
+        _ = SstReader(**{name: 0}).corpus
+
+
+def test_a_datamodule_refuses_workers_below_zero():
+    with pytest.raises(AttestError, match=r"num_workers is -1; expected a whole number from 0"):
+        _ = PlantedDataModule(num_workers=-1).corpus
+
+
+def test_a_reader_that_does_not_read_says_so():
+    with pytest.raises(NotImplementedError, match=r"CorpusReader must say where its texts come from: define read\."):
+        _ = CorpusReader().corpus
