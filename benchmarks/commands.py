@@ -41,7 +41,7 @@ COMMANDS = {
     "a typing mistake: fit --model.init_args.nettwork=1": Timed(("fit", "DATA=sst", "--model.init_args.nettwork=1")),
     "a typing mistake: fit --trainer.max_epochs=three": Timed(("fit", "DATA=sst", "--trainer.max_epochs=three")),
     "doctor": Timed(("doctor",)),
-    "data --check sst": Timed(("data", "--check", "sst")),
+    "data --check sst": Timed(("data", "--check", "sst"), ("cache",)),
     "explain --help": Timed(("explain", "--help")),
     "table": Timed(("table", ROOT)),
     "report, nothing drawn": Timed(("report", RUN), ("run/figures", "run/report.html")),
