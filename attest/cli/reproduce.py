@@ -32,6 +32,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from attest.compute.cores import cores
+from attest.compute.garbage import collected_later
 from attest.errors import AttestError
 from attest.runs.choices import SMALL_CHOICE, stray_word
 from attest.runs.folder import write_json
@@ -107,13 +108,14 @@ def main(arguments: list[str]) -> int:
 
 
 def _plan(request: Request) -> Plan:
-    """The runs of all tables; naming one setting the first time takes a tenth of a second, and all tables have eighty."""
+    """The runs of all tables; naming those of all tables the first time takes seconds."""
     experiments, locate = [read_published(file) for file in request.tables], RunLocator()
     if request.smoke:
         experiments = [shorten_sweeps(experiment, but=request.selected) for experiment in experiments]
     console = Console(stderr=True)
     columns = ("{task.description}", "{task.completed:.0f}")
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with collected_later(), shown as progress:
         task = progress.add_task("Settings looked up:", total=None)
 
         def locate_and_count(typed: Sequence[str]) -> Path:

@@ -119,6 +119,13 @@ def cut_searches_short(settings: Namespace) -> None:
             options["steps"] = min(options["steps"], settings.run.max_search_steps)
 
 
+def link_data(parser: LightningArgumentParser) -> None:
+    """Give the data the run's seed, and the model what the data say of themselves."""
+    parser.link_arguments("seed_everything", "data.init_args.seed")
+    for name in LINKED:
+        parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
+
+
 class ConfiguredRun(LightningCLI):
     """What was typed, as a run: its settings, and, once it is located, its folder. Parsing is all that happens at first.
 
@@ -179,9 +186,7 @@ class ConfiguredRun(LightningCLI):
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_class_arguments(RunSettings, "run")
         parser.add_argument("--experiments", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
-        parser.link_arguments("seed_everything", "data.init_args.seed")
-        for name in LINKED:
-            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
+        link_data(parser)
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         self.config = parser.parse_args(args)

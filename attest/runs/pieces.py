@@ -1,14 +1,17 @@
 """The settings of many runs: each piece of a configuration is parsed once, however many runs have it.
 
 Parsing a configuration takes a tenth of a second, and the runs of all tables have hundreds. They are combinations of a few
-corpora, models, trainers and sets of experiments, which the parser reads independently of one another. A piece that differs
-from one read before in numbers alone, such as the λ of a projection, is that one with its own numbers.
+corpora, models, trainers and sets of experiments, which the parser reads independently of one another. So does it the classes
+inside a class: an encoder, a scoring and a projection that were each read in some network are put together. A piece that
+differs from one read before in numbers alone, such as the λ of a projection, is that one with its own numbers; and so are the
+names of a run.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,14 +22,17 @@ from pytorch_lightning.cli import LightningArgumentParser
 
 from attest.errors import AttestError
 from attest.runs.choices import configs_folder
-from attest.runs.configured import PARSER_MODE, OnlyParsing, Parser, plain, resolve
+from attest.runs.configured import PARSER_MODE, OnlyParsing, Parser, link_data, plain, resolve
 from attest.runs.earlier_names import current
 from attest.runs.naming import RunSettings
 
 Settings = dict[str, Any]
 Steps = tuple[str, ...]
 """The way to a value inside settings."""
-Numbers = dict[Steps, int | float]
+Place = tuple[str, ...]
+"""A section, what is read together with it, and the classes and parameters on the way to a class inside."""
+Own = dict[Steps, int | float | str]
+"""Numbers and names of a piece, in whose places another piece may have its own."""
 CONFIG = "--config="
 REQUIRED = ("data", "model")
 READS = {"experiments": ("experiments", "run.max_search_steps")}
@@ -34,15 +40,27 @@ READS = {"experiments": ("experiments", "run.max_search_steps")}
 BY_KEY = ("trainer", "run")
 """Sections whose keys are options, each with a value of its own."""
 OF_A_CLASS = {"class_path", "init_args", "dict_kwargs"}
+NAMES = {("run", field.name) for field in fields(RunSettings) if field.type is str}
+"""Settings that may be any text."""
 
 
 class Known(NamedTuple):
     """A piece that was parsed."""
 
-    numbers: Numbers
-    """That were typed in it."""
+    own: Own
+    """Numbers and names as they were typed in it."""
     settings: Any
     """What it is resolved to."""
+
+
+class Apart(NamedTuple):
+    """What is said of one place, taken apart."""
+
+    own: Own
+    form: str
+    """Everything but these and the classes inside."""
+    classes: dict[str, list[Any]]
+    """What is said of each, by the parameter that it is given as."""
 
 
 class Pieces:
@@ -80,12 +98,34 @@ class Pieces:
         reads = READS.get(name, (name,))
         given = merged([part for config in configs if (part := _part(config, reads))])
         typed = [option for option in options if any(_concerns(option, each) for each in reads)]
-        numbers, form = _taken_apart(name, [*given, *map(_as_settings, typed)])
-        known = self._known.get((name, form))
-        if known is None or (settings := _with_numbers(name, known, numbers)) is None:
-            settings = _parse(name, [*(CONFIG + json.dumps(part) for part in given), *typed])[name]
-            self._known[name, form] = Known(numbers, settings)
+        parts = [*given, *map(_as_settings, typed)]
+        said = [part[name] for part in parts if name in part]
+        beside = [part[each] for part in parts for each in part if each != name]
+        place = (name, json.dumps(beside, sort_keys=True))
+        if (known := self._put_together(place, said)) is not None:
+            return known
+        settings = _parse(name, [*(CONFIG + json.dumps(part) for part in given), *typed])[name]
+        self._learn(place, said, settings)
         return deepcopy(settings)
+
+    def _put_together(self, place: Place, said: Sequence[Any]) -> Any:
+        """What a place resolves to, out of pieces that are known; None where one is not."""
+        apart = _taken_apart(place, said)
+        known = self._known.get((place, apart.form))
+        if known is None or (settings := _with_own(known, apart.own)) is None:
+            return None
+        for name, below in apart.classes.items():
+            if (inside := self._put_together((*place, _class_of(said), name), below)) is None:
+                return None
+            settings["init_args"][name] = inside
+        return settings
+
+    def _learn(self, place: Place, said: Sequence[Any], settings: Any) -> None:
+        """Remember what a place was resolved to, and the classes inside."""
+        apart = _taken_apart(place, said)
+        self._known[place, apart.form] = Known(apart.own, settings)
+        for name, below in apart.classes.items():
+            self._learn((*place, _class_of(said), name), below, settings["init_args"][name])
 
 
 def _is_ours(file: str) -> bool:
@@ -185,35 +225,67 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _taken_apart(name: str, parts: Sequence[Settings]) -> tuple[Numbers, str]:
-    """The numbers of a piece, and everything else of it. What is only read together with it stands there as it is."""
-    numbers: Numbers = {}
-    form = [{key: _form(value, (key,), numbers) if key == name else value for key, value in part.items()} for part in parts]
-    return numbers, json.dumps(form, sort_keys=True)
+def _taken_apart(place: Place, said: Sequence[Any]) -> Apart:
+    """Numbers, names and classes of what files and options say of a place one after the other, and everything else of it."""
+    classes = _classes_inside(said)
+    own: Own = {}
+    form = [_form(part, place[:1], own) for part in (_without(part, classes) for part in said) if part != {"init_args": {}}]
+    return Apart(own, json.dumps(form, sort_keys=True), classes)
 
 
-def _form(value: Any, steps: Steps, numbers: Numbers) -> Any:
-    """A value with the kind of each number in its place; the numbers are noted."""
+def _form(value: Any, steps: Steps, own: Own) -> Any:
+    """A value with the kind of each number and name in its place; these are noted."""
     if isinstance(value, dict):
-        return {key: _form(below, (*steps, key), numbers) for key, below in value.items()}
-    if _is_number(value):
-        numbers[steps] = value
+        return {key: _form(below, (*steps, key), own) for key, below in value.items()}
+    if _is_number(value) or (steps in NAMES and isinstance(value, str)):
+        own[steps] = value
         return {"": type(value).__name__}
     return value
 
 
-def _with_numbers(name: str, known: Known, numbers: Numbers) -> Any:
-    """A piece with other numbers; None where the parser has not taken over such a number as it was typed."""
-    whole = {name: deepcopy(known.settings)}
-    for (*above, last), number in numbers.items():
-        typed = known.numbers[*above, last]
-        if number == typed:
+def _classes_inside(said: Sequence[Any]) -> dict[str, list[Any]]:
+    """What is said of each parameter of a class that is a class itself; nothing where another class may follow the first."""
+    first, *others = said
+    if not _names_class(first) or not all(_adds_to_class(part) for part in others):
+        return {}
+    parameters = [part.get("init_args") or {} for part in said]
+    inside = (name for name, value in parameters[0].items() if _names_class(value))
+    return {name: [each[name] for each in parameters if name in each] for name in inside}
+
+
+def _names_class(value: Any) -> bool:
+    return isinstance(value, dict) and {*value} <= OF_A_CLASS and "class_path" in value
+
+
+def _adds_to_class(value: Any) -> bool:
+    return isinstance(value, dict) and {*value} == {"init_args"} and isinstance(value["init_args"], dict)
+
+
+def _class_of(said: Sequence[Any]) -> str:
+    return said[0]["class_path"]
+
+
+def _without(part: Any, classes: Collection[str]) -> Any:
+    """What a part says of a place itself: nothing of the classes inside."""
+    if not classes:
+        return part
+    left = {name: value for name, value in (part.get("init_args") or {}).items() if name not in classes}
+    return part | {"init_args": left}
+
+
+def _with_own(known: Known, own: Own) -> Any:
+    """A piece with other numbers and names; None where the parser has not taken over such a one as it was typed."""
+    section = next(iter(own), ("",))[0]
+    whole = {section: deepcopy(known.settings)}
+    for (*above, last), value in own.items():
+        typed = known.own[*above, last]
+        if value == typed:
             continue
         place = _at(whole, above)
-        if last not in place or type(place[last]) not in (int, float) or place[last] != typed:
+        if last not in place or type(place[last]) not in (int, float, str) or place[last] != typed:
             return None
-        place[last] = type(place[last])(number)
-    return whole[name]
+        place[last] = type(place[last])(value)
+    return whole[section]
 
 
 def _at(settings: Any, steps: Sequence[str]) -> Settings:
@@ -229,6 +301,11 @@ def _parser() -> Parser:
 
 
 @cache
+def _parser_of_classes() -> Parser:
+    return _OnlyClasses(["fit"]).parser_of_fit()
+
+
+@cache
 def _parser_of_run() -> Parser:
     """Of the names of a run alone, which differ in every run and need no other option."""
     parser = Parser(parser_mode=PARSER_MODE)
@@ -237,8 +314,12 @@ def _parser_of_run() -> Parser:
     return parser
 
 
+SMALL = {"run": _parser_of_run, **dict.fromkeys(REQUIRED, _parser_of_classes)}
+"""Parsers that know some sections only: each reads all that it knows, whatever is said of it."""
+
+
 def _parse(name: str, arguments: Sequence[str]) -> Settings:
-    parser = _parser_of_run() if name == "run" else _parser()
+    parser = SMALL.get(name, _parser)()
     return plain(parser, parser.parse_args(list(arguments)))
 
 
@@ -254,5 +335,19 @@ class _NothingRequired(OnlyParsing):
     def add_core_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_lightning_class_args(self.trainer_class, "trainer")
         parser.set_defaults({f"trainer.{name}": value for name, value in self.trainer_defaults.items()})
-        parser.add_lightning_class_args(LightningModule, "model", subclass_mode=True, required=False)
-        parser.add_lightning_class_args(LightningDataModule, "data", subclass_mode=True, required=False)
+        _add_classes(parser)
+
+
+class _OnlyClasses(OnlyParsing):
+    """Parses corpora and models alone."""
+
+    def add_core_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        _add_classes(parser)
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        link_data(parser)
+
+
+def _add_classes(parser: LightningArgumentParser) -> None:
+    parser.add_lightning_class_args(LightningModule, "model", subclass_mode=True, required=False)
+    parser.add_lightning_class_args(LightningDataModule, "data", subclass_mode=True, required=False)

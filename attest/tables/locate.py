@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attest.runs.choices import complete, expand
-from attest.runs.lightly import import_lightly
 from attest.runs.naming import NAME_PARTS, UNNAMED, folder_of, readable_name, run_name
+from attest.runs.uncompiled import import_uncompiled
 from attest.runs.words import take_words
 from attest.tables.remembered import Name, RememberedNames
 
@@ -58,7 +58,7 @@ class RunLocator:
 
     def _name(self, arguments: Sequence[str]) -> Name:
         """Corpus, setting and seed, as ``attest fit`` resolves what was typed."""
-        import_lightly(arguments)
+        import_uncompiled(arguments)
         settings = self._pieces.resolve(expand(_logged_lightly(arguments)))
         choices = {part: settings["run"][part] for part in ("data", *NAME_PARTS)}
         name = run_name(settings, self._reference(tuple(choices.items())))

@@ -23,6 +23,12 @@ TYPED = [
     ("DATA=cnn-qa", "MODEL=question-bilstm", "RECIPE=jw-cnn-qa"),
     ("DATA=sst", "MODEL=bilstm", "--trainer.max_epoch=3", "--seed_every=2"),
     ("DATA=sst", "MODEL=bilstm", "--analyses.E2.init_args.permutations=7", "--trainer.max_epochs", "3"),
+    ("DATA=sst", "MODEL=cnn", "SCORING=dot", "PROJECTION=sparsegen:0.7", "EMBEDDINGS=random:40"),
+    ("DATA=sst", "MODEL=han", "SCORING=dot", "PROJECTION=sparsemax", "RECIPE=me"),
+    ("DATA=sst", "MODEL=bilstm", "SCORING=dot", "--model.init_args.network.init_args.projection=attest.attention.Sparsemax"),
+    ("DATA=sst", "MODEL=cnn", "--model.init_args.network.init_args.encoder=attest.networks.BiLSTM", "EMBEDDINGS=random:40"),
+    ("DATA=sst", "MODEL=bilstm", "--model=attest.lightning_modules.Classifier", "--model.init_args.learning_rate_scale=0.5"),
+    *((*PLAIN, f"--run.root={text}") for text in ("a/b", "12", "yes", "null", "{a: 1}", "'a'", "1e3", "~")),
 ]
 """Each after the ones above it has been resolved with the same pieces."""
 
@@ -53,7 +59,7 @@ def test_what_two_runs_share_is_parsed_once(parsed):
     both = Pieces()
     both.resolve(expand(list(PLAIN)))
     parsed.clear()
-    both.resolve(expand([*PLAIN, "--run.monitor=validation/f1"]))
+    both.resolve(expand([*PLAIN, "--run.mode=max"]))
     assert parsed == ["run"]
 
 
@@ -62,15 +68,33 @@ def test_a_piece_with_another_number_is_not_parsed(parsed):
     first = both.resolve(expand([*PLAIN, "PROJECTION=sparsegen:0.25"]))
     parsed.clear()
     second = both.resolve(expand([*PLAIN, "PROJECTION=sparsegen:0.5"]))
-    assert parsed == ["run"], "the name of the projection stands there"
+    assert parsed == []
+    assert [each["run"]["projection"] for each in (first, second)] == ["sparsegen:0.25", "sparsegen:0.5"]
     lams = [each["model"]["init_args"]["network"]["init_args"]["projection"]["init_args"]["lam"] for each in (first, second)]
     assert lams == [0.25, 0.5]
 
 
+def test_classes_that_were_read_in_other_models_are_put_together(parsed):
+    several = Pieces()
+    for scoring, projection in [("dot", "softmax"), ("additive", "sparsemax"), ("additive", "entmax:1.3")]:
+        several.resolve(expand([*PLAIN, f"SCORING={scoring}", f"PROJECTION={projection}"]))
+    several.resolve(expand(["DATA=sst", "MODEL=cnn", "LOGGER=csv"]))
+    parsed.clear()
+    together = expand(["DATA=sst", "MODEL=cnn", "SCORING=dot", "PROJECTION=entmax:1.5", "LOGGER=csv"])
+    assert several.resolve(together) == resolve(together)
+    assert parsed == []
+
+
+def test_a_text_that_must_be_one_of_some_is_not_taken_over(one):
+    assert one.resolve(expand([*PLAIN, "--run.mode=max"]))["run"]["mode"] == "max"
+    with pytest.raises(AttestError, match=r"run\.mode is best; expected one of max, min"):
+        one.resolve(expand([*PLAIN, "--run.mode=best"]))
+
+
 def test_settings_that_were_given_out_can_be_changed():
     both = Pieces()
-    both.resolve(expand(list(PLAIN)))["model"].clear()
-    assert both.resolve(expand(list(PLAIN)))["model"]
+    both.resolve(expand(list(PLAIN)))["model"]["init_args"]["network"]["init_args"]["encoder"]["init_args"].clear()
+    assert both.resolve(expand(list(PLAIN))) == resolve(expand(list(PLAIN)))
 
 
 @pytest.mark.parametrize("wrong", ["--model.init_args.hiden=3", "--trainer.max_epohcs=3", "--data.init_args.batch_size=many"])
