@@ -40,6 +40,8 @@ COMMANDS = {
     "a typing mistake: adversarial DATA=sstt": Timed(("adversarial", "DATA=sstt")),
     "a typing mistake: fit --model.init_args.nettwork=1": Timed(("fit", "DATA=sst", "--model.init_args.nettwork=1")),
     "a typing mistake: fit --trainer.max_epochs=three": Timed(("fit", "DATA=sst", "--trainer.max_epochs=three")),
+    "a typing mistake: fit --data.init_args.protocol=jw-papr": Timed(("fit", "DATA=sst", "--data.init_args.protocol=jw-papr")),
+    "a typing mistake: fit PROTOCOL=jw-papr": Timed(("fit", "DATA=sst", "PROTOCOL=jw-papr")),
     "doctor": Timed(("doctor",)),
     "data --check sst": Timed(("data", "--check", "sst"), ("cache",)),
     "explain --help": Timed(("explain", "--help")),

@@ -6,6 +6,7 @@ also its name in ``configs/defaults.yaml``. A value may carry a parameter, ``PRO
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import yaml
 from attest.errors import AttestError, unknown_choice
 from attest.runs.earlier_names import EARLIER_CHOICES
 from attest.runs.embedding_choice import embedding_options, names_a_file
-from attest.runs.words import take_words
+from attest.runs.words import Words, take_words
 
 SMALL_CHOICE = re.compile(r"[A-Za-z]*[a-z][A-Za-z]*=.*")
 """What is typed by whoever does not know that choices stand in capitals."""
@@ -101,10 +102,22 @@ def expand(arguments: list[str]) -> list[str]:
         arguments: what follows the subcommand.
     """
     words, rest = take_words([option for argument in arguments for option in _spelt_out(argument)])
-    typed = dict(words.typed)
-    settings = [SETTINGS[name].format(_as_yaml(name, typed.pop(name))) for name in list(typed) if name in SETTINGS]
-    files, options = _parted(rest)
+    typed = {name: value for name, value in words.typed.items() if name not in SETTINGS}
+    settings, (files, options) = _options_of(words), _parted(rest)
     return [*([] if files and not typed else choice_arguments(typed)), *files, *settings, *options]
+
+
+def options_of_words(arguments: Sequence[str]) -> list[str]:
+    """The options that SEED, PROTOCOL and FORCE stand for, where they were typed.
+
+    Args:
+        arguments: choices and options.
+    """
+    return _options_of(take_words(arguments)[0])
+
+
+def _options_of(words: Words) -> list[str]:
+    return [SETTINGS[name].format(_as_yaml(name, value)) for name, value in words.typed.items() if name in SETTINGS]
 
 
 def _spelt_out(argument: str) -> list[str]:

@@ -2,8 +2,8 @@
 
 The file says which versions of the parser's libraries it was made with; with others nothing is found here, and the parser
 itself says what is wrong. It also has the parameters of every class that a shipped configuration names, so that a mistyped
-``--model.init_args.…`` is found too; and what is a number or a truth value, so that a word in its place is. ``make docs``
-writes it anew:
+``--model.init_args.…`` is found too; and what is a number, a truth value or one of some words, so that another word in its
+place is. ``make docs`` writes it anew:
 
     python -m attest.runs.option_names
 """
@@ -12,16 +12,17 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, reduce
 from importlib.metadata import version
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
 from attest.errors import AttestError, nearest
-from attest.runs.choices import configs_folder, expand
+from attest.runs.choices import configs_folder, corpora_with_protocols, expand, options_of_words
 from attest.runs.earlier_names import current
 from attest.runs.folder import YAML
-from attest.runs.typed_numbers import kinds_of, require_kind
+from attest.runs.typed_values import kinds_of, require_kind
 from attest.runs.words import are_ours
 
 FILE = Path(__file__).with_suffix(".txt")
@@ -38,7 +39,7 @@ Settings = dict[str, Any]
 
 
 class Known(NamedTuple):
-    """What the file holds: names, and which numbers and truth values each stands for, as ``kinds_of`` says it."""
+    """What the file holds: names, and which numbers, truth values and words each stands for, as ``kinds_of`` says it."""
 
     names: dict[str, str]
     """Of options; groups of them end in a dot."""
@@ -47,7 +48,7 @@ class Known(NamedTuple):
 
 
 def require_known(arguments: Sequence[str]) -> None:
-    """Refuse the first option that the parser of ``fit`` would not know, or whose value it would not take for a number.
+    """Refuse the first option that the parser of ``fit`` would not know, or whose value is surely none that it takes.
 
     What only the parser can know is left to it: everything where help or the configuration is asked for, other values, and
     what classes take that may come from elsewhere.
@@ -61,6 +62,8 @@ def require_known(arguments: Sequence[str]) -> None:
     if not names or any(argument.startswith(("-h", "--help", "--print")) for argument in arguments):
         return
     chosen = _chosen(arguments)
+    for option in options_of_words([*takewhile(lambda argument: argument != "--", arguments)]):
+        _require_parameter(option, chosen)
     for argument in map(current, arguments):
         if argument == "--":
             chosen = {}
@@ -87,6 +90,14 @@ def unknown_option(what: str, name: str, known: Iterable[str]) -> str:
     return f"{what} is not known; expected {expected}.{hint}"
 
 
+def unknown_parameter(name: str, known: Iterable[str]) -> str:
+    """The same for what a class does not take."""
+    if name == "protocol":
+        corpora = ", ".join(corpora_with_protocols())
+        return f"this corpus has no PROTOCOL; expected one that has: {corpora}. Leave PROTOCOL out, or type DATA=sst"
+    return unknown_option(f"option {name}", name, known)
+
+
 def _name(argument: str) -> str:
     return argument.lstrip("-").split("=")[0].rstrip("+")
 
@@ -110,7 +121,7 @@ def _require_parameter(argument: str, settings: Mapping[str, Any]) -> None:
         if parameters is None:
             continue
         if name not in parameters:
-            raise AttestError(unknown_option(f"option {name}", name, parameters))
+            raise AttestError(unknown_parameter(name, parameters))
         if name == parts[-1]:
             require_kind(name, _value(argument), parameters[name])
 
@@ -124,13 +135,28 @@ def _part(settings: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 def _chosen(arguments: Sequence[str]) -> Settings:
-    """The settings of the files that choices stand for; nothing where classes may have been typed."""
+    """The settings of the files that choices stand for; nothing of a class in whose place another may have been typed."""
     typed = [argument for argument in arguments if argument != "--"]
     if not are_ours(typed) or any(argument.startswith(("-c", "--config")) for argument in typed):
         return {}
-    files = (option.removeprefix("--config=") for option in expand(typed) if option.startswith("--config="))
+    options = expand(typed)
+    files = (option.removeprefix("--config=") for option in options if option.startswith("--config="))
     read = (yaml.load(Path(file).read_text(encoding="utf-8"), YAML) or {} for file in files)
-    return reduce(_over, read, {})
+    settings: Settings = reduce(_over, read, {})
+    for option in options:
+        _forget_class(settings, _name(option).split("."))
+    return settings
+
+
+def _forget_class(settings: Settings, names: Sequence[str]) -> None:
+    """Empty the place of a class that an option names anew: ``--data=…``, ``--data.class_path=…``, ``--model.network=…``."""
+    found: Any = settings
+    for name in names if names[-1] != "class_path" else names[:-1]:
+        found = found.get(name, (found.get(INIT_ARGS) or {}).get(name))
+        if not isinstance(found, dict):
+            return
+    if "class_path" in found:
+        found.clear()
 
 
 def _over(settings: Settings, later: Settings) -> Settings:
@@ -161,7 +187,7 @@ def _read(written: str) -> tuple[str, str]:
 
 
 def _written(types: Mapping[str, Any]) -> list[str]:
-    """``texts: int or null``; of what is no number the name alone."""
+    """``texts: int or null``, ``mode: one of max|min``; of what may be anything else the name alone."""
     return [f"{name}: {kinds}" if (kinds := kinds_of(kind)) else name for name, kind in types.items()]
 
 

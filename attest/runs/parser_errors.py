@@ -8,8 +8,8 @@ import re
 
 from jsonargparse import ArgumentParser
 
-from attest.runs.choices import corpora_with_protocols, stray_word
-from attest.runs.option_names import unknown_option
+from attest.runs.choices import stray_word
+from attest.runs.option_names import unknown_option, unknown_parameter
 
 MARK = "\N{INVISIBLE SEPARATOR}"
 MARKED = re.compile(f"{MARK}(.+?){MARK}", re.DOTALL)
@@ -58,11 +58,7 @@ def _sentence(message: str, parser: ArgumentParser) -> str:
             return str(stray_word(match[1]))
         return unknown_option(match[1], match[1].lstrip("-").split("=")[0], _options(parser))
     if match := UNKNOWN_OPTION.search(message):
-        name = match[1] or match[2]
-        if name == "protocol":
-            known = ", ".join(corpora_with_protocols())
-            return f"this corpus has no PROTOCOL; expected one that has: {known}. Leave PROTOCOL out, or type DATA=sst"
-        return unknown_option(f"option {name}", name, _options(parser))
+        return unknown_parameter(match[1] or match[2], _options(parser))
     if match := MISSING_FILE.search(message):
         return f"{match[1]} does not exist; expected a configuration file. Those that ship with Attest lie in configs/."
     if match := BROKEN_CONFIG.search(message):

@@ -1,5 +1,7 @@
 """Mistyped options are found without Lightning, by names that are the parser's own, and in the parser's words."""
 
+from typing import Literal
+
 import pytest
 
 from attest.cli.main import main
@@ -10,6 +12,7 @@ from attest.runs.choices import expand
 from attest.runs.configured import ConfiguredRun
 from attest.runs.option_names import FILE, file_content, require_known
 from attest.runs.parser_errors import unmarked
+from attest.runs.typed_values import kinds_of
 
 MISTAKES = (
     "--model.init_args.nettwork=1",
@@ -33,6 +36,29 @@ MISTAKES = (
     "--model.init_args.learning_rate_scale=fast",
     "--model.init_args.network.init_args.encoder.init_args.hidden_size=big",
     "--analyses.E3.init_args.epsilon=small",
+    "--data.init_args.protocol=jw-papr",
+    "--data.init_args.protocol=Plain",
+    "--data.init_args.protocol=plain-",
+    "--data.init_args.protocol=12",
+    "--data.init_args.protocol=1.5",
+    "--data.init_args.unseen=zero",
+    "--model.init_args.loss_reduction=foo",
+    "--model.init_args.masking=unifrm",
+    "--run.mode=maxi",
+    "--trainer.deterministic=wran",
+    "--trainer.deterministic=1",
+    "--trainer.logger.init_args.resume=maybe",
+    "--experiments.E14.init_args.explanation=atention",
+    "PROTOCOL=jw-papr",
+    "PROTOCOL=2",
+)
+OF_CHOICES = (
+    ("DATA=planted", "PROTOCOL=plain"),
+    ("DATA=planted", "--data.init_args.protocol=plain"),
+    ("DATA=planted", "--data.init_args.rule=tok"),
+    ("DATA=conll2000", "MODEL=tagger", "PROTOCOL=jw-paper"),
+    ("DATA=imdb", "MODEL=han", "RECIPE=ss", "--model.init_args.scheduler.init_args.mode=mni"),
+    ("DATA=sst", "LOGGER=wandb", "--trainer.logger.init_args.mode=ofline"),
 )
 
 
@@ -45,8 +71,24 @@ def test_a_mistake_gets_the_sentence_of_the_parser(mistake):
     with pytest.raises(AttestError) as ours:
         require_known(["DATA=sst", mistake])
     with pytest.raises(AttestError) as theirs:
-        ConfiguredRun(["fit", *expand(["DATA=sst"]), mistake])
+        ConfiguredRun(["fit", *expand(["DATA=sst", mistake])])
     assert str(ours.value) == unmarked(str(theirs.value))
+
+
+@pytest.mark.parametrize("typed", OF_CHOICES, ids=" ".join)
+def test_a_value_that_the_chosen_class_does_not_take_gets_the_sentence_of_the_parser(typed):
+    with pytest.raises(AttestError) as ours:
+        require_known(typed)
+    with pytest.raises(AttestError) as theirs:
+        ConfiguredRun(["fit", *expand([*typed])])
+    assert str(ours.value) == unmarked(str(theirs.value))
+
+
+@pytest.mark.parametrize("choice", ["mini|max", "a, b", "a or b", "2", "", "é!"])
+def test_choices_that_are_no_plain_words_are_left_to_the_parser(choice):
+    assert kinds_of(Literal["a", "b-c"] | None) == "one of a|b-c or null"
+    assert kinds_of(Literal["a", choice]) == ""
+    assert kinds_of(Literal["a", None]) == kinds_of(Literal[32] | None) == ""
 
 
 @pytest.mark.parametrize(
@@ -77,6 +119,36 @@ def test_a_mistake_gets_the_sentence_of_the_parser(mistake):
         "--experiments.E3=null",
         "--analyses.E3=null",
         "--config=a.yaml",
+        "--data.init_args.protocol=plain",
+        "--data.init_args.protocol=null",
+        "--data.init_args.protocol=NULL",
+        "--data.init_args.protocol='plain'",
+        "--data.init_args.protocol=",
+        "--data.init_args.protocol=~",
+        "--model.init_args.masking=null",
+        "--model.init_args.masking=uniform",
+        "--model.init_args.masking=None",
+        "--trainer.deterministic=warn",
+        "--trainer.deterministic=yes",
+        "--trainer.precision=16-mixed",
+        "--trainer.precision=half",
+        "--trainer.accelerator=cdu",
+        "--run.mode=min",
+        "--data=mine.Data --data.init_args.protocol=of-mine",
+        "--data=FilesDataModule --data.init_args.on_bad_rows=skip",
+        "--data.class_path=AgNewsDataModule --data.init_args.split_seed=1",
+        "--experiments.E14=Identifiability --experiments.E14.init_args.nobody_knows=1",
+        "--model.init_args.network.init_args.encoder=Cnn --model.init_args.network.init_args.encoder.init_args.channels=3",
+        "--model.network.encoder=Cnn --model.init_args.network.init_args.encoder.init_args.channels=3",
+        "--config=a.yaml --data.init_args.protocol=of-mine",
+        "--model=mine.Model --model.init_args.loss_reduction=max",
+        "PROTOCOL=plain",
+        "PROTOCOL=null",
+        "PROTOCOL=",
+        "PROTOCOL=jw-papr PROTOCOL=plain",
+        "--config=a.yaml PROTOCOL=of-mine",
+        "SEED=3 FORCE=1",
+        "-- PROTOCOL=of-mine",
     ],
 )
 def test_what_may_be_right_is_left_to_the_parser(right):
