@@ -3,14 +3,15 @@
 python -m benchmarks.figures runs/planted/jw-bilstm-additive-softmax/seed0
 """
 
+import gc
+import os
 import sys
-from io import BytesIO
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from attest.report import illustrations
-from attest.report.figures import settle, to_svg
+from attest.report.figures import save_png_of_all_colours, settle, to_svg
 from attest.report.saved_figures import DPI
 from attest.runs.folder import RunFolder
 from benchmarks.measuring import Cost
@@ -18,6 +19,7 @@ from benchmarks.measuring import Cost
 
 def main(run: RunFolder) -> None:
     """Print a line a figure: building, layout, SVG, PNG, and the floor: two empty panels saved in both formats."""
+    gc.disable()  # as the report does
     print(f"{'figure':<36} build layout   svg   png  floor's share")
     for each in illustrations(run):
         build, layout, svg, png = Cost(), Cost(), Cost(), Cost()
@@ -30,7 +32,7 @@ def main(run: RunFolder) -> None:
 
 def _saved(figure: Figure, svg: Cost, png: Cost) -> tuple[Cost, Cost]:
     svg.of(lambda: to_svg(figure))
-    png.of(lambda: figure.savefig(BytesIO(), format="png", dpi=DPI))
+    png.of(lambda: save_png_of_all_colours(figure, Path(os.devnull), DPI))
     return svg, png
 
 

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from attest.measures import critical_tau
 from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins, class_title, panels_width, scatter
+from attest.report.panels import Panels
 
 IMPORTANCES = {
     "gradient_inputs": "gradient × input",
@@ -31,7 +32,7 @@ def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
         class_names: in class order.
     """
     kinds = [name for name in ("gradient_inputs", "leave_one_out_inputs") if f"tau_{name}" in rows]
-    figure = Figure(figsize=(panels_width(class_names), 2.6 * len(kinds)), layout="constrained")
+    figure = Figure(figsize=(panels_width(class_names), 2.6 * len(kinds)), layout=Panels())
     grid = figure.subplots(len(kinds), len(class_names), sharex=True, squeeze=False)
     needed = critical_tau(float(rows["length"].median()))
     for row, kind in enumerate(kinds):

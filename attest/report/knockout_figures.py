@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.report.figures import CLASS_COLOURS
+from attest.report.panels import Panels
 
 CUT = {"drop": "most attended", "drop_random": "random", "drop_sink": "first token"}
 HEAD = re.compile(r"sink_layer(\d+)_head(\d+)")
@@ -46,7 +47,7 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     """
     suffixes = [name.removeprefix("drop") for name in rows.columns if re.fullmatch(r"drop(_layers\w+)?", name)]
     windows = [*suffixes[1:], suffixes[0]]
-    figure = Figure(figsize=(8, 3), layout="constrained")
+    figure = Figure(figsize=(8, 3), layout=Panels())
     axes = figure.subplots()
     for place, (colour, (name, label)) in enumerate(zip(CLASS_COLOURS, CUT.items(), strict=False)):
         columns = [rows[f"{name}{suffix}"] for suffix in windows]

@@ -9,6 +9,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
 from attest.report.figures import CLASS_COLOURS
+from attest.report.panels import Panels
 
 TICKS = 30
 """Tokens named along an axis at the most; of longer texts every n-th is."""
@@ -55,7 +56,7 @@ def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | Non
         swapped, shuffled: tables of E8 and E9; None where one is missing. Whiskers: 95 % of the mean over instances. Dashed:
             the model as it is.
     """
-    figure = Figure(figsize=(8, 3), layout="constrained")
+    figure = Figure(figsize=(8, 3), layout=Panels())
     axes = figure.subplots()
     series = [*_series(swapped, "under "), *_series(shuffled, "keys ")]
     for colour, (label, means, margins) in zip(CLASS_COLOURS, series, strict=False):

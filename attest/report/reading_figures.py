@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from attest.experiments.erasure.four_operators import KINDS, OPERATORS
 from attest.experiments.readings.compared import SURVIVAL, title_of
+from attest.report.panels import Panels
 
 EXPLAINED, RANDOM = "#0072B2", "#999999"
 Z = 1.96
@@ -21,7 +22,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
         rows: ``<either>_<operator>`` and ``random_<either>_<operator>`` of each instance; NaN is left out.
         class_names: not asked.
     """
-    figure = Figure(figsize=(9.0, 2.8), layout="constrained")
+    figure = Figure(figsize=(9.0, 2.8), layout=Panels())
     for axes, kind in zip(figure.subplots(1, 2, sharey=True), KINDS, strict=True):
         shown = [name for name in OPERATORS if f"{kind}_{name}" in rows]
         for shift, prefix, colour, name in ((-0.2, "", EXPLAINED, "ranked first"), (0.2, "random_", RANDOM, "random")):
@@ -55,7 +56,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     plain = {_of(name, "win_comprehensiveness_"): name for name in rows if name.startswith("win_comprehensiveness_")}
     survived = {each: np.mean([rows[f"{column}_{each}"].mean() for column in SURVIVAL]) for each in plain}
     order = sorted(plain, key=lambda each: survived[each])
-    figure = Figure(figsize=(8.0, 0.3 * len(order) + 1.2), layout="constrained")
+    figure = Figure(figsize=(8.0, 0.3 * len(order) + 1.2), layout=Panels())
     axes = figure.subplots()
     for prefix, marker, label in (("", "o", "nothing attends to them"), ("deleted_", "s", "text shortened")):
         values = [rows[f"win_{prefix}comprehensiveness_{each}"].dropna() for each in order]
@@ -86,7 +87,7 @@ def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     pairs = {found.groups(): mean for found, mean in means.items() if found is not None}
     names = list(dict.fromkeys(name for pair in pairs for name in pair))
     square = np.array([[1.0 if a == b else pairs.get((a, b), pairs.get((b, a), np.nan)) for b in names] for a in names])
-    figure = Figure(figsize=(0.55 * len(names) + 3, 0.45 * len(names) + 2), layout="constrained")
+    figure = Figure(figsize=(0.55 * len(names) + 3, 0.45 * len(names) + 2), layout=Panels())
     axes = figure.subplots()
     axes.imshow(square, cmap="RdBu_r", vmin=-1, vmax=1)
     for (row, column), value in np.ndenumerate(square):

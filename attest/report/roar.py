@@ -11,6 +11,7 @@ from attest.measures.area import area_between, racu
 from attest.measures.numbers import rounded
 from attest.report.conclusion import Conclusion
 from attest.report.illustration import Illustration
+from attest.report.panels import Panels
 from attest.report.related_runs import write_related_runs
 from attest.report.related_table import exceeds
 from attest.runs.folder import RunFolder, read_json, write_json
@@ -76,7 +77,7 @@ def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]]) 
         shares: of tokens erased.
         scores: as many of each reading.
     """
-    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
+    figure = Figure(figsize=(8.0, 3.6), layout=Panels())
     axes = figure.subplots()
     for name, values in scores.items():
         colour, style = ("#999999", "--") if name == RANDOM else (None, "-")

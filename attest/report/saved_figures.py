@@ -40,13 +40,10 @@ def _kept(folder: RunFolder, figure: Illustration, made_from: str) -> str:
 
 
 def _save(folder: RunFolder, figure: Illustration, made_from: str) -> str:
-    from attest.report.figures import to_svg  # with matplotlib, which no page waits for whose figures are there
+    from attest.report.figures import save_png_of_all_colours, to_svg  # with matplotlib, which a page of drawn figures spares
 
     svg = to_svg(figure.drawing)
-    write_atomically(
-        figure_file(folder, figure, "png"),
-        lambda temporary: figure.drawing.savefig(temporary, format="png", dpi=DPI),
-    )
+    write_atomically(figure_file(folder, figure, "png"), lambda path: save_png_of_all_colours(figure.drawing, path, DPI))
     write_text(figure_file(folder, figure, "svg"), svg + made_from)  # last: it says that both are whole
     return svg
 

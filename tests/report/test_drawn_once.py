@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 from attest.cli import report as command
 from attest.cli.main import main
 from attest.report import illustrations
-from attest.report.figures import to_svg
+from attest.report.figures import save_png_of_all_colours, to_svg
 from attest.report.illustration import Illustration
 from attest.report.saved_figures import figure_file, save_figures
 from attest.runs.folder import RunFolder, write_json, write_table
@@ -43,7 +44,18 @@ def test_each_format_draws_a_figure_once(tmp_path, draws):
     ((_, svg),) = save_figures(RunFolder(tmp_path), [figure])
     assert len(draws) == 2  # one for the SVG, one for the PNG
     assert [text for text in ("a long label of an axis", "left", "below", "a line") if text not in svg] == []
-    assert figure_file(RunFolder(tmp_path), figure, "png").stat().st_size > 1000
+    with Image.open(figure_file(RunFolder(tmp_path), figure, "png")) as png:
+        assert png.size == (600, 300), "4 × 2 inches at 150 dpi"
+    assert figure.drawing.dpi == 100, "as it was"
+
+
+def test_a_png_keeps_every_colour_of_a_map(tmp_path):
+    colours = np.stack([np.arange(400) // 2, np.arange(400) % 200, np.full(400, 99)], axis=-1).astype(np.uint8)
+    figure = Figure(figsize=(4, 2))
+    figure.subplots().imshow(colours.reshape(20, 20, 3), interpolation="nearest")
+    save_png_of_all_colours(figure, tmp_path / "map.png", 150)
+    with Image.open(tmp_path / "map.png") as png:
+        assert {*map(tuple, colours.tolist())} <= {colour for _, colour in png.convert("RGB").getcolors(10_000)}
 
 
 def test_a_figure_is_drawn_again_only_where_its_files_changed(tmp_path, draws):
