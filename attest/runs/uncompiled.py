@@ -42,7 +42,8 @@ class _OfTheCompiler(type):
     """Its instances are those of the compiler's class of this name, once that is imported."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return COMPILER in sys.modules and isinstance(instance, getattr(sys.modules[COMPILER], cls.__name__))
+        theirs = getattr(sys.modules.get(COMPILER), cls.__name__, cls)
+        return theirs is not cls and isinstance(instance, theirs)
 
 
 class OptimizedModule(metaclass=_OfTheCompiler):
