@@ -109,9 +109,10 @@ def _experiments(settings: Settings) -> str:
 
 def _resolved(choices: dict[str, str], options: list[str] | None = None) -> Settings:
     """The whole configuration that choices and options give."""
-    from attest.runs.configured import resolve  # which takes seconds to import
+    from attest.runs.configured import resolve, resolve_once  # which takes seconds to import
 
-    return resolve([*choice_arguments(UNNAMED | choices), *(options or [])])
+    named = choice_arguments(UNNAMED | choices)
+    return resolve([*named, *options]) if options else resolve_once(named)
 
 
 def _differences(ours: Settings, theirs: Settings, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,7 @@
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -73,6 +73,7 @@ DESCRIPTION = (
 )
 
 
+CONFIG = "--config="
 PARSER_MODE = "attest"
 """How configuration files are read: as YAML, class paths of before the package was one among them."""
 set_loader(PARSER_MODE, lambda text: get_loader("yaml")(current(text)), (yaml.YAMLError,))
@@ -258,7 +259,7 @@ class ConfiguredRun(LightningCLI):
 
     def _reference(self) -> dict[str, Any] | None:
         """What the configs of this run's readable name resolve to by themselves."""
-        return resolve_choices({name: getattr(self.run, name) for name in ("data", *NAME_PARTS)})
+        return resolve_choices({name: getattr(self.run, name) for name in ("data", *NAME_PARTS)}, resolve_once)
 
     def _require_same_configuration(self) -> None:
         """A folder of this name may stem from other versions of our configs."""
@@ -425,6 +426,17 @@ def resolve(arguments: list[str]) -> dict[str, Any]:
     """
     parser = only_parsing().parser_of_fit()
     return plain(parser, parser.parse_args([*map(current, arguments)]))
+
+
+def resolve_once(arguments: list[str]) -> dict[str, Any]:
+    """As ``resolve``, but only once while the files that are named stay as they are; nobody may change what it returns."""
+    files = [Path(argument.removeprefix(CONFIG)) for argument in arguments if argument.startswith(CONFIG)]
+    return _resolved(tuple(arguments), tuple(file.stat().st_mtime_ns for file in files))
+
+
+@lru_cache(maxsize=64)
+def _resolved(arguments: tuple[str, ...], written: tuple[int, ...]) -> dict[str, Any]:
+    return resolve(list(arguments))
 
 
 def plain(parser: LightningArgumentParser, config: Namespace, subcommand: str | None = None) -> dict[str, Any]:

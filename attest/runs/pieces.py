@@ -22,7 +22,7 @@ from pytorch_lightning.cli import LightningArgumentParser
 
 from attest.errors import AttestError
 from attest.runs.choices import configs_folder
-from attest.runs.configured import PARSER_MODE, OnlyParsing, Parser, link_data, plain, resolve
+from attest.runs.configured import CONFIG, PARSER_MODE, OnlyParsing, Parser, link_data, plain, resolve
 from attest.runs.earlier_names import current
 from attest.runs.naming import RunSettings
 
@@ -33,7 +33,6 @@ Place = tuple[str, ...]
 """A section, what is read together with it, and the classes and parameters on the way to a class inside."""
 Own = dict[Steps, int | float | str]
 """Numbers and names of a piece, in whose places another piece may have its own."""
-CONFIG = "--config="
 REQUIRED = ("data", "model")
 READS = {"experiments": ("experiments", "run.max_search_steps")}
 """Pieces that the parser reads together with something else: searches are cut short."""

@@ -1,9 +1,11 @@
 """What tells two runs apart, and what does not."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from attest.runs import configured
 from attest.runs.naming import differing_keys, readable_name, run_path, variant, without_machine_keys
 
 
@@ -96,3 +98,15 @@ def test_experiments_that_were_added_later_are_no_part_of_what_a_run_is():
     assert run_path(now, first) == run_path(first, first)
     assert not differing_keys(without_machine_keys(now), without_machine_keys(first))
     assert "E14" in now["experiments"], "the settings themselves were changed"
+
+
+def test_a_reference_is_resolved_once_while_its_files_stay_as_they_are(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(configured, "resolve", lambda arguments: asked.append(arguments) or {"made": len(asked)})
+    file = tmp_path / "model.yaml"
+    file.write_text("model: {}")
+    arguments = [f"--config={file}", "--seed_everything=1"]
+    assert [configured.resolve_once(arguments) for _ in range(2)] == [{"made": 1}] * 2
+    assert configured.resolve_once([*arguments, "--run.threads=2"]) == {"made": 2}
+    os.utime(file, ns=(0, 0))
+    assert configured.resolve_once(arguments) == {"made": 3}
