@@ -81,7 +81,7 @@ def test_dependencies_are_pinned_exactly_where_the_makefile_installs_from():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     asked = [re.match(r"[\w-]+", line)[0] for line in [*project["dependencies"], *project["optional-dependencies"]["dev"]]]
     assert {name.lower() for name in asked} - {"attest-attention"} <= pinned, "but for its own extras"
-    assert "pip install --quiet --disable-pip-version-check --constraint constraints.txt" in (ROOT / "Makefile").read_text()
+    assert re.search(r"pip install [^\n]*--constraint constraints\.txt", (ROOT / "Makefile").read_text())
     scripts = [path.read_text() for path in (ROOT / ".ci").iterdir()]
     assert scripts
     assert not any("pip install" in script for script in scripts), "CI installs by make alone"
