@@ -22,7 +22,7 @@ setup: $(READY)  ## make the virtual environment, if it is missing or stale
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python " + sys.version.split()[0] + " was found, expected 3.11 or newer; type for example: make $(MAKECMDGOALS) PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 train: $(READY)  ## train and put on trial: DATA=planted|sst|… MODEL= SCORING= PROJECTION= RECIPE= SEED= FORCE=1 ARGS="--trainer.max_epochs=3"
