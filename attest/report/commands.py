@@ -13,7 +13,7 @@ import yaml
 from attest.errors import AttestError
 from attest.runs.choices import choice_arguments, configs_folder, default_choices
 from attest.runs.class_paths import names_known_classes
-from attest.runs.folder import RunFolder
+from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.identity import identity_of
 from attest.runs.lightly import import_lightly
 from attest.runs.naming import UNNAMED, without_machine_keys
@@ -95,14 +95,14 @@ def _options(choices: dict[str, str], settings: Settings) -> list[str] | None:
 
 def _is_default_recipe(run: Settings) -> bool:
     file = configs_folder() / "model" / f"{run['model']}.yaml"
-    return file.is_file() and yaml.safe_load(file.read_text(encoding="utf-8"))["run"]["recipe"] == run["recipe"]
+    return file.is_file() and read_yaml(file)["run"]["recipe"] == run["recipe"]
 
 
 def _experiments(settings: Settings) -> str:
     """The choice of experiments that names most of those that the run names, and no other; the model's own where none does."""
     named, default = {*(settings.get("experiments") or {})}, default_choices(settings["run"]["model"])["EXPERIMENTS"]
     files = sorted((configs_folder() / "experiments").glob("*.yaml"))
-    shipped = {file.stem: {*(yaml.safe_load(file.read_text(encoding="utf-8"))["experiments"] or {})} for file in files}
+    shipped = {file.stem: {*(read_yaml(file)["experiments"] or {})} for file in files}
     within = {name: (len(identities), name == default) for name, identities in shipped.items() if identities <= named}
     return max(within, key=lambda name: within[name], default=default)
 

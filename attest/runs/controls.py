@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from attest.errors import AttestError
 from attest.runs.adversaries import adversary
 from attest.runs.adversary_names import Choices, named
@@ -17,7 +15,7 @@ from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.control_names import BY_BASE, BY_LEARNED, BY_UNIFORM, UNIFORM, by_adversary, seed_name
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
-from attest.runs.folder import RunFolder
+from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.forecast import at_most
 from attest.runs.identity import GUIDES
 from attest.runs.past import like, past, reads_all
@@ -197,6 +195,6 @@ def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
 
 def _contextless_network() -> dict[str, Any]:
     """That of MODEL=average; its attention is given, so it learns none."""
-    model = yaml.safe_load(config_file("MODEL", "average").read_text(encoding="utf-8"))["model"]
+    model = read_yaml(config_file("MODEL", "average"))["model"]
     network = model["init_args"]["network"]
     return merged(network, {"init_args": {"projection": {"class_path": "attest.attention.Uniform"}}})

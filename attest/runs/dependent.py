@@ -32,7 +32,7 @@ from torch import Tensor
 from attest.errors import AttestError
 from attest.runs.choices import configs_folder, expand
 from attest.runs.configured import ConfiguredRun
-from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.forecast import at_most
 from attest.runs.identity import RunIdentity, identity_of
 from attest.runs.naming import variant, without_machine_keys
@@ -87,7 +87,7 @@ class Dependent:
 
 def overlay(name: str) -> Settings:
     """The settings of ``configs/dependent/<name>.yaml``."""
-    return yaml.safe_load((configs_folder() / "dependent" / f"{name}.yaml").read_text(encoding="utf-8"))
+    return read_yaml(configs_folder() / "dependent" / f"{name}.yaml")
 
 
 def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = lambda settings: None) -> Base:

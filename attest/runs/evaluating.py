@@ -24,7 +24,7 @@ from attest.measures import summarise
 from attest.report import summarise_run, write_report
 from attest.runs.choices import config_file, default_choices
 from attest.runs.configured import ConfiguredRun
-from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
+from attest.runs.folder import INSTANCES, RunFolder, read_json, read_yaml, write_json
 from attest.runs.naming import canonical
 from attest.runs.training import test
 
@@ -102,7 +102,7 @@ def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
         return
     settings = _settings_of(run)
     suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
-    shipped = yaml.safe_load(suited.read_text(encoding="utf-8"))["experiments"]
+    shipped = read_yaml(suited)["experiments"]
     settings["run"]["until"] = None  # of the evidence that was gathered then
     settings["experiments"] = shipped | {name: given for name, given in settings["experiments"].items() if given}
     with tempfile.TemporaryDirectory() as temporary:
