@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins
+from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins, name_rows
 from attest.report.related_table import HEADINGS
 
 LARGEST_JSD = float(np.log(2))
@@ -80,7 +80,7 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
         groups = [divergence[(classes == k) & (bins == b)] for b in range(len(ATTENTION_BINS))]
         _violins(axes, groups, CLASS_COLOURS[k % len(CLASS_COLOURS)])
         labels = [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)]
-        axes.set_yticks(range(1, len(labels) + 1), labels)
+        name_rows(axes, labels, first=1)
         axes.set_xlim(0, LARGEST_JSD)
     panels[0].set_ylabel("largest attention weight of the base")
     return figure

@@ -8,7 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attest.measures import critical_tau
-from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins, class_title, panels_width, scatter
+from attest.report.figures import (
+    ATTENTION_BINS,
+    CLASS_COLOURS,
+    _panel_per_class,
+    _violins,
+    class_title,
+    name_rows,
+    panels_width,
+    scatter,
+)
 from attest.report.panels import Panels
 
 IMPORTANCES = {
@@ -68,7 +77,7 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
         colours = [HIDDEN if name.endswith("hidden") else INPUTS for name in kinds]
         axes.barh(range(len(kinds)), taus.mean(), xerr=taus.std(), color=colours, alpha=0.8, capsize=2)
         axes.plot(mine[[f"ceiling_{name}" for name in kinds]].mean(), range(len(kinds)), "D", mfc="none", mec="black")
-        axes.set_yticks(range(len(kinds)), [IMPORTANCES[name] for name in kinds] if k == 0 else [""] * len(kinds))
+        name_rows(axes, [IMPORTANCES[name] for name in kinds], named=k == 0)
         axes.invert_yaxis()
         axes.axvline(0, color="black", linewidth=0.8)
     return figure
@@ -90,7 +99,7 @@ def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str
         groups = [rows[column].to_numpy()[mine & (bins == b)] for b in range(len(ATTENTION_BINS))]
         _violins(axes, groups, CLASS_COLOURS[k % 8])
         labels = [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)]
-        axes.set_yticks(range(1, len(ATTENTION_BINS) + 1), labels)
+        name_rows(axes, labels, first=1)
         axes.set_xlim(0, LARGEST_JSD)
     panels[0].set_ylabel("largest attention weight")
     return figure
@@ -152,7 +161,8 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
         scatter(axes, mine["attention_gap"], mine["delta_js"], CLASS_COLOURS[k % 8])
         axes.axhline(0, color="black", linewidth=0.8)
         shares = "\n".join(f"{label} {mine[name].mean():.1%}" for name, label in table.items())
-        axes.text(0.02, 0.97, f"decision flips\n{shares}", transform=axes.transAxes, va="top", fontsize=7)
+        said = f"decision flips\n{shares}" if len(mine) else "no texts"
+        axes.text(0.02, 0.97, said, transform=axes.transAxes, va="top", fontsize=7)
     panels[0].set_ylabel("ΔJS, top minus random")
     return figure
 
@@ -173,7 +183,7 @@ def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "f
             axes.boxplot(
                 mine.to_numpy(), orientation="horizontal", medianprops={"color": "black"}, flierprops={"markersize": 2}
             )
-        axes.set_yticks(range(1, len(orders) + 1), orders if k == 0 else [""] * len(orders))
+        name_rows(axes, orders, first=1, named=k == 0)
         axes.set_xlim(0, 1)
         axes.set_title(class_title(class_names[k], f", n={len(mine)}"), fontsize=10)
     return figure
@@ -197,7 +207,7 @@ def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     for k, axes in enumerate(panels):
         mine = rows.loc[rows["predicted"] == k, shown]
         axes.barh(range(len(shown)), mine.mean(), xerr=mine.std(), color=CLASS_COLOURS[k % 8], alpha=0.8, capsize=2)
-        axes.set_yticks(range(len(shown)), [labels[column] for column in shown] if k == 0 else [""] * len(shown))
+        name_rows(axes, [labels[column] for column in shown], named=k == 0)
         axes.invert_yaxis()
         axes.set_xlim(0, 1)
     return figure

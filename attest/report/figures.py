@@ -122,7 +122,7 @@ def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
         groups = [rows["tvd_median"].to_numpy()[mine & (edges == b)] for b in range(len(ATTENTION_BINS))]
         _violins(axes, groups, CLASS_COLOURS[k % len(CLASS_COLOURS)])
         labels = [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)]
-        axes.set_yticks(range(1, len(labels) + 1), labels)
+        name_rows(axes, labels, first=1)
         axes.set_xlim(0, 1)
     panels[0].set_ylabel("largest attention weight")
     return figure
@@ -166,6 +166,19 @@ def _panel_per_class(class_names: Sequence[str], xlabel: str) -> tuple[Figure, l
         axes.set_title(class_title(name), fontsize=10)
     figure.supxlabel(xlabel, fontsize=10)
     return figure, panels
+
+
+def name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = True) -> None:
+    """Name the rows of a panel, and give them the same places in every panel, whatever is drawn in it.
+
+    Args:
+        axes: the panel; its rows lie at ``first``, ``first`` + 1, …
+        names: of the rows.
+        first: place of the first row.
+        named: whether the names are written; panels beside the first leave them out.
+    """
+    axes.set_yticks(range(first, first + len(names)), names if named else [""] * len(names))
+    axes.set_ylim(first - 0.5, first + len(names) - 0.5)
 
 
 def _violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None:

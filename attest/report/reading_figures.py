@@ -13,6 +13,8 @@ from attest.report.panels import Panels
 
 EXPLAINED, RANDOM = "#0072B2", "#999999"
 Z = 1.96
+LEGEND = 1.6
+"""Rows of room below the last one."""
 
 
 def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
@@ -70,6 +72,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
         )
     axes.axvline(0.5, color="black", linestyle="--", linewidth=1)
     axes.set_yticks(range(len(order)), [title_of(each) for each in order])
+    axes.set_ylim(-0.5 - LEGEND, len(order) - 0.5)
     axes.set_xlabel(f"random sets beaten (n={rows['win_comprehensiveness_random'].count()} texts)")
     axes.set_xlim(0, 1)
     axes.legend(fontsize=8, loc="lower left")

@@ -92,3 +92,27 @@ def test_without_an_exact_answer_the_search_speaks_and_says_so():
     assert "By search" in violins.caption
     assert "exact_against_search" not in histograms.key
     assert len(histograms.drawing.axes[0].get_legend().get_texts()) == 2
+
+
+ROWS = {
+    "E1": draw.importance_bars,
+    "E3": draw.largest_jsd_violins,
+    "E10": draw.entropy_bars,
+    "E12": draw.erasure_boxes,
+}
+
+
+@pytest.mark.parametrize("experiment", ROWS)
+def test_rows_lie_at_the_same_height_in_a_panel_without_texts(experiment):
+    """The names of the rows stand beside the first panel, whose class may never be predicted."""
+    rows = tables()[experiment]
+    first, *others = ROWS[experiment](rows[rows["predicted"] != 0], CLASSES).axes
+    for axes in others:
+        assert axes.get_ylim() == first.get_ylim()
+        assert axes.get_yticks().tolist() == first.get_yticks().tolist()
+
+
+def test_a_class_without_texts_has_no_share_of_flips():
+    rows = tables()["E11"]
+    panels = draw.erasure_scatter(rows[rows["predicted"] != 0], CLASSES).axes
+    assert [panel.texts[0].get_text().splitlines()[0] for panel in panels] == ["no texts", "decision flips", "decision flips"]
