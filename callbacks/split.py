@@ -22,8 +22,9 @@ class Split:
     """What is asked of a loader: how many batches there are, which instances they hold.
 
     A loader is asked for its length and batch size as torch has them. It may also offer ``batches_of_all_ranks``, an int,
-    where ranks have different numbers of batches; ``dealt``, two ints, where it goes through a shard of the split; and its
-    data set ``ids``, int64 ``(N,)``, where these are not 0 … N - 1.
+    where ranks have different numbers of batches; ``places``, ints, of this rank's batches among these, where they are not
+    dealt in turn; ``dealt``, two ints, where it goes through a shard of the split; and its data set ``ids``, int64 ``(N,)``,
+    where these are not 0 … N - 1.
 
     Args:
         trainer: in evaluation.
@@ -75,8 +76,9 @@ class Split:
         return int(min(self.batches, -(-instances // self.batch_size)))
 
     def place_of(self, batch_idx: int) -> int:
-        """Where this rank's batch stands among those of all ranks, which are dealt in turn."""
-        return batch_idx * self.ranks + self.rank
+        """Where this rank's batch stands among those of all ranks: dealt in turn, unless the loader says otherwise."""
+        places = getattr(self.loader, "places", None)
+        return batch_idx * self.ranks + self.rank if places is None else places[batch_idx]
 
     def numbers(self, batch_idx: int, count: int) -> Tensor:
         """Which rows of the data set a batch holds, int64 ``(count,)``: ids where the instances bring none.

@@ -9,7 +9,16 @@ import numpy as np
 from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
 
-from attest.datamodules.batching import WHOLE, BatchLoader, Shard, batch_sizes, batches_by_length, deal, shuffled_batches
+from attest.datamodules.batching import (
+    WHOLE,
+    BatchLoader,
+    Shard,
+    batch_sizes,
+    batches_by_length,
+    deal,
+    fair_places,
+    shuffled_batches,
+)
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.encoded import EncodedDocuments, EncodedQuestions, EncodedSentences
 from attest.datamodules.erased import read_erased
@@ -228,9 +237,14 @@ class TextDataModule(CorpusReader, LightningDataModule):
     ) -> BatchLoader:
         rows = np.arange(len(dataset)) if part is None else np.flatnonzero(np.isin(dataset.ids, part))
         everyone = [rows[batch].tolist() for batch in batches_by_length(dataset.sizes[rows], self.batch_size)]
-        dealt = shard.place(*self._ranks)
+        if shard == WHOLE:
+            places = fair_places(len(everyone), *self._ranks)
+            batches = [everyone[place] for place in places] or [[]]  # as ``deal`` has it
+            places = places or [len(everyone)]
+            return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone), places)
+        dealt = shard.place(*self._ranks)  # in turn: which batches a shard has depends on no number of processes
         batches = deal(everyone, *dealt, equally=False)
-        return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone), dealt)
+        return BatchLoader(dataset, lambda: batches, self.num_workers, self.batch_size, len(everyone), dealt=dealt)
 
     @property
     def _ranks(self) -> tuple[int, int]:

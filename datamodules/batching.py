@@ -94,6 +94,21 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
     return batches[rank::ranks] or [[]]
 
 
+def fair_places(count: int, rank: int, ranks: int) -> list[int]:
+    """Places of one rank's batches among all, shortest texts first, so that no rank has all the longer ones.
+
+    They are dealt in rounds, of which every second, counted from the longest texts, goes the other way round.
+
+    Args:
+        count: batches of all ranks.
+        rank, ranks: this rank, and how many there are.
+    """
+    rounds = [
+        range(max(0, end - ranks), end)[:: -1 if number % 2 else 1] for number, end in enumerate(range(count, 0, -ranks))
+    ]
+    return [place for each in reversed(rounds) for place in each][rank::ranks]
+
+
 @dataclass(frozen=True)
 class Shard:
     """One of several equal parts of a split, which jobs that know nothing of each other can evaluate.
@@ -129,6 +144,7 @@ class BatchLoader(DataLoader):
         num_workers: processes that assemble batches; 0 does it in this one.
         batch_size: of the largest batch, where that is known; not all are as large.
         batches_of_all_ranks: how many there are in an epoch, over all ranks; None for as many as this rank has.
+        places: of this rank's batches among these; None where they were dealt in turn.
         dealt: this rank and the number of ranks that batches were dealt to, where these are not the Trainer's.
     """
 
@@ -139,10 +155,12 @@ class BatchLoader(DataLoader):
         num_workers: int = 0,
         batch_size: int | None = None,
         batches_of_all_ranks: int | None = None,
+        places: list[int] | None = None,
         dealt: tuple[int, int] | None = None,
     ) -> None:
         self._batches = _BatchSampler(batches, batch_size)
         self.batches_of_all_ranks = batches_of_all_ranks
+        self.places = places
         self.dealt = dealt
         self._delivered = 0
         super().__init__(dataset, batch_sampler=self._batches, collate_fn=_keep, num_workers=num_workers)
