@@ -104,3 +104,45 @@ def small_run(tmp_path_factory) -> RunFolder:
     root = tmp_path_factory.mktemp("runs")
     assert main(["fit", *SMALL_RUN, f"--run.root={root}"]) == 0
     return only_folder(root)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory):
+    """Word pieces of a tiny vocabulary."""
+    from transformers import BertTokenizerFast
+
+    from tests.pretrained.tiny import WORDS
+
+    file = tmp_path_factory.mktemp("words") / "vocab.txt"
+    file.write_text("\n".join(WORDS))
+    return BertTokenizerFast(str(file), model_max_length=64)
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A tiny classifier of transformers with two classes, for these word pieces."""
+    from tests.pretrained.tiny import WORDS, tiny
+
+    return tiny("bert", vocab_size=len(WORDS), id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1}, num_labels=2)
+
+
+@pytest.fixture
+def corpora(tmp_path, monkeypatch):
+    """A folder with a treebank of eleven sentences to test, one of them neutral, and with tagged words."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from tests.pretrained.tiny import TEXTS
+
+    place = tmp_path / "corpora"
+    for name in ("sst", "conll2000"):
+        (place / name).mkdir(parents=True)
+    sentences = pa.table(
+        {"text": [f"{text} {row}" for row in range(2) for text in TEXTS] + ["a film"], "label": [4, 0] * 5 + [2]}
+    )
+    for split in ("train", "validation", "test"):
+        pq.write_table(sentences, place / "sst" / f"{split}.parquet")
+    words = pa.table({"tokens": [["a", "film"]] * 3, "chunk_tags": [["B-NP", "I-NP"]] * 3})
+    for split in ("train", "test"):
+        pq.write_table(words, place / "conll2000" / f"{split}.parquet")
+    monkeypatch.setenv("ATTEST_DATA", str(place))

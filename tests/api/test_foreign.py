@@ -14,26 +14,9 @@ from attest.errors import AttestError
 from attest.experiments.observation import observe
 from attest.networks import TransformerClassifier
 from attest.pretrained.network import PretrainedNetwork
-from tests.pretrained.tiny import batch, tiny
+from tests.pretrained.tiny import TEXTS, batch, tiny
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "fine", "dull", "film", "very", "not", "##y", "."]
 QUICK = {"E1": {}, "E2": {"permutations": 2}, "E3": {"steps": 2, "texts": 2}, "E8": {}, "E9": {"draws": 2}, "E13": {}}
-TEXTS = ["a fine film", "a dull film .", "not a fine film .", "very dully film", "a very , very fine film"]
-
-
-@pytest.fixture(scope="module")
-def tokenizer(tmp_path_factory):
-    """Word pieces of a tiny vocabulary."""
-    from transformers import BertTokenizerFast
-
-    file = tmp_path_factory.mktemp("words") / "vocab.txt"
-    file.write_text("\n".join(WORDS))
-    return BertTokenizerFast(str(file), model_max_length=64)
-
-
-@pytest.fixture(scope="module")
-def model():
-    return tiny("bert", vocab_size=len(WORDS), id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1}, num_labels=2)
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,7 @@ import attest
 from attest.cli.main import main
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder
-from tests.api.test_foreign import WORDS, tokenizer  # noqa: F401
-from tests.cli.test_trial import corpora  # noqa: F401
-from tests.pretrained.tiny import batch, tiny
+from tests.pretrained.tiny import WORDS, batch, tiny
 
 TAGS = ["O", "B-NP", "I-NP"]
 SENTENCES = [["a", "fine", "film"], ["very", "dully", "film", "."], ["film"], ["not", "a", "film"]]
@@ -37,12 +35,12 @@ def model():
 
 
 @pytest.fixture(scope="module")
-def tried(model, tokenizer):  # noqa: F811
+def tried(model, tokenizer):
     return attest.trial(model, SENTENCES, QUICK, tokenizer=tokenizer, labels=GOLD, batch_size=2)
 
 
 @torch.no_grad()
-def test_the_first_subword_of_a_word_decides_it(tried, model, tokenizer):  # noqa: F811
+def test_the_first_subword_of_a_word_decides_it(tried, model, tokenizer):
     table = tried.table("tagged")
     assert table["id"].tolist() == [0, 1, 2, 3]
     assert list(table["tokens"][1]) == ["[CLS]", "very", "dull", "##y", "film", ".", "[SEP]"]
@@ -75,7 +73,7 @@ def test_of_a_sample_one_word_each_is_asked_what_its_tag_hangs_on(tried):
     assert all(tags[place] >= 0 for tags, place in zip(words, table["token"], strict=True))
 
 
-def test_batches_and_processes_change_nothing(tried, model, tokenizer):  # noqa: F811
+def test_batches_and_processes_change_nothing(tried, model, tokenizer):
     options = {"tokenizer": tokenizer, "labels": GOLD}
     for other in (options | {"batch_size": 4}, options | {"batch_size": 2, "processes": 2}):
         again = attest.trial(model, SENTENCES, {"E9": {"draws": 2}}, **other)
@@ -90,7 +88,7 @@ def test_the_report_and_a_saved_folder(tried, tmp_path):
     assert "of the tokens of 4 test sentences" in page
 
 
-def test_a_command_tries_words_with_a_tag_each(model, tokenizer, corpora, tmp_path, capsys, monkeypatch):  # noqa: F811
+def test_a_command_tries_words_with_a_tag_each(model, tokenizer, corpora, tmp_path, capsys, monkeypatch):
     model.save_pretrained(tmp_path / "model")
     tokenizer.save_pretrained(tmp_path / "model")
     rows = [{"tokens": words, "tags": [TAGS[tag] for tag in tags]} for words, tags in zip(SENTENCES, GOLD, strict=True)]
@@ -118,7 +116,7 @@ def test_a_command_tries_words_with_a_tag_each(model, tokenizer, corpora, tmp_pa
         ([["a", "film"]], None, "the tags do not match the words"),
     ],
 )
-def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labels, said):  # noqa: F811
+def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labels, said):
     with pytest.raises(AttestError, match=said):
         attest.trial(model, sentences, tokenizer=tokenizer, labels=labels)
 

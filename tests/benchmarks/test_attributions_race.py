@@ -6,10 +6,10 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 pytest.importorskip("captum", reason="needs captum, of the extra dev")
 
 from benchmarks.attributions import NAMES, race
-from tests.api.test_foreign import TEXTS, model, tokenizer  # noqa: F401
+from tests.pretrained.tiny import TEXTS
 
 
-def test_both_sides_agree(model, tokenizer):  # noqa: F811
+def test_both_sides_agree(model, tokenizer):
     stages = race(model, tokenizer, TEXTS, batch_size=2)
     assert tuple(stages) == NAMES
     for stage in stages.values():

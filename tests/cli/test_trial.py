@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
@@ -15,13 +13,12 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 from attest.cli.main import main
 from attest.pretrained.labels import as_classes
 from attest.runs.folder import RunFolder
-from tests.api.test_foreign import TEXTS, WORDS, model, tokenizer  # noqa: F401
 from tests.pretrained.speaking import speaking_tokenizer
-from tests.pretrained.tiny import tiny
+from tests.pretrained.tiny import TEXTS, WORDS, tiny
 
 
 @pytest.fixture(scope="module")
-def folder(model, tokenizer, tmp_path_factory):  # noqa: F811
+def folder(model, tokenizer, tmp_path_factory):
     """A model as save_pretrained leaves it."""
     place = tmp_path_factory.mktemp("model")
     model.save_pretrained(place)
@@ -58,23 +55,6 @@ def test_fewer_texts_are_spread_over_the_file(folder, reviews, tmp_path):
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "--texts", 2, "E13") == 0
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["texts"] == 2 if "texts" in summary else True
-
-
-@pytest.fixture
-def corpora(tmp_path, monkeypatch):
-    """A folder with a treebank of eleven sentences to test, one of them neutral, and with tagged words."""
-    place = tmp_path / "corpora"
-    for name in ("sst", "conll2000"):
-        (place / name).mkdir(parents=True)
-    sentences = pa.table(
-        {"text": [f"{text} {row}" for row in range(2) for text in TEXTS] + ["a film"], "label": [4, 0] * 5 + [2]}
-    )
-    for split in ("train", "validation", "test"):
-        pq.write_table(sentences, place / "sst" / f"{split}.parquet")
-    words = pa.table({"tokens": [["a", "film"]] * 3, "chunk_tags": [["B-NP", "I-NP"]] * 3})
-    for split in ("train", "test"):
-        pq.write_table(words, place / "conll2000" / f"{split}.parquet")
-    monkeypatch.setenv("ATTEST_DATA", str(place))
 
 
 def test_a_corpus_is_named(folder, corpora, tmp_path, capsys):
@@ -150,7 +130,7 @@ def test_a_tokenizer_that_is_not_there(folder, reviews, tmp_path, capsys):
     assert "has no tokenizer (none of tokenizer.json" in refused(capsys, "--model", place, "--data", reviews)
 
 
-def test_an_architecture_out_of_reach(tmp_path, tokenizer, reviews, capsys):  # noqa: F811
+def test_an_architecture_out_of_reach(tmp_path, tokenizer, reviews, capsys):
     tiny("mpnet", vocab_size=len(WORDS), num_labels=2).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     said = refused(capsys, "--model", tmp_path, "--data", reviews, "--labels", "bad,good")
@@ -199,7 +179,7 @@ def test_the_doctor_says_what_can_be_asked_of_a_model(folder, capsys, monkeypatc
     assert "What would stop a trial: nothing" in said
 
 
-def test_the_doctor_says_what_makes_no_sense_for_a_decoder(tokenizer, tmp_path, capsys, monkeypatch):  # noqa: F811
+def test_the_doctor_says_what_makes_no_sense_for_a_decoder(tokenizer, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     tiny("llama", vocab_size=len(WORDS), num_labels=2).save_pretrained(tmp_path / "decoder")
     tokenizer.save_pretrained(tmp_path / "decoder")

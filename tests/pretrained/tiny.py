@@ -55,6 +55,9 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 CALLS = {"bart": 6}
 """Two layers of an encoder, two of a decoder that look at themselves and at the encoder."""
 
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "fine", "dull", "film", "very", "not", "##y", "."]
+TEXTS = ["a fine film", "a dull film .", "not a fine film .", "very dully film", "a very , very fine film"]
+
 
 def tiny(name: str, tokens: bool = False, speaks: bool = False, **settings: Any) -> PreTrainedModel:
     """A model with random parameters in evaluation mode.
