@@ -52,9 +52,9 @@ docs: $(READY)  ## write the generated parts of the documentation, and build its
 test: $(READY)  ## run the tests; those on the real corpora need ATTEST_DATA=<folder with sst/train.parquet …>
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
-mutants: $(READY)  ## break the code on purpose, in a copy, and see whether tests notice: ONLY=<word> some hand-written errors, no search
+mutants: $(READY)  ## break the code on purpose, in a copy, and see whether tests notice: ONLY=<word> some errors, SEARCH=1 look for others, too
 	@$(BIN)/python -m benchmarks.mutants $(if $(ONLY),--only '$(ONLY)')
-	@$(if $(ONLY),,OMP_NUM_THREADS=1 $(BIN)/mutmut run && $(BIN)/mutmut results)
+	@$(if $(SEARCH),OMP_NUM_THREADS=1 $(BIN)/mutmut run && $(BIN)/mutmut results)
 
 reproduce: $(READY)  ## a published table, ours beside theirs: TABLE=jw-2|me-6|…|all DATA= MODEL= SEEDS=3 JOBS=1 SMOKE=1 DRY=1 LOGGER=csv
 	@$(BIN)/attest reproduce $(chosen) $(ARGS)
@@ -81,4 +81,4 @@ lock: $(READY)  ## write the versions that are installed now into constraints.tx
 	   $(BIN)/pip freeze --exclude-editable | sed 's/+cpu$$//'; } > constraints.txt.new && mv constraints.txt.new constraints.txt
 
 clean:  ## remove the virtual environment and caches; runs stay
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .grimp_cache .snakemake mutants site
