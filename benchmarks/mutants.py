@@ -1,8 +1,8 @@
 """Do the tests notice? Break the code by hand-written changes, one at a time, and run the tests that each must fail.
 
 ``mutants.yaml`` lists the changes. They are made in a copy of the tree, so that nothing of the user's is touched; tests run in
-a process forked for each, so that libraries are loaded once. ``make mutants SEARCH=1`` then lets ``mutmut`` think up changes of its
-own for the files that pyproject.toml names.
+a process forked for each, so that libraries are loaded once. ``make mutants SEARCH=1`` then lets ``mutmut`` think up
+changes of its own for the files that pyproject.toml names.
 """
 
 import argparse
