@@ -23,7 +23,12 @@ INVALID = re.compile(r"Invalid (\w+(?: \w+)*): ")
 NO_SEED = re.compile(r"(-?\d+) is not in bounds, numpy accepts")
 REFUSED_BY_TRAINER = "MisconfigurationException"
 """Lightning's class, by name: importing it takes a second."""
-NO_MEMORY = re.compile(r"out of memory|can't allocate memory|not enough memory", re.IGNORECASE)
+NO_MEMORY = re.compile(
+    "out of memory|(can't|cannot) allocate memory|not enough memory|bad_alloc|could not create a primitive|"
+    "failed to map segment",
+    re.IGNORECASE,
+)
+"""What PyTorch, oneDNN, the system and its loader of libraries say."""
 
 
 def as_user_error(error: BaseException | None) -> AttestError | None:
@@ -34,6 +39,11 @@ def as_user_error(error: BaseException | None) -> AttestError | None:
     for each in chain(error):
         if isinstance(each, AttestError):
             return each
+        if isinstance(each, Warning):
+            return AttestError(
+                f"a warning was raised as an error ({type(each).__name__}: {' '.join(str(each).split())}); expected warnings "
+                "that are printed. Type: unset PYTHONWARNINGS"
+            )
         if isinstance(each, ModuleNotFoundError):
             return missing_package(each)
         if isinstance(each, OSError) and each.errno in UNWRITABLE:
@@ -60,7 +70,9 @@ def as_user_error(error: BaseException | None) -> AttestError | None:
                 f"the Trainer refuses its settings ({said}); expected settings that it accepts. Look at the options "
                 "--trainer.…"
             )
-        if isinstance(each, MemoryError) or (isinstance(each, RuntimeError) and NO_MEMORY.search(str(each))):
+        if isinstance(each, MemoryError) or (
+            isinstance(each, RuntimeError | OSError | ImportError) and NO_MEMORY.search(str(each))
+        ):
             return AttestError(
                 "there is not enough memory for a batch and its evidence; expected room for both. Type "
                 "--data.init_args.batch_size=8 for smaller batches, --run.memory_gib=0.25 for less working memory, or leave "

@@ -42,8 +42,8 @@ def main(arguments: list[str]) -> int:
         with run.prepared():
             explained = [run.explained(number, text) for number, text in enumerate(texts, start=1)]
     page = typed.out or folder.path / PAGE
-    print_explained(explained)
     write_explained(page, explained, str(folder.path))
+    print_explained(explained)
     print(f"Page: {page}")
     return 0
 

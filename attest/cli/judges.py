@@ -83,11 +83,11 @@ def main(arguments: list[str]) -> int:
     if words.flag("TRAINED"):
         return _try_trained(folder, stated, smoke, words.text("LOGGER", "none"))
     judged = judge(hear(stated, own), stated)
-    print(write_judges(folder, judged, stated, _stamp(STATED, smoke, list(own))))
+    said = write_judges(folder, judged, stated, _stamp(STATED, smoke, list(own)))
     experiments = {name: test["experiment"] for tests in stated["tests"].values() for name, test in tests.items()}
     found = findings(judged, experiments, stated["sees"])
     write_json(SHIPPED if shipped else folder / "findings.json", found)
-    print(f"Judges:     {folder / 'judges.html'}", flush=True)
+    print(f"{said}\nJudges:     {folder / 'judges.html'}", flush=True)
     if words.text("LOGGER") == "wandb":
         from attest.tracking.judges import log_judges  # W&B takes seconds
 

@@ -5,12 +5,16 @@ configuration files. A mistake the user can mend gets one sentence and exit code
 that none makes the others slow.
 """
 
+import errno
+import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 from attest.cli.process_family import end_with_first_rank
-from attest.errors import as_user_error, unknown_choice
+from attest.cli.streams import lasting_output
+from attest.errors import AttestError, as_user_error, unknown_choice
 from attest.runs.quiet import quieten
 from attest.runs.versions import version_line
 
@@ -48,6 +52,8 @@ COMMANDS = {
     "doctor": Command("attest.cli.doctor", "list what is installed, and what would stop a run"),
 }
 
+UNPRINTED = 2
+"""Exit code of a command that did all but print what it should."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
 
@@ -58,7 +64,21 @@ def main(arguments: list[str] | None = None) -> int:
     Args:
         arguments: what follows the program's name; from the command line if None.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
+    with lasting_output() as out:
+        code = _answered(sys.argv[1:] if arguments is None else arguments)
+    if out is None or out.failed is None or out.failed.errno == errno.EPIPE:  # a reader that has gone wants no more
+        return code
+    reason = os.strerror(out.failed.errno or 0)
+    print(
+        f"attest: standard output cannot be written: {reason}; expected a terminal, a pipe or a file with room. What "
+        "belongs in files is written.",
+        file=sys.stderr,
+    )
+    return code or UNPRINTED
+
+
+def _answered(arguments: list[str]) -> int:
+    """Run what was typed; mistakes and stops end in a sentence and an exit code."""
     if arguments == ["--version"]:
         print(version_line())
         return 0
@@ -68,6 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     end_with_first_rank()
     quieten()
     try:
+        require_working_folder()
         return _run(*arguments)
     except Exception as error:
         if (mistake := as_user_error(error)) is None:
@@ -101,6 +122,14 @@ def overview() -> str:
             "installed versions.",
         ]
     )
+
+
+def require_working_folder() -> None:
+    """Refuse to begin in a folder that has been removed, where libraries end without a sentence."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise AttestError("the working folder has been removed; expected one that is there. Type: cd <folder>") from error
 
 
 def _run(name: str, *rest: str) -> int:

@@ -72,9 +72,9 @@ def main(arguments: list[str]) -> int:
     processes = typed.processes or min(cores(), processes_that_fit())
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
     tried = attest.trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
+    kept = tried.save(typed.out)
     for line in repr(tried).splitlines()[1:]:
         print(line)
-    kept = tried.save(typed.out)
     print(f"Texts:      {len(data.texts)} of the {data.of} in {data.whence}, evenly spread")
     print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
     if words.text("LOGGER") == "wandb":

@@ -104,9 +104,9 @@ def _interrupting(trainer: Trainer) -> Iterator[None]:
 @rank_zero_only
 def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) -> None:
     """Write ``summary.json`` from the tables and scores."""
-    _say_seconds(run.folder, measured)
     summary = summarise_run(run.folder, run.expected_tables, scores, run.run.monitor, run.run.mode)
     write_json(run.folder.summary, summary)
+    _say_seconds(run.folder, measured)
 
 
 @rank_zero_only

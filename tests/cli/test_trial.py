@@ -51,6 +51,13 @@ def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys
     assert "is there already; expected a new folder" in capsys.readouterr().err
 
 
+def test_a_trial_is_saved_before_anything_is_printed(folder, reviews, tmp_path, monkeypatch):
+    monkeypatch.setattr("attest.cli.trial.print", lambda *args, **kwargs: 1 / 0, raising=False)
+    with pytest.raises(ZeroDivisionError):
+        tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "--processes", 1, "E13")
+    assert RunFolder(tmp_path / "out").report.is_file()
+
+
 def test_fewer_texts_are_spread_over_the_file(folder, reviews, tmp_path):
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "--texts", 2, "E13") == 0
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
