@@ -43,7 +43,7 @@ class Evidence(Callback):
 
     Args:
         every_n_epochs: how often at validation end; 0 for never.
-        validation_instances: about how many validation instances; whole batches, evenly spread over the lengths; 0 for never.
+        validation_instances: about how many validation instances: whole batches, one of each of equal stretches; 0 for never.
         options: of the experiment, by the names of its parameters.
     """
 
@@ -172,7 +172,7 @@ class Evidence(Callback):
         """Measure a batch of the fixed validation part."""
         if self._due(trainer):
             split = self._running.enter(trainer, outputs, batch, batch_idx, dataloader_idx)
-            if split.place_of(batch_idx) in split.spread(self.validation_instances):
+            if split.place_of(batch_idx) in split.part(self.validation_instances):
                 self._collect(trainer, pl_module, batch)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils.data import BatchSampler, DistributedSampler, IterableDataset, SequentialSampler
 
 from attest.compute.randomness import random_bits
+from attest.datamodules.sampling import KEY
 from attest.errors import AttestError
 from attest.experiments import sample_of_ids
 
@@ -59,18 +60,16 @@ class Split:
         sampler = getattr(self.loader, "batch_sampler", None)
         return getattr(sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
 
-    def spread(self, instances: int) -> np.ndarray:
-        """Places of about so many instances: whole batches, evenly spread from the first to the last."""
-        if not np.isfinite(self.batches):
-            return np.arange(self._wanted(instances))
-        return np.linspace(0, self.batches - 1, self._wanted(instances)).round().astype(int)
+    def part(self, instances: int) -> np.ndarray:
+        """Places of about so many instances: whole batches, one drawn at random from each of as many equal stretches.
 
-    def middles(self, instances: int) -> np.ndarray:
-        """The same, of the middle batch of each of as many equal stretches as batches are wanted."""
+        Of a loader without an end, the first ones. They are the same for all ranks, epochs and seeds.
+        """
         wanted = self._wanted(instances)
-        return (
-            ((np.arange(wanted) + 0.5) * self.batches / wanted).astype(int) if np.isfinite(self.batches) else np.arange(wanted)
-        )
+        if not np.isfinite(self.batches):
+            return np.arange(wanted)
+        ends = np.arange(wanted + 1) * int(self.batches) // wanted
+        return ends[:-1] + (np.random.PCG64(KEY).random_raw(wanted) % np.diff(ends).astype(np.uint64)).astype(np.int64)
 
     def _wanted(self, instances: int) -> int:
         return int(min(self.batches, -(-instances // self.batch_size)))

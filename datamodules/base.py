@@ -54,7 +54,7 @@ class TextDataModule(CorpusReader, LightningDataModule):
         min_df: least number of training texts with a word that the vocabulary keeps; None for what the corpus calls for.
         max_words: most words that the vocabulary keeps, those of most texts; None for all.
         max_tokens: longer texts are left out, and counted; None for none.
-        texts: most texts of a split, evenly spread over it, the vocabulary staying that of all; None for all. For trying out.
+        texts: most texts of a split, a random sample that no seed changes, the vocabulary staying that of all; None for all.
         erased: table of the tokens that are masked in every split, as ``attest roar`` writes it; None for none.
         subwords: folder or Hub id of a pretrained model, into whose subwords words are cut, special tokens put around each
             text; the vocabulary is then the model's own. None for words.
@@ -101,6 +101,8 @@ class TextDataModule(CorpusReader, LightningDataModule):
         """Ids of the test texts that are gone through, in batches of their own; all of the shard if not set."""
         self.expected = EXPECTED.get()
         """What the data has to be, where a trained model was made from it."""
+        if self.expected is not None:
+            self.sampling = self.expected.record.sampling
 
     def encode(self, documents: Documents) -> EncodedDocuments:
         """Texts as the model reads them, unseen words as one symbol."""
@@ -142,7 +144,8 @@ class TextDataModule(CorpusReader, LightningDataModule):
             self.expected.record.require(self.found, self.expected.whose)
 
     def _recorded(self, corpus: Corpus) -> DataRecord:
-        return DataRecord.of(corpus, _positive_weight(corpus), self.tokenising() | self._cutting, self.split_sources())
+        tokenising = self.tokenising() | self._cutting
+        return DataRecord.of(corpus, _positive_weight(corpus), tokenising, self.split_sources(), self.sampling)
 
     @property
     def _cutting(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.sampling import Sampling, sample, spaced
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
 
@@ -72,6 +73,11 @@ class Documents:
         return self.table["label"].to_numpy() if self.has("label") else None
 
     @property
+    def classes(self) -> pa.Array:
+        """Classes, or the lists of tags, ``(N,)``."""
+        return self.table["label" if self.has("label") else "tags"].combine_chunks()
+
+    @property
     def rationales(self) -> list[list[bool]] | None:
         """True at the tokens that decide each label, where the corpus knows them."""
         return self.table["rationale"].to_pylist() if self.has("rationale") else None
@@ -91,6 +97,10 @@ class Documents:
     def take(self, rows: Sequence[int] | np.ndarray) -> "Documents":
         """These rows in this order."""
         return Documents(self.table.take(pa.array(rows, pa.int64())))
+
+    def chosen(self, most: int, sampling: Sampling) -> np.ndarray:
+        """Rows of at most so many texts, ascending."""
+        return sample(self.ids, self.classes, most) if sampling == "keyed" else spaced(len(self), most)
 
     def where(self, keep: np.ndarray) -> "Documents":
         """The texts at which ``keep``, bool ``(N,)``, is True; ids unchanged."""
@@ -113,10 +123,10 @@ class Corpus:
         splits = {split: getattr(self, split) for split in SPLITS}
         return replace(self, **{name: split.where(split.lengths <= longest) for name, split in splits.items()})
 
-    def thinned(self, texts: int) -> "Corpus":
-        """At most so many texts of every split, evenly spread over it; the vocabulary stays that of all."""
-        splits = {split: getattr(self, split) for split in SPLITS}
-        return replace(self, **{name: split.take(evenly(len(split), texts)) for name, split in splits.items()})
+    def thinned(self, texts: int, sampling: Sampling = "keyed") -> "Corpus":
+        """At most so many texts of every split, by a random sample or at equal distances; the vocabulary stays that of all."""
+        splits = {name: getattr(self, name) for name in SPLITS}
+        return replace(self, **{name: split.take(split.chosen(texts, sampling)) for name, split in splits.items()})
 
     def require_texts(self, name: str) -> "Corpus":
         """Refuse texts without tokens, where there is nothing to attend to, and one class alone, where nothing to learn."""
@@ -135,11 +145,6 @@ class Corpus:
                 "Give texts of another class, or a larger max_tokens."
             )
         return self
-
-
-def evenly(size: int, wanted: int) -> np.ndarray:
-    """At most ``wanted`` of the rows 0 … size - 1, first and last among them."""
-    return np.linspace(0, size - 1, min(size, wanted)).round().astype(int)
 
 
 def as_tokens(texts: Any) -> pa.Array | pa.ChunkedArray:

@@ -4,13 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from attest.datamodules.bad_rows import complaint
 from attest.datamodules.columns import choose_columns
-from attest.datamodules.corpus import evenly
 from attest.datamodules.instances import instance
+from attest.datamodules.notice import say
 from attest.datamodules.readers.by_name import READERS
 from attest.datamodules.readers.questions import QuestionReader
 from attest.datamodules.rows import read_rows
+from attest.datamodules.sampling import missing, sample
 from attest.errors import AttestError
 
 CORPORA = {name: reader for name, reader in READERS.items() if not issubclass(reader, QuestionReader)}
@@ -42,7 +46,7 @@ def labelled(
     label_column: str | None = None,
     tagging: bool = False,
 ) -> Labelled:
-    """At most so many texts, evenly spread over a file or a split of a corpus.
+    """At most so many texts of a file or a split of a corpus: a random sample, with every class if there is room.
 
     Args:
         source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.
@@ -56,22 +60,24 @@ def labelled(
     if source in CORPORA and not Path(source).exists():
         texts, labels = CORPORA[source]().originals(split)
         _require_kind(source, labels, tagging)
-        chosen = evenly(len(texts), most)
-        return Labelled(
-            [texts[place] for place in chosen],
-            [labels[place] for place in chosen],
-            len(texts),
-            f"the {split} split of {source}",
-        )
+        return _drawn(texts, labels, most, f"the {split} split of {source}")
     rows = read_rows(source, split)
     if not rows:
         raise AttestError(f"{source} has no rows, only a header or nothing; expected texts with labels.")
     columns = choose_columns(source, rows, text_column, label_column, tagging)
-    read = [instance(rows[place], columns) for place in evenly(len(rows), most)]
+    read = [instance(row, columns) for row in rows]
     if any(row.problem for row in read):
         raise AttestError(f"{complaint(source, read)} Expected a text and a label in every row. Correct these rows.")
     texts = [row.text if tagging else _joined(row.text) for row in read]
-    return Labelled(texts, [row.label for row in read], len(rows), source)
+    return _drawn(texts, [row.label for row in read], most, source)
+
+
+def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str) -> Labelled:
+    classes = pa.array(labels)
+    rows = sample(np.arange(len(texts)), classes, most)
+    if lacking := missing(classes, classes.take(rows), whence):
+        say(f"{lacking} For more texts, type --texts <number>")
+    return Labelled([texts[row] for row in rows], [labels[row] for row in rows], len(texts), whence)
 
 
 def _require_kind(corpus: str, labels: list[Any], tagging: bool) -> None:

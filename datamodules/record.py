@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
+from attest.datamodules.sampling import Sampling
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
 
@@ -39,6 +40,7 @@ class DataRecord:
         sources: where each split came from, as far as that is known.
         files: SHA-256 of those sources that are files, to see cheaply whether one was touched.
         preprocessing: the version of the code that made tokens of texts.
+        sampling: how texts were drawn, for ``texts`` and for validation; records of before 2026-11-25 do not say.
     """
 
     words: tuple[str, ...]
@@ -50,10 +52,16 @@ class DataRecord:
     sources: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     preprocessing: int = PREPROCESSING
+    sampling: Sampling = "spaced"
 
     @classmethod
     def of(
-        cls, corpus: Corpus, positive_weight: float, tokenising: Mapping[str, Any], sources: Mapping[str, str]
+        cls,
+        corpus: Corpus,
+        positive_weight: float,
+        tokenising: Mapping[str, Any],
+        sources: Mapping[str, str],
+        sampling: Sampling,
     ) -> "DataRecord":
         """The record of a corpus that has been read."""
         splits = {split: getattr(corpus, split) for split in SPLITS}
@@ -66,6 +74,7 @@ class DataRecord:
             fingerprints={split: fingerprint_of(documents) for split, documents in splits.items()},
             sources=dict(sources),
             files={split: _digest(Path(source)) for split, source in sources.items() if Path(source).is_file()},
+            sampling=sampling,
         )
 
     @classmethod

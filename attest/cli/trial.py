@@ -75,7 +75,8 @@ def main(arguments: list[str]) -> int:
     kept = tried.save(typed.out)
     for line in repr(tried).splitlines()[1:]:
         print(line)
-    print(f"Texts:      {len(data.texts)} of the {data.of} in {data.whence}, evenly spread")
+    some = f"a random sample of {len(data.texts)} of the" if len(data.texts) < data.of else "all"
+    print(f"Texts:      {some} {data.of} in {data.whence}")
     print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
     if words.text("LOGGER") == "wandb":
         from attest.tracking.trials import log_trial  # W&B takes seconds
@@ -117,7 +118,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--labels", help=LABELS)
     parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument(
-        "--texts", type=int, default=200, help="at most this many texts, evenly spread over the file; by default 200"
+        "--texts", type=int, default=200, help="at most this many texts, a random sample of the file; by default 200"
     )
     parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; by default 32")
     parser.add_argument("--seed", type=int, default=0, help="the seed of random draws; by default 0")

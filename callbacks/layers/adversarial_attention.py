@@ -8,8 +8,8 @@ from attest.experiments.layers import layer_adversarial_attention
 class LayerAdversarialAttention(LayerEvidence):
     """E3: other attention, same prediction; columns as in ``attest.experiments.layers.adversarial_search``.
 
-    Each step of the search is a forward and a backward pass, so it is asked of a part of the test split: whole batches, evenly
-    spread over the lengths. The table has the rows of these texts alone.
+    Each step of the search is a forward and a backward pass, so it is asked of a part of the test split: whole batches, one
+    from each of equal stretches of the lengths. The table has the rows of these texts alone.
 
     Args:
         texts: about how many test texts.
@@ -26,5 +26,5 @@ class LayerAdversarialAttention(LayerEvidence):
         self.texts = texts
 
     def chosen(self, split: Split, batch_idx: int) -> bool:
-        """Those in the middle of equal stretches of the split."""
-        return split.place_of(batch_idx) in split.middles(self.texts)
+        """One of each of equal stretches of the split."""
+        return split.place_of(batch_idx) in split.part(self.texts)

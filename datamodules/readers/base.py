@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from attest.datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
 from attest.datamodules.notice import say
+from attest.datamodules.sampling import Sampling, missing
 from attest.datamodules.sentences import sentence_lengths
 from attest.datamodules.subwords import corpus_in_subwords, in_subwords
 from attest.datamodules.vocabulary import Vocabulary
@@ -24,6 +25,9 @@ class CorpusReader:
     Args:
         seed, sentences, min_df, max_words, max_tokens, texts, subwords, max_subwords: as in ``TextDataModule``.
     """
+
+    sampling: Sampling = "keyed"
+    """How ``texts`` of a split are chosen."""
 
     def __init__(
         self,
@@ -77,7 +81,7 @@ class CorpusReader:
         if self.max_tokens is not None:
             corpus = self._within_max_tokens(corpus, self.max_tokens)
         if self.texts is not None:
-            corpus = corpus.thinned(self.texts)
+            corpus = self._thinned(corpus, self.texts)
         corpus.require_texts(type(self).__name__)
         return corpus if self.subwords is None else corpus_in_subwords(corpus, self._cutter)
 
@@ -114,6 +118,17 @@ class CorpusReader:
         counts = ", ".join(f"{count} of {len(getattr(corpus, split))} {split}" for split, count in left_out.items())
         say(f"max_tokens={longest} leaves out {counts} texts.")
         return kept
+
+    def _thinned(self, corpus: Corpus, texts: int) -> Corpus:
+        cut = corpus.thinned(texts, self.sampling)
+        if self.sampling == "spaced":
+            say(f"texts={texts}: rows at equal distances, as this run was made; runs made now take a random sample.")
+        for split in SPLITS:
+            whole, part = getattr(corpus, split), getattr(cut, split)
+            lacking = missing(whole.classes, part.classes, f"the {split} split", corpus.label_names)
+            if lacking:
+                say(f"texts={texts}: {lacking}")
+        return cut
 
     def tokenising(self) -> dict[str, Any]:
         """All that decides, beside the class, how a raw text becomes words; plain values, which ``restore`` takes back."""

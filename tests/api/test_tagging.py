@@ -97,7 +97,7 @@ def test_a_command_tries_words_with_a_tag_each(model, tokenizer, corpora, tmp_pa
     command = ["trial", "--model", "model", "--data", "data.jsonl", "--out", "out", "--processes", "1"]
     assert main([*command, "E9", "E13"]) == 0
     said = capsys.readouterr().out
-    assert "Texts:      4 of the 4 in data.jsonl, evenly spread" in said
+    assert "Texts:      all 4 in data.jsonl" in said
     assert RunFolder(tmp_path / "out").evidence("tagged").is_file()
     assert main([*command[:-3], "other", "E1"]) == 2
     assert "E1 asks which tokens decide a text, and this model decides each token" in capsys.readouterr().err

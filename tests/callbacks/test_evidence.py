@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 from pytorch_lightning.trainer.states import TrainerFn
@@ -27,13 +28,13 @@ def split_of(rank: int, ranks: int, batches: int, dealt: tuple[int, int] | None 
 FIT = SimpleNamespace(epoch_loop=SimpleNamespace(val_loop=None))
 
 
-def part_of(ranks: int, batches: int, instances: int, part=Split.spread) -> list[int]:
+def part_of(ranks: int, batches: int, instances: int) -> list[int]:
     """Global batches that all ranks together choose, in order."""
     chosen = []
     for rank in range(ranks):
         split = split_of(rank, ranks, batches)
         places = map(split.place_of, range(len(range(rank, batches, ranks))))
-        chosen += [place for place in places if place in part(split, instances)]
+        chosen += [place for place in places if place in split.part(instances)]
     return sorted(chosen)
 
 
@@ -42,17 +43,17 @@ def test_a_batch_of_a_shard_stands_where_it_does_in_the_whole_split():
     assert [split.place_of(index) for index in range(4)] == [4, 10, 16, 22]
 
 
-def test_the_validation_part_does_not_depend_on_the_number_of_ranks():
+def test_a_part_does_not_depend_on_the_number_of_ranks():
     alone = part_of(1, 26, 256)
-    assert len(alone) == 8
-    assert (alone[0], alone[-1]) == (0, 25), "spread over all lengths"
     assert part_of(2, 26, 256) == part_of(3, 26, 256) == alone
 
 
-def test_the_part_of_the_test_split_has_the_middles_of_equal_stretches():
-    alone = part_of(1, 12, 96, Split.middles)
-    assert alone == [2, 6, 10]
-    assert part_of(2, 12, 96, Split.middles) == part_of(3, 12, 96, Split.middles) == alone
+@pytest.mark.parametrize(("batches", "wanted"), [(26, 8), (12, 3), (400, 200), (7, 6)])
+def test_a_part_has_one_batch_of_each_of_equal_stretches_and_meets_no_order_of_theirs(batches, wanted):
+    alone = np.array(part_of(1, batches, wanted * 32))
+    ends = np.arange(wanted + 1) * batches // wanted
+    assert ((ends[:-1] <= alone) & (alone < ends[1:])).all()
+    assert batches < 100 or 80 < (alone % 2).sum() < 120, "of batches of one text, labels may alternate"
 
 
 def test_the_part_is_never_larger_than_the_split():

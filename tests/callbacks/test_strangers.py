@@ -76,10 +76,10 @@ def test_what_a_step_returns_is_not_observed_again():
     assert module.observed == 6
 
 
-def test_means_are_logged_and_validation_measures_whole_batches_spread_over_the_split():
+def test_means_are_logged_and_validation_measures_a_whole_batch_of_each_stretch():
     callback = AttentionPermutation(permutations=5, validation_instances=8)
     (logged,) = trainer(callback).validate(Stranger(), loader(), verbose=False)
-    assert callback.table["id"].tolist() == [0, 1, 2, 3, 20], "the first batch and the last"
+    assert sorted({*(callback.table["id"] // 4 // 3)}) == [0, 1], "a batch of each half"
     assert logged["E2/validation/tvd_median/mean"] == pytest.approx(callback.table["tvd_median"].mean())
     (logged,) = trainer(callback).test(Stranger(), loader(), verbose=False)
     assert logged["E2/test/tvd_median/mean"] == pytest.approx(callback.table["tvd_median"].mean())
@@ -183,7 +183,7 @@ def test_attention_inside_layers_is_put_on_trial_too():
     for table in (shuffled, importance, instances):
         assert table["id"].tolist() == list(range(TEXTS))
     assert shuffled.filter(regex="_layer2$").shape[1]
-    assert searched["id"].tolist() == [4, 5, 6, 7, 16, 17, 18, 19], "the middle batches of two halves"
+    assert searched["id"].tolist() == [4, 5, 6, 7, 20], "a batch of each half, the last one short"
     assert len(maps) == 2
     assert maps["label"].tolist() == shuffled["label"][maps["id"]].tolist()
     assert maps["original_layer1"].str.len().tolist() == (maps["length"] ** 2).tolist()
