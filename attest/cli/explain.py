@@ -10,6 +10,7 @@ rollout. A file holds one text a line; blank lines are skipped.
 from pathlib import Path
 
 from attest.cli.command_parser import CommandParser
+from attest.cli.output import kind_of, require_own
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder
 from attest.runs.lightly import import_lightly_for
@@ -23,12 +24,17 @@ def main(arguments: list[str]) -> int:
     Args:
         arguments: what follows ``attest explain``.
     Raises:
-        AttestError: there is no such run or file, no text, or one without words.
+        AttestError: there is no such run or file, no text, or one without words, or the page would overwrite what is none.
     """
     typed = _parser().parse_args(arguments)
     folder = RunFolder(typed.run)
     if not folder.best.is_file() or not folder.config.is_file():
         raise AttestError(f"{folder.best} does not exist; expected the folder of a trained run. Train one first: make train")
+    from attest.report.templating import OURS
+
+    page = typed.out or folder.path / PAGE
+    kind_of(page, {".html": "page"})
+    require_own(page, OURS)
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
     if not texts:
         raise AttestError('attest explain was given no text; expected one. Type for example: --text "a gorgeous movie"')
@@ -41,7 +47,6 @@ def main(arguments: list[str]) -> int:
         run = LoadedRun(configuration, folder)
         with run.prepared():
             explained = [run.explained(number, text) for number, text in enumerate(texts, start=1)]
-    page = typed.out or folder.path / PAGE
     write_explained(page, explained, str(folder.path))
     print_explained(explained)
     print(f"Page: {page}")

@@ -9,6 +9,8 @@ from attest.report.illustration import Illustration
 from attest.runs.folder import RunFolder, write_atomically, write_text
 
 DPI = 150
+LIST, LISTED = "drawn.txt", re.compile(r"[\w.-]+\.(svg|png)")
+"""Beside the figures, the names of those that this command has drawn, and what such a name may be."""
 IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)')
 
 
@@ -18,16 +20,27 @@ def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
 
 
 def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
-    """Write every figure as SVG and PNG, remove those that are no longer drawn, and return each with its SVG text.
+    """Write every figure as SVG and PNG, remove those that were drawn earlier, and return each with its SVG text.
 
-    A figure that lies there, drawn from the same files, is not drawn again.
+    A figure that lies there, drawn from the same files, is not drawn again. Files that are on no list of ours stay.
+
+    Raises:
+        AttestError: the folder of the figures is a link, behind which somebody else's files may lie.
     """
+    folder.require_no_links()
     made_from = drawn_from(folder)
     drawn = [(figure, _kept(folder, figure, made_from) or _save(folder, figure, made_from)) for figure in figures]
-    current = {figure_file(folder, figure, ending) for figure in figures for ending in ("svg", "png")}
-    for stale in {*folder.figures.glob("*.svg"), *folder.figures.glob("*.png")} - current:
-        stale.unlink()
+    _remove_stale(folder.figures, {figure_file(folder, each, ending).name for each in figures for ending in ("svg", "png")})
     return drawn
+
+
+def _remove_stale(figures: Path, current: set[str]) -> None:
+    listed = figures / LIST
+    earlier = set(listed.read_text(encoding="utf-8").splitlines()) if listed.is_file() else set()
+    for stale in filter(LISTED.fullmatch, earlier - current):  # a list may be a stranger's
+        (figures / stale).unlink(missing_ok=True)
+    if earlier != current:
+        write_text(listed, "\n".join(sorted(current)))
 
 
 def _kept(folder: RunFolder, figure: Illustration, made_from: str) -> str:

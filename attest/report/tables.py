@@ -18,6 +18,8 @@ LATEX = str.maketrans(
     | {"ŷ": r"$\hat{y}$", "\N{COMBINING TILDE}": ""}
 )
 
+FORMULA = ("=", "+", "-", "@")
+"""How a spreadsheet knows what it is to compute."""
 COLUMNS = ("setting", "measure", "mean", "std", "seeds")
 
 
@@ -66,9 +68,9 @@ def _wide(columns: Columns) -> int:
 
 
 def _columns(settings: Sequence[Setting], keys: Sequence[str]) -> Columns:
-    names = [WHO[0], *(each.name for each in settings)]
+    names = [WHO[0], *(one_line(each.name) for each in settings)]
     seeds = [WHO[1], *(", ".join(map(str, sorted(each.runs))) for each in settings)]
-    return [names, seeds, *([label_of(key), *(cell(each.over_seeds(key)) for each in settings)] for key in keys)]
+    return [names, seeds, *([one_line(label_of(key)), *(cell(each.over_seeds(key)) for each in settings)] for key in keys)]
 
 
 def _markdown(columns: Columns) -> str:
@@ -98,8 +100,20 @@ def as_csv(settings: Sequence[Setting], keys: Sequence[str], width: int = 0) -> 
     for each in settings:
         for key in keys:
             if (over := each.over_seeds(key)) is not None:
-                writer.writerow([each.name, key, over.mean, "" if math.isnan(over.std) else over.std, over.seeds])
+                std = "" if math.isnan(over.std) else over.std
+                writer.writerow([as_text(each.name), as_text(key), over.mean, std, over.seeds])
     return buffer.getvalue()
+
+
+def one_line(text: str) -> str:
+    """A name without what would end a line or move the cursor."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def as_text(cell: str) -> str:
+    """A name as a cell of CSV that no spreadsheet computes: an apostrophe before what would begin a formula."""
+    line = one_line(cell)
+    return f"'{line}" if line.lstrip().startswith(FORMULA) else line
 
 
 FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str], int], str]] = {

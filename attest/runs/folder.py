@@ -159,7 +159,7 @@ class RunFolder:
         """Keep other processes out for as long as this lasts; a process that dies, however it dies, lets go of its folder.
 
         Raises:
-            AttestError: another process is at work in it, or it cannot be made.
+            AttestError: another process is at work in it, it cannot be made, or a folder in it is a link.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -169,9 +169,22 @@ class RunFolder:
         try:
             with suppress(OSError):  # a file system without locks
                 _lock(descriptor, self.path)
+            self.require_no_links()
             yield
         finally:
             os.close(descriptor)
+
+    def require_no_links(self) -> None:
+        """Refuse a folder in which another is a link: whoever sent it says with that where we write and delete.
+
+        Raises:
+            AttestError: one is.
+        """
+        if link := next((each for each in sorted(self.path.glob("*")) if each.is_symlink() and each.is_dir()), None):
+            raise AttestError(
+                f"{link} is a link to the folder {link.resolve()}, into which this command would write; expected a folder of "
+                "the run's own. Put a copy in its place, or remove the link."
+            )
 
     def sweep(self) -> None:
         """Delete what a killed process was writing."""

@@ -6,7 +6,7 @@ published numbers, for the report of a single run and for reproduced tables alik
 """
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,7 @@ import yaml
 
 from attest.errors import AttestError, unknown_choice
 from attest.runs.choices import configs_folder
+from attest.tables.expression import parsed
 
 Place = tuple[str, str, float | None]
 """Where a table has numbers: row, corpus and, in a sweep, value."""
@@ -24,6 +25,10 @@ AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """Reads every scalar as the text that it is."""
 TRUTHS = {"true": True, "false": False}
 NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")
+CHOICE, VALUE = re.compile(r"(?!FORCE|SEED|TRAINER|LOGGER)[A-Z]+|command"), re.compile(r"\w(?:[\w:+-]|\.(?!\.))*")
+"""What a row chooses: what runs are, not where they lie, and nothing that is there already is deleted for it."""
+OPTION = re.compile(r"--data\.init_args\.\w+=.*|--(data|model\.init_args|trainer)\.[\w.]+=(-?\d[\d.e-]*|true|false|null)")
+"""What a row sets: which data are read, numbers and truth values; no class, no other file and no place to write to."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +116,8 @@ class Column:
         name: heads the column.
         key: of ``summary.json``; or empty where ``table`` is given.
         table: evidence table (``E2``) that the quantity is computed from.
-        value: expression over its columns, as ``pandas.DataFrame.eval`` takes it.
-        where: which instances, as ``pandas.DataFrame.query`` takes it; empty for all.
+        value: expression over its columns, as ``attest.tables.expression`` reads it.
+        where: which instances, as such an expression; empty for all.
         statistic: of the values: ``mean``, ``median`` or ``std``.
         margin: how far from a published number is near, at most; see ``attest.tables.comparison.margin``.
         neutral: no effect: 0 for a correlation or a distance, chance for an accuracy.
@@ -280,7 +285,7 @@ def parse_published(name: str, given: Mapping[str, Any], file: Path) -> Publishe
     """
     try:
         return _experiment(name, given)
-    except (TypeError, KeyError, ValueError, AttestError) as error:
+    except (TypeError, KeyError, ValueError, AttributeError, AttestError) as error:
         raise AttestError(f"{file} is not well formed: {error}; expected what docs/reproduce.md describes.") from error
 
 
@@ -298,6 +303,9 @@ def _experiment(name: str, given: Mapping[str, Any]) -> PublishedTable:
 
 def _column(name: str, given: Mapping[str, str]) -> Column:
     numbers = {key: float(given[key]) for key in ("margin", "neutral") if key in given}
+    for expression in filter(None, (given.get("value"), given.get("where"))):
+        parsed(expression)
+    _require_like("the table of evidence", VALUE, [given.get("table") or "none"])
     return Column(name, **_with_truths(given, "judged") | numbers)
 
 
@@ -312,6 +320,12 @@ def _row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[st
     sweep = rest.pop("sweep", None)
     data = tuple(rest.pop("data", corpora))
     options = {corpus: tuple(typed) for corpus, typed in rest.pop("options", {}).items()}
+    chosen = {**run, **then}
+    if sweep is not None:
+        chosen[sweep["choice"]] = sweep.get("form", "{}").replace("{}", "0")
+    _require_like("a choice", CHOICE, chosen)
+    _require_like("a value", VALUE, [*data, *(value for choice, value in chosen.items() if choice != "EMBEDDINGS")])
+    _require_like("an option of a table", OPTION, [option for typed in options.values() for option in typed])
     published = {
         source: {corpus: _numbers(numbers, columns) for corpus, numbers in rest.pop(source).items()}
         for source in sources
@@ -346,6 +360,12 @@ def _claim(given: Mapping[str, Any], corpora: tuple[str, ...], rows: Mapping[str
 def _require_known(what: str, given: Any, known: Any) -> None:
     if strange := [name for name in given if name not in known]:
         raise AttestError(f"{what} {strange[0]!r} is not declared")
+
+
+def _require_like(what: str, allowed: re.Pattern[str], given: Iterable[str]) -> None:
+    """Refuse what would delete, write elsewhere or run code: the file may be a stranger's."""
+    if strange := [each for each in given if not allowed.fullmatch(each)]:
+        raise AttestError(f"{strange[0]!r} is not {what}; expected none that names a class, a place to write to or FORCE")
 
 
 def _require_nothing_left(what: str, rest: Mapping[str, Any]) -> None:

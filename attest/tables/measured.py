@@ -10,6 +10,7 @@ import pandas as pd
 from attest.runs.comparison import compare_runs
 from attest.runs.folder import INSTANCES, RunFolder, read_json
 from attest.tables.definition import Column
+from attest.tables.expression import evaluated, rows_where
 
 PREDICTED = "/predicted_"
 SEEDS = "E5"
@@ -60,8 +61,8 @@ def _as_average(column: Column) -> Column | None:
 
 
 def _chosen(rows: pd.DataFrame, column: Column) -> pd.Series:
-    chosen = rows.query(column.where) if column.where else rows
-    return chosen.eval(column.value).set_axis(chosen["id"]).astype(float)
+    chosen = rows_where(column.where, rows) if column.where else rows
+    return evaluated(column.value, chosen).set_axis(chosen["id"]).astype(float)
 
 
 @lru_cache(maxsize=1024)

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from attest.report.figures import save_png, to_svg
+from attest.report.tables import as_text
 from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_text
 from attest.tables.definition import read_published
 from attest.tables.drawing import figures_of_evidence, table_figures
@@ -44,7 +45,7 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
         write_atomically(out / f"{key}.png", partial(save_png, figure, dpi=DPI))
     names = [*drawings, *(name for name in figures_of_evidence(experiment, folders) if (out / f"{name}.png").is_file())]
     write_text(out / "table.md", table_page(experiment, numbers, claims, origin, list(dict.fromkeys(names))))
-    write_text(out / "table.csv", _without_entries(numbers).to_csv(index=False))
+    write_text(out / "table.csv", _as_csv(_without_entries(numbers)))
     write_kept(out, to_keep(numbers, claims))
     write_json(out / "table.json", {"numbers": _records(numbers), "claims": _records(claims), "provenance": origin})
     return out
@@ -64,6 +65,12 @@ def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
     """What was read from evidence, now or earlier."""
     entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
     return {key: entry for key, entry in entries.items() if entry is not None}
+
+
+def _as_csv(rows: pd.DataFrame) -> str:
+    """With names that no spreadsheet computes."""
+    words = rows.select_dtypes("object")
+    return rows.assign(**words.map(lambda cell: as_text(cell) if isinstance(cell, str) else cell)).to_csv(index=False)
 
 
 def _without_entries(rows: pd.DataFrame) -> pd.DataFrame:

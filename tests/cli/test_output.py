@@ -44,11 +44,15 @@ def test_a_suffix_that_says_nothing_or_the_contrary_is_refused(run, tmp_path, ca
         ("table", "paper.tex", "\\documentclass{article}\n"),
         ("report", "mine.html", "<!doctype html>\n<html><head><title>My page</title></head></html>\n"),
         ("report", "empty.html", ""),
+        ("explain", "mine.html", "<!doctype html>\n<html><head><title>My page</title></head></html>\n"),
     ],
 )
 def test_a_file_of_someone_else_is_not_written_over(run, tmp_path, capsys, command, name, content):
     (tmp_path / name).write_text(content)
-    assert "was not written by this command" in refused(capsys, command, run.path, "--out", tmp_path / name)
+    run.best.parent.mkdir()
+    run.best.touch()
+    asked = ["explain", "--text", "good", "--run"] if command == "explain" else [command]
+    assert "was not written by this command" in refused(capsys, *asked, run.path, "--out", tmp_path / name)
     assert (tmp_path / name).read_text() == content
     assert not run.report.is_file(), "refused before anything is done"
 

@@ -239,12 +239,41 @@ def test_every_text_can_be_seen_with_every_explanation(small_run, outline):
 
 
 def test_figures_lie_beside_it_as_vectors_and_pictures(run):
-    stale = run.figures / "E99-gone.svg"
-    stale.write_text("<svg/>")
+    write_report(run)
+    (run.figures / "E99-gone.svg").write_text("<svg/>")
+    with (run.figures / "drawn.txt").open("a") as listed:
+        listed.write("\nE99-gone.svg")
     write_report(run)
     names = {figure.key.replace("/", "-") for figure in illustrations(run)}
-    assert {path.name for path in run.figures.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
+    drawn = {f"{name}.{kind}" for name in names for kind in ("svg", "png")}
+    assert {path.name for path in run.figures.iterdir()} == {*drawn, "drawn.txt"}
     assert (run.figures / "E2-permutation_by_max_attention.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_the_report_did_not_draw_stays(run):
+    """Neither a file of somebody's beside the figures goes, nor one elsewhere that a list of a stranger's names."""
+    write_report(run)
+    others = [run.figures / "mine.png", run.figures / "mine.svg", run.path / "mine.svg"]
+    for file in others:
+        file.write_text("mine")
+    (run.figures / "drawn.txt").write_text(f"../mine.svg\n{run.path / 'mine.svg'}\n..\n")
+    write_report(run)
+    assert [file.read_text() for file in others] == ["mine"] * 3
+
+
+def test_no_report_is_written_through_a_link(run, tmp_path, capsys):
+    mine = tmp_path / "pictures"
+    mine.mkdir()
+    for name in ("holiday.png", "E2-permutation_by_max_attention.svg"):
+        (mine / name).write_text("mine")
+    shutil.rmtree(run.figures)
+    run.figures.symlink_to(mine)
+    assert main(["report", str(run.path), "FORCE=1"]) == 2
+    assert f"{run.figures} is a link to the folder {mine}" in capsys.readouterr().err
+    assert {file.name: file.read_text() for file in mine.iterdir()} == {
+        "holiday.png": "mine",
+        "E2-permutation_by_max_attention.svg": "mine",
+    }
 
 
 def test_it_is_written_without_evidence_that_did_not_run(run):

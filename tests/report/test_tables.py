@@ -4,6 +4,7 @@ import csv
 import io
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -104,6 +105,15 @@ def test_csv_is_unrounded(settings):
     rows = list(csv.DictReader(io.StringIO(as_csv(settings, ["test/accuracy"]))))
     assert rows[1] == {"setting": "c|d", "measure": "test/accuracy", "mean": "0.8", "std": "", "seeds": "1"}
     assert float(rows[0]["std"]) == pytest.approx(0.2 / 2**0.5, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", "\r\n=1", "a\n=1,2"])
+def test_no_cell_of_a_csv_is_computed_or_goes_on_in_another_line(settings, name):
+    hostile = [replace(settings[0], name=name)]
+    (row,) = csv.reader(io.StringIO(as_csv(hostile, ["test/accuracy"]).partition("\n")[2]))
+    assert row[0] == f"{'' if name[0] == 'a' else chr(39)}{name}".translate(dict.fromkeys(map(ord, "\t\r\n"), " "))
+    assert as_markdown(hostile, ["test/accuracy"]).splitlines()[2].startswith("| ")
+    assert row[2] == "0.6", "numbers stay numbers"
 
 
 def test_latex_escapes_names_and_symbols(settings):

@@ -112,6 +112,40 @@ def test_a_published_number_is_judged_under_one_recipe():
         assert all(sum(bool(row.published) for row in rows) <= 1 for rows in of.values()), experiment.name
 
 
+@pytest.mark.parametrize(
+    ("honest", "hostile"),
+    [
+        ("value: tau > 0.25", "value: \"@pd.io.common.os.system('true')\""),
+        ("where: predicted == 1", "where: \"@pd.io.common.os.system('true')\""),
+        ("table: E1", "table: ../../../home/E1"),
+        ("{MODEL: bilstm, SCORING: additive, PROJECTION: softmax", "{FORCE: 1, MODEL: bilstm, PROJECTION: softmax"),
+        ("{MODEL: bilstm, SCORING: additive, PROJECTION: softmax", "{--trainer.profiler: mine.Class, MODEL: bilstm"),
+        ("{MODEL: bilstm, SCORING: additive, PROJECTION: softmax", "{MODEL: ../../stranger, PROJECTION: softmax"),
+        ("data: [sst, imdb]", "data: [../../sst]"),
+        ('form: "sparsegen:{}"', 'form: "{0.__class__}"'),
+        ('form: "sparsegen:{}"', 'form: "{:>99999999999}"'),
+        ("    data: [sst]", "    options: {sst: [--run.force=true]}\n    data: [sst]"),
+        ("    data: [sst]", "    options: {sst: [--run.root=/home]}\n    data: [sst]"),
+        ("    data: [sst]", "    options: {sst: [--config=evil.yaml]}\n    data: [sst]"),
+        ("    data: [sst]", "    options: {sst: [--model=evil.Class]}\n    data: [sst]"),
+        ("    data: [sst]", "    options: {sst: [--model.init_args.network=evil]}\n    data: [sst]"),
+        ("    data: [sst]", "    options: {sst: [--trainer.callbacks+=evil.Class]}\n    data: [sst]"),
+        ("    data: [sst]", "    options: {sst: [FORCE=1]}\n    data: [sst]"),
+        ("columns:\n", "columns: 3\nothers:\n"),
+    ],
+)
+def test_a_table_of_a_stranger_runs_deletes_and_writes_nothing_of_its_own_choice(honest, hostile):
+    assert honest in TABLE
+    with pytest.raises(AttestError, match=r"invented\.yaml is not well formed"):
+        parse(TABLE.replace(honest, hostile))
+
+
+@pytest.mark.parametrize("option", ["--data.init_args.train=my reviews.csv", "--trainer.max_epochs=20"])
+def test_a_row_may_say_which_files_are_read_and_set_numbers(option):
+    given = TABLE.replace("    data: [sst]", f"    options: {{sst: ['{option}']}}\n    data: [sst]")
+    assert parse(given).rows["swept"].options == {"sst": (option,)}
+
+
 def test_our_own_runs_of_their_code_are_called_their_own():
     assert {source.name for *_, source, _ in every_published_number() if source.own} == {"rerun"}
 

@@ -9,7 +9,8 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from attest.tables.gpus import on_one_gpu, visible_gpus
+from attest.errors import AttestError
+from attest.tables.gpus import on_one_gpu, take_one, visible_gpus
 from attest.tables.process_group import run_as_group
 from tests.conftest import fresh_shell
 
@@ -28,6 +29,25 @@ def test_processes_get_different_gpus_and_the_next_gets_what_was_given_back(tmp_
     assert third.stdout.readline().strip() == taken[1]
     for process in (holders[0], third):
         process.communicate("\n", timeout=60)
+
+
+def test_locks_lie_in_a_folder_of_the_users_own(tmp_path):
+    """What another user has put in its place is not opened: neither a link, nor a folder that others may write to."""
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    taken = tmp_path / "locks"
+    assert take_one(["0"], taken) == "0"
+    assert taken.stat().st_mode & 0o777 == 0o700
+    (taken / "1.lock").symlink_to(mine)
+    with pytest.raises(OSError, match="symbolic"):
+        take_one(["1"], taken)
+    (tmp_path / "link").symlink_to(taken)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    for folder in ("link", "open"):
+        with pytest.raises(AttestError, match=f"{folder} is a link or may be written by others"):
+            take_one(["2"], tmp_path / folder)
+    assert mine.read_text() == "mine"
 
 
 def test_without_a_restriction_gpus_are_counted_from_zero(monkeypatch):
