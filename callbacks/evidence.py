@@ -20,7 +20,7 @@ from attest.compute.memory import give_back_freed_memory, longest_quadratic
 from attest.datamodules.notice import say
 from attest.errors import AttestError
 from attest.experiments.readings import read_as
-from attest.experiments.rows import rows_of
+from attest.experiments.rows import joined, rows_of
 from attest.measures import summarise
 from attest.runs.folder import RunFolder
 
@@ -200,6 +200,7 @@ class Evidence(Callback):
             return
         rows = self.complete(self._gather(), trainer)
         self._name_left_out(rows)
+        self._name_unlabelled(rows)
         if self.folder is None:
             self.table = rows
             self._log_means(pl_module, "test", rows)
@@ -223,6 +224,11 @@ class Evidence(Callback):
                 f"{self.id}: {self.quadratic} skipped for {count} of {len(rows)} texts, which have more than {longest:,} "
                 f"tokens. {limits} this limit."
             )
+
+    def _name_unlabelled(self, rows: pd.DataFrame) -> None:
+        missing = int((rows["label"] < 0).sum()) if "label" in rows else 0
+        if missing and "labels" in signature(getattr(self, "experiment", self.measure)).parameters:
+            say(f"{self.id}: {missing} of {len(rows)} texts have no label; whether they are decided rightly is undefined.")
 
     def _due(self, trainer: Trainer) -> bool:
         if trainer.sanity_checking or not self.every_n_epochs or not self.validation_instances:
@@ -266,7 +272,7 @@ class Evidence(Callback):
         parts, self._parts = self._parts, []
         self.seconds, self._seconds = self._seconds, 0.0
         self._running.leave()
-        return each_once([pd.concat(shard) for shard in all_gather(parts) if shard])
+        return each_once([joined(shard) for shard in all_gather(parts) if shard])
 
 
 OPTIONS = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> set"
@@ -301,7 +307,7 @@ def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
     """
     if not shards:
         return pd.DataFrame({"id": [], "length": []}, dtype=int)  # a sample, none of whose texts was run
-    rows = pd.concat(shards)
+    rows = joined(shards)
     key = [name for name in ("loader", "id") if name in rows]
     same = [*key, *(name for name in ("label", "length") if name in rows)]
     again = rows.duplicated(key)

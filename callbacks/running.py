@@ -6,8 +6,12 @@ from typing import Any
 
 import torch
 from pytorch_lightning import LightningModule, Trainer
+from torch import Tensor
 
 from attest.callbacks.split import Split
+from attest.experiments.layers import LayerObservation
+from attest.experiments.observation import Observation
+from attest.labels import class_numbers
 
 
 class RunningBatch:
@@ -57,9 +61,20 @@ class RunningBatch:
             assert self.split is not None
             mask = observation.mask
             known["ids"] = self.split.numbers(self._index, len(mask)).to(mask.device)
-        if getattr(observation, "labels", self) is None and isinstance(self._batch, Mapping):
-            known["labels"] = self._batch.get("label", self._batch.get("labels"))
+        if isinstance(observation, Observation | LayerObservation) and (labels := self._labels(observation)) is not None:
+            known["labels"] = labels
         return replace(observation, **known) if known else observation
+
+    def _labels(self, observation: Observation | LayerObservation) -> Tensor | None:
+        """Those of the observation, or of the batch, as class numbers."""
+        labels = observation.labels
+        if labels is None and isinstance(self._batch, Mapping):
+            labels = self._batch.get("label", self._batch.get("labels"))
+        if labels is None:
+            return None
+        predicted, classes = observation.predicted, observation.probabilities.shape[-1]
+        numbers = class_numbers(labels, tuple(predicted.shape), classes=classes, partly=True)
+        return torch.from_numpy(numbers).to(predicted.device)
 
 
 def _called(method: Callable[[Any], Any], batch: Any) -> Any:

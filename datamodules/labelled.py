@@ -1,5 +1,6 @@
 """Texts with labels, of a corpus or a file, for models with their own tokenizer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from attest.datamodules.readers.questions import QuestionReader
 from attest.datamodules.rows import read_rows
 from attest.datamodules.sampling import missing, sample
 from attest.errors import AttestError
+from attest.labels import by_name
 
 CORPORA = {name: reader for name, reader in READERS.items() if not issubclass(reader, QuestionReader)}
 """By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
@@ -30,12 +32,27 @@ class Labelled:
         labels: names of classes; in tagging, lists of names, one a word.
         of: how many there were to choose from.
         whence: where they stand, in words.
+        every: all names that stand there, also of texts that were not chosen.
     """
 
     texts: list[Any]
     labels: list[Any]
     of: int
     whence: str
+    every: frozenset[str]
+
+    def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
+        """The labels as a model calls them.
+
+        Args:
+            names, how, numbered: as in ``by_name``.
+        Raises:
+            AttestError: as there.
+        """
+        known = by_name(self.every, names, how, numbered)
+        return [
+            [names[known[tag]] for tag in label] if isinstance(label, list) else names[known[label]] for label in self.labels
+        ]
 
 
 def labelled(
@@ -77,7 +94,8 @@ def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str) -> Label
     rows = sample(np.arange(len(texts)), classes, most)
     if lacking := missing(classes, classes.take(rows), whence):
         say(f"{lacking} For more texts, type --texts <number>")
-    return Labelled([texts[row] for row in rows], [labels[row] for row in rows], len(texts), whence)
+    every = frozenset(name for label in labels for name in (label if isinstance(label, list) else [label]))
+    return Labelled([texts[row] for row in rows], [labels[row] for row in rows], len(texts), whence, every)
 
 
 def _require_kind(corpus: str, labels: list[Any], tagging: bool) -> None:

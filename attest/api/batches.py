@@ -6,11 +6,14 @@ Legend: B batch, T tokens.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from attest.datamodules.notice import say
 from attest.errors import AttestError
+from attest.labels import class_numbers, doubt, require_no_table
 
 Batch = dict[str, Any]
 """``id`` int64 (B,), ``token_ids`` int64 (B, T), ``mask`` bool (B, T), True at real tokens; ``tokens``, the words of each
@@ -24,29 +27,30 @@ Words = Mapping[int, str] | Sequence[str]
 def batches_of(
     data: Iterable[Any],
     encode: Encode | None = None,
-    labels: Sequence[int] | None = None,
+    labels: Sequence[Any] | None = None,
     words: Words | None = None,
     batch_size: int = 32,
+    label_names: Sequence[str] = (),
 ) -> list[Batch]:
     """All batches; each text gets its own id.
 
     Args:
         data: batches as dictionaries, see ``Batch``, of which ``token_ids`` and ``mask`` are needed; or texts.
         encode: turns a text into token ids; needed for texts.
-        labels: the class of each text, in the order of the texts; batches bring their own.
+        labels: the class of each text, as ``class_numbers`` takes them; batches bring their own.
         words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words of a text
             between spaces are its tokens if their number is the same, else the token ids are shown.
         batch_size: largest batch of texts, shortest texts first.
+        label_names: of the classes, in class order; empty where labels are numbers.
     Raises:
         AttestError: there is no text, a text is empty, or something is missing or of the wrong type.
     """
-    if isinstance(data, str | Mapping):
-        raise AttestError(f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list.")
-    given = list(data)
-    if not given:
-        raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
+    given = read_once(data)
     if all(isinstance(each, str) for each in given):
-        batches = list(_of_texts(given, encode, labels, batch_size))
+        known = None if labels is None else class_numbers(labels, (len(given),), label_names)
+        if known is not None and (doubtful := doubt(known, label_names)):
+            say(doubtful)
+        batches = list(_of_texts(given, encode, known, batch_size))
     elif labels is not None:
         raise AttestError(
             "labels= goes with a list of texts; expected the labels of batches under the key 'label' of each batch."
@@ -57,15 +61,28 @@ def batches_of(
     return [batch | {"tokens": _tokens(batch, words)} for batch in batches]
 
 
-def _of_texts(texts: Sequence[str], encode: Encode | None, labels: Sequence[int] | None, batch_size: int) -> Iterator[Batch]:
+def read_once(data: Iterable[Any]) -> list[Any]:
+    """The texts or batches in a list.
+
+    Raises:
+        AttestError: there are none, or it is one text, one batch or a table.
+    """
+    require_no_table("texts", data)
+    if isinstance(data, str | Mapping) or not isinstance(data, Iterable):
+        raise AttestError(f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list.")
+    given = list(data)
+    if not given:
+        raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
+    return given
+
+
+def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | None, batch_size: int) -> Iterator[Batch]:
     """Batches of texts of like length, ids counting the texts from 0."""
     if encode is None:
         raise AttestError(
             "texts were given without a way to encode them; expected encode=, a function from a text to its token ids. "
             "For example: encode=lambda text: [vocabulary[word] for word in text.split()]"
         )
-    if labels is not None and len(labels) != len(texts):
-        raise AttestError(f"there are {len(labels)} labels for {len(texts)} texts; expected one for each.")
     encoded = [torch.as_tensor(encode(text), dtype=torch.int64).flatten() for text in texts]
     if empty := [place for place, ids in enumerate(encoded) if not len(ids)]:
         raise AttestError(f"text {empty[0]} ({texts[empty[0]][:20]!r}) has no tokens; expected at least one. Leave it out.")
@@ -79,7 +96,7 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: Sequence[int]
             "mask": torch.arange(int(lengths.max())) < lengths.unsqueeze(-1),
         }
         if labels is not None:
-            batch["label"] = torch.tensor([int(labels[row]) for row in rows])
+            batch["label"] = torch.from_numpy(labels[rows])
         split = [texts[row].split() for row in rows]
         if [len(words) for words in split] == lengths.tolist():
             batch["tokens"] = split

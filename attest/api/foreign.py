@@ -53,7 +53,7 @@ def read_by(
         AttestError: the model classifies neither texts nor tokens, its attention cannot be reached, or the tokenizer is not
             a fast one.
     """
-    from attest.pretrained.labels import class_names
+    from attest.labels import class_names
     from attest.pretrained.network import PretrainedNetwork
     from attest.pretrained.texts import Encoder
 

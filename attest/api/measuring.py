@@ -23,6 +23,7 @@ from attest.experiments.layers import LayerObservation, attention_rollout, obser
 from attest.experiments.observation import Network, Observation, observe
 from attest.experiments.registry import Asked, Run
 from attest.experiments.rows import rows_of, text_columns
+from attest.labels import class_numbers, require_names
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_text
 from attest.runs.processes import can_fork, together
@@ -191,6 +192,7 @@ class Measuring:
                 "Look at these texts and at the model's parameters."
             )
         self.label_names = self.label_names or tuple(map(str, range(classes)))
+        require_names(self.label_names)
         if len(self.label_names) != classes:
             raise AttestError(
                 f"there are {len(self.label_names)} label names for {classes} classes; expected one for each class that the "
@@ -207,13 +209,7 @@ class Measuring:
     def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
         if "label" not in batch:
             return None
-        label, classes = torch.as_tensor(batch["label"]).to(observation.ids), len(self.label_names)
-        if label.shape != observation.ids.shape or not bool(((label >= 0) & (label < classes)).all()):
-            raise AttestError(
-                f"a batch has labels of shape {tuple(label.shape)} from {label.min()} to {label.max()}; expected one number a "
-                f"text, from 0 to {classes - 1}."
-            )
-        return label
+        return torch.from_numpy(class_numbers(batch["label"], observation.ids.shape, self.label_names)).to(observation.ids)
 
     def _texts(self, observation: Any, asked: Asked) -> dict[str, Tensor]:
         return text_columns(observation, self.label_names)

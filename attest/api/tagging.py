@@ -3,9 +3,11 @@
 Legend: B batch, T tokens, K tags.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
@@ -14,24 +16,28 @@ from torch.nn.utils.rnn import pad_sequence
 from attest.api.batches import Batch
 from attest.api.measuring import Measuring
 from attest.attention.interventions import attending
+from attest.datamodules.notice import say
 from attest.errors import AttestError
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.experiments.layers.observation import self_attending
 from attest.experiments.registry import Asked
 from attest.experiments.rows import rows_of, tag_columns
+from attest.labels import UNLABELLED as NO_TAG
+from attest.labels import class_numbers, doubt
 from attest.runs.folder import TAGGED
 
-NO_TAG = -100
 
-
-def tagged_batches(sentences: Sequence[Any], tags: Sequence[Sequence[int]] | None, reads: Any, batch_size: int) -> list[Batch]:
+def tagged_batches(
+    sentences: Sequence[Any], tags: Sequence[Any] | None, reads: Any, batch_size: int, label_names: Sequence[str]
+) -> list[Batch]:
     """Batches of sentences of like length, in subwords; a word's tag is that of its first subword.
 
     Args:
         sentences: lists of words; or batches with ``token_ids``, ``mask`` and ``tags`` ``(B, T)``, which are returned.
-        tags: classes of the words of each sentence.
+        tags: classes of the words of each sentence, as ``class_numbers`` takes them.
         reads: the ``Encoder`` of the model.
         batch_size: largest batch.
+        label_names: the tags, in class order.
     Raises:
         AttestError: a sentence is no list of words, or tags are missing or other than as many.
     """
@@ -43,14 +49,20 @@ def tagged_batches(sentences: Sequence[Any], tags: Sequence[Sequence[int]] | Non
             "the model gives every token a class; expected sentences as lists of words, a tag for each word, and the model's "
             "tokenizer: attest.trial(model, [['A', 'film']], labels=[[3, 4]], tokenizer=tokenizer)"
         )
-    if tags is None or [len(words) for words in given] != [len(each) for each in tags]:
+    lengths = [len(words) for words in given]
+    tags = [each for each in (() if tags is None else tags) if isinstance(each, Sized) and not isinstance(each, str)]
+    if lengths != [len(each) for each in tags]:
         raise AttestError("the tags do not match the words; expected labels= with one class for each word of each sentence.")
+    flat = class_numbers([tag for each in tags for tag in each], (sum(lengths),), label_names, partly=True)
+    if doubtful := doubt(flat, label_names):
+        say(doubtful)
+    numbers = [each.tolist() for each in np.split(flat, np.cumsum(lengths)[:-1])]
     from attest.pretrained.subwords import cut, first_alone
 
     found = cut(reads.tokenizer, given, reads.longest)
     reads.cut += found.shortened
     first = [[NO_TAG if word is None else known[word] for word in first_alone(words)]
-             for known, words in zip(tags, found.words, strict=True)]  # fmt: skip
+             for known, words in zip(numbers, found.words, strict=True)]  # fmt: skip
     order = sorted(range(len(given)), key=lambda row: len(found.ids[row]))
     return [_batch(order[start : start + batch_size], found.ids, first) for start in range(0, len(order), batch_size)]
 
@@ -96,12 +108,12 @@ class TaggedMeasuring(Measuring):
     def _seen(self, batch: Batch) -> LayerObservation:
         device = next(self.network.parameters()).device
         ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
-        tags = batch.get("tags")
-        if not isinstance(tags, Tensor) or tags.shape != mask.shape:
-            raise AttestError("a batch has no tags (B, T); expected a class for each token, below 0 where it has none.")
-        seen = observe_layers(self.network, ids, tokens, mask, tags.to(device))
+        if "tags" not in batch:
+            raise AttestError(f"a batch has no tags (B, T); expected a class for each token, {NO_TAG} where it has none.")
+        seen = observe_layers(self.network, ids, tokens, mask)
         self._require_decisions(seen.logits[mask], ids.unsqueeze(-1).expand_as(mask)[mask], seen.probabilities.shape[-1])
-        return seen
+        tags = class_numbers(batch["tags"], tuple(mask.shape), self.label_names, partly=True)
+        return replace(seen, labels=torch.from_numpy(tags).to(device))
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
         """Accuracy over words; F1 of single tags and of whole chunks where tags are B-, I- and O."""

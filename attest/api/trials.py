@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from attest.api.batches import Batch, Encode, Words, batches_of
+from attest.api.batches import Batch, Encode, Words, batches_of, read_once
 from attest.api.foreign import is_of_transformers, prompt_of, read_by, tell_of_cuts, with_words
 from attest.api.measuring import Measuring, shown_class
 from attest.api.outcome import Outcome
@@ -25,6 +25,7 @@ from attest.experiments.erasure import Background
 from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
 from attest.experiments.registry import Run as Measured
 from attest.experiments.registry import chosen, runnable, runnable_inside
+from attest.labels import require_names, require_no_table
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder
@@ -111,8 +112,8 @@ def trial(
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
         tokenizer: of a model of transformers.
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
-        labels: the class of each text, or the classes of its words if the model decides words; batches have their own.
-            Without labels there is no accuracy.
+        labels: the class of each text, or the classes of its words if the model decides words: numbers from 0 or names, in
+            any list, array or column, taken by position; batches have their own. Without labels there is no accuracy.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
         background: training texts, or their token ids. E14's ``resample`` draws replacements of erased tokens from them;
@@ -138,14 +139,16 @@ def trial(
         asked = prompt_of(prompt, answers)
         model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)
     network = network_of(model)
+    names = tuple(label_names or getattr(data, "label_names", None) or ())
+    require_names(names)
+    given = read_once(data)
     tags = bool(getattr(network, "tags", False))
     if tags:
-        data, labels = tagged_batches(list(data), labels, encode, batch_size), None
-    batches = batches_of(data, encode, labels, words, batch_size)
+        given, labels = tagged_batches(given, labels, encode, batch_size, names), None
+    batches = batches_of(given, encode, labels, words, batch_size, names)
     if foreign:
-        batches = with_words(batches, encode, data)
+        batches = with_words(batches, encode, given)
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
-    names = tuple(label_names or getattr(data, "label_names", None) or ())
     inside = not getattr(network, "pools_by_attention", True)
     drawn_from = None if background is None else _background(network, background, encode)
     measures = chosen(_sensible(batches, network) if experiments is None else experiments, inside, tags)
@@ -164,6 +167,7 @@ def trial(
 
 def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None) -> Background:
     """Training texts on the device of the network."""
+    require_no_table("background texts", texts)
     if encode is None and any(isinstance(text, str) for text in texts):
         raise AttestError(
             "background holds texts, and there is no way to encode them; expected encode=, a function from a text to its "

@@ -17,7 +17,7 @@ rollout says about the tokens of a text. If you name no experiment, all that mak
 import re
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attest.cli.command_parser import CommandParser
 from attest.compute.cores import cores
@@ -25,7 +25,12 @@ from attest.errors import AttestError, unknown_choice
 from attest.pretrained.needed import needing_transformers
 from attest.runs.words import take_words
 
+if TYPE_CHECKING:
+    from attest.datamodules.labelled import Labelled
+
 LOGGERS = ("none", "wandb")
+SHOWN_IN_FULL = 10
+"""As many classes are written out."""
 LABELS = (
     "the labels in the order of the model's classes, if their names differ: negative,positive; with --prompt the answer for "
     'each label: positive=" good",negative=" bad"'
@@ -68,7 +73,7 @@ def main(arguments: list[str]) -> int:
     from attest.compute.memory import processes_that_fit
 
     torch.set_num_threads(1)  # one process a core instead
-    model, tokenizer, options = _loaded(typed, data.labels, tagging)
+    model, tokenizer, options = _loaded(typed, data)
     processes = typed.processes or min(cores(), processes_that_fit())
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
     tried = attest.trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
@@ -85,20 +90,41 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _loaded(typed: Namespace, labels: Any, tagging: bool) -> tuple[Any, Any, dict[str, Any]]:
+def _loaded(typed: Namespace, data: "Labelled") -> tuple[Any, Any, dict[str, Any]]:
     """The model, its tokenizer, and what a trial is told of the labels, and of the prompt where there is one."""
     with needing_transformers():
-        from attest.pretrained.labels import as_classes, class_names, tags_as_classes
         from attest.pretrained.loading import load
-        from attest.pretrained.prompted import prompt_typed
+        from attest.pretrained.prompted import EXAMPLE, prompt_typed
     if typed.prompt is None:
         model, tokenizer = load(typed.model)
-        order, names = typed.labels.split(",") if typed.labels else [], class_names(model.config)
-        classes = (tags_as_classes if tagging else as_classes)(labels, names, order)
-        return model, tokenizer, {"labels": classes, "label_names": order or names}
+        names = _names(typed.labels, model.config)
+        return model, tokenizer, {"labels": data.called(names, _order_of(len(names))), "label_names": names}
     asked = prompt_typed(typed.prompt, typed.labels)
-    told = {"labels": asked.classes(labels), "prompt": asked.template, "answers": asked.answers}
-    return *load(typed.model, prompted=True), told
+    labels = data.called(list(asked.answers), f"Give an answer for every label: {EXAMPLE}", numbered=False)
+    return *load(typed.model, prompted=True), {"labels": labels, "prompt": asked.template, "answers": asked.answers}
+
+
+def _names(typed: str | None, config: Any) -> list[str]:
+    """The classes of a model as the user calls them, or else as it does itself."""
+    from attest.labels import class_names, require_names
+
+    if typed is None:
+        return class_names(config)
+    names = [name.strip() for name in typed.split(",")]
+    require_names(names)
+    if len(names) != config.num_labels:
+        raise AttestError(
+            f"--labels names {len(names)} labels for {config.num_labels} classes ({', '.join(config.id2label.values())}); "
+            "expected one for each class, in this order. Type for example: --labels negative,positive"
+        )
+    return names
+
+
+def _order_of(classes: int) -> str:
+    """How to say which label is which class."""
+    ways = [",".join(map(str, range(first, first + classes))) for first in (0, 1)]
+    counted = f" Of numbers, {ways[0]} counts from 0 and {ways[1]} from 1." if classes <= SHOWN_IN_FULL else ""
+    return f"Say which label is which class, in the order of the classes: --labels negative,positive.{counted}"
 
 
 def _parser() -> CommandParser:

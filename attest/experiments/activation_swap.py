@@ -6,7 +6,7 @@ from torch import Tensor
 
 from attest.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.experiments.means import Means
-from attest.experiments.observation import Observation
+from attest.experiments.observation import Observation, rightly
 from attest.experiments.sink import spared
 from attest.experiments.spec import NATS, SHARE, Column, Measure, Row, Spec, TokenWeights
 from attest.measures import jensen_shannon, total_variation
@@ -24,20 +24,20 @@ def activation_swap(
     Args:
         observation: the batch, as the trained projection has it.
         projections: by name, ``SHIPPED`` if left out; one equal to the trained projection moves nothing.
-        labels: int64 ``(B,)``, gold classes; None where they are not known.
+        labels: int64 ``(B,)``, gold classes, below 0 for none; None where they are not known.
     Returns:
-        Per instance ``(B,)``, for each name: ``correct_<name>`` (bool), ``tvd_<name>`` of predictions in [0, 1],
+        Per instance ``(B,)``, for each name: ``correct_<name>`` (as ``rightly``), ``tvd_<name>`` of predictions in [0, 1],
         ``jsd_<name>`` of attention in nats, ``support_<name>``, the share of real tokens with weight; and ``correct`` and
         ``support`` of the trained projection. Without labels ``kept_<name>`` (bool), whether the decision stays, stands
         instead of ``correct_<name>``. Per token ``(B, T)``: ``attention_<name>``, the weights under it.
     """
     decided, right = ("kept", observation.predicted) if labels is None else ("correct", labels)
-    columns = {} if labels is None else {"correct": observation.predicted == labels}
+    columns = {} if labels is None else {"correct": rightly(observation.predicted, labels)}
     columns["support"] = _support(observation.attention, observation.mask)
     for name, projection in (SHIPPED if projections is None else projections).items():
         swapped = projection(observation.scores.detach(), observation.mask)
         outcome = observation.probabilities_under(swapped)
-        columns[f"{decided}_{name}"] = outcome.argmax(dim=-1) == right
+        columns[f"{decided}_{name}"] = rightly(outcome.argmax(dim=-1), right)
         columns[f"tvd_{name}"] = total_variation(outcome, observation.probabilities)
         columns[f"jsd_{name}"] = jensen_shannon(swapped, observation.attention)
         columns[f"support_{name}"] = _support(swapped, observation.mask)

@@ -207,6 +207,12 @@ class Observation:
         return self.class_logits[..., 1].double() - self.class_logits[..., 0].double()
 
 
+def rightly(predicted: Tensor, labels: Tensor) -> Tensor:
+    """Whether classes int64 ``(B,)`` are the gold ones, bool ``(B,)``; where a label is below 0, there is none: float, NaN."""
+    right = predicted == labels
+    return right if (labels >= 0).all() else torch.where(labels >= 0, right.double(), torch.nan)
+
+
 def cached_per_batch(measurement: Callable[[Observation], Result]) -> Callable[[Observation], Result]:
     """Let a measurement be made once an observation and be shared by all experiments that ask for it."""
 

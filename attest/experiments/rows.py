@@ -58,7 +58,20 @@ def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
         mask: bool ``(B, T)``, True at real tokens, which come first.
     """
     lengths = mask.sum(dim=-1).tolist()
-    return pd.DataFrame({name: _column(values.detach().cpu().numpy(), lengths) for name, values in columns.items()})
+    return pd.DataFrame({name: _column(_numbers(values), lengths) for name, values in columns.items()})
+
+
+def _numbers(values: Tensor) -> np.ndarray:
+    """As NumPy has them, which does not know bfloat16."""
+    known = values.detach().cpu()
+    return (known.float() if known.dtype == torch.bfloat16 else known).numpy()
+
+
+def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Tables below one another; what is True or False in some and a number in others becomes a number in all."""
+    kinds = pd.concat([table.dtypes for table in tables], axis=1)
+    mixed = kinds.index[kinds.eq(bool).any(axis=1) & ~kinds.eq(bool).all(axis=1)]
+    return pd.concat([table.astype(dict.fromkeys(mixed, float)) for table in tables])
 
 
 def _column(values: np.ndarray, lengths: list[int]) -> Any:

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from attest.errors import AttestError
-from attest.pretrained.labels import SHOWN
 from attest.pretrained.last_token import last_real
 from attest.pretrained.network import PretrainedNetwork
 from attest.pretrained.texts import Encoder
@@ -68,20 +67,6 @@ class Prompt:
                 "first tokens differ, because only these are compared."
             )
         return first
-
-    def classes(self, labels: Sequence[str]) -> list[int]:
-        """The class of each label of the data.
-
-        Raises:
-            AttestError: a label has no answer.
-        """
-        known = {label: number for number, label in enumerate(self.answers)}
-        if unknown := sorted({label for label in labels if label not in known}):
-            raise AttestError(
-                f"the data have the labels {', '.join(unknown[:SHOWN])}, and --labels has answers for {', '.join(known)}; "
-                f"expected an answer for every label of the data. For example: {EXAMPLE}"
-            )
-        return [known[label] for label in labels]
 
 
 def prompt_typed(template: str, labels: str | None) -> Prompt:

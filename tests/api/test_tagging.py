@@ -114,11 +114,29 @@ def test_a_command_tries_words_with_a_tag_each(model, tokenizer, corpora, tmp_pa
         (["a fine film"], [[1, 2, 2]], "the model gives every token a class; expected sentences as lists of words"),
         ([["a", "film"]], [[1]], "the tags do not match the words"),
         ([["a", "film"]], None, "the tags do not match the words"),
+        ([["a", "film"]], ["BI"], "the tags do not match the words"),
+        ([["a", "film"]], [[0, 9]], r"the labels have 9; expected class numbers from 0 to 2 \(O, B-NP, I-NP\)"),
+        ([["a", "film"]], [["O", "B-VP"]], "the data have the labels B-VP"),
     ],
 )
 def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labels, said):
     with pytest.raises(AttestError, match=said):
         attest.trial(model, sentences, tokenizer=tokenizer, labels=labels)
+
+
+def test_tags_by_name_are_the_same(tried, model, tokenizer):
+    names = pd.Series([[TAGS[tag] for tag in tags] for tags in GOLD], index=[3, 1, 0, 2])
+    again = attest.trial(model, SENTENCES, ("E13",), tokenizer=tokenizer, labels=names)
+    assert [row.tolist() for row in again.table("tagged")["tags"]] == [row.tolist() for row in tried.table("tagged")["tags"]]
+
+
+def test_a_model_of_the_library_reads_a_column_as_it_reads_a_list(tokenizer):
+    texts, model = pd.Series(["a fine film", "very dully film"], index=[1, 0]), tiny("bert", vocab_size=len(WORDS))
+    one, other = (
+        attest.trial(model, given, ("E14",), tokenizer=tokenizer, progress=False).table() for given in (texts, texts.tolist())
+    )
+    pd.testing.assert_frame_equal(one, other)
+    assert "special" in one
 
 
 def test_batches_need_tags(model):

@@ -62,6 +62,22 @@ def test_scores_are_of_the_labels(whole):
     assert {"test/f1", "test/roc_auc"} <= whole.summary.keys()
 
 
+def test_labels_by_name_and_columns_of_a_shuffled_table_are_the_same(whole):
+    frame = pd.DataFrame({"text": TEXTS, "label": [1, 0, 0, 1]}, index=[3, 0, 2, 1])
+    for labels in (["good", "bad", "bad", "good"], frame["label"], frame["label"].to_numpy()[:, None]):
+        again = attest.trial(
+            pooling_classifier(),
+            frame["text"],
+            ("E2",),
+            encode=encode,
+            labels=labels,
+            label_names=["bad", "good"],
+            progress=False,
+        )
+        assert again.table()["label"].tolist() == [1, 0, 0, 1]
+        assert again.summary["test/accuracy"] == whole.summary["test/accuracy"]
+
+
 def test_without_labels_nothing_is_right_or_wrong(unlabelled, whole):
     assert not any(key.startswith("test/") or "correct" in key for key in unlabelled.summary)
     assert "label" not in unlabelled.table("E8")
@@ -201,7 +217,12 @@ BATCH = dict(zip(("id", "token_ids", "mask"), ragged_batch([3, 5]), strict=True)
         (None, TEXTS, {}, "expected encode=, a function"),
         (None, ["fine", " "], {"encode": encode}, r"text 1 \(' '\) has no tokens"),
         (None, TEXTS, {"encode": encode, "labels": [1]}, "there are 1 labels for 4 texts"),
-        (None, TEXTS, {"encode": encode, "labels": [0, 1, 2, 0]}, r"from 0 to 2; expected one number a text, from 0 to 1"),
+        (None, TEXTS, {"encode": encode, "labels": [0, 1, 2, 0]}, "the labels have 2; expected class numbers from 0 to 1"),
+        (None, TEXTS, {"encode": encode, "labels": ["bad"] * 4}, "the model the classes without names"),
+        (None, TEXTS, {"encode": encode, "label_names": ["bad", "bad"]}, "empty or not all different: 'bad'"),
+        (None, pd.DataFrame({"n": [1], "review": ["dull"]}), {}, r'a DataFrame .* frame\["review"\]\.tolist\(\)'),
+        (None, TEXTS, {"encode": encode, "background": pd.DataFrame({"text": TEXTS})}, "the background texts are a DataFrame"),
+        (None, [BATCH | {"label": [0, 3]}], {}, "the labels have 3; expected class numbers from 0 to 1"),
         (None, TEXTS, {"encode": encode, "label_names": "abc"}, "there are 3 label names for 2 classes"),
         (None, [(1, 2)], {}, "a batch is a tuple; expected a dictionary"),
         (None, [{"input_ids": BATCH["token_ids"]}], {}, r"no tensor token_ids and no tensor mask \(its keys: input_ids\)"),

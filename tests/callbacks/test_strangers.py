@@ -268,3 +268,58 @@ def test_a_dictionary_of_a_batch_may_hold_the_labels():
     texts = [{"words": tokens, "label": label} for tokens, label in (Texts()[row] for row in range(TEXTS))]
     table = table_of(experiments()[1], module=Keyed(), of=torch.utils.data.DataLoader(texts, batch_size=4))
     assert table["label"].tolist() == (Texts().tokens[:, 0] % 3).tolist()
+
+
+def swapped(labels):
+    """The table of E8 where the labels are made of the classes that the texts have."""
+    torch.manual_seed(0)
+    return table_of(experiments()[1], module=Told(row_of, lambda tokens: labels(tokens[:, 0] % 3)))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        lambda label: label.unsqueeze(-1),
+        lambda label: label.float().unsqueeze(-1),
+        lambda label: label.to(torch.uint8),
+        lambda label: label.tolist(),
+        lambda label: label.numpy(),
+    ],
+)
+def test_labels_of_other_shapes_and_kinds_are_the_same(labels):
+    """Batches of ``BCEWithLogitsLoss`` have floats ``(B, 1)``: compared with decisions they would be spread to ``(B, B)``."""
+    columns = ["id", "label", "predicted", "correct", "correct_softmax"]
+    table = swapped(labels)
+    pd.testing.assert_frame_equal(table[columns], swapped(lambda label: label)[columns])
+    assert table["correct"].tolist() == (table["predicted"] == (Texts().tokens[:, 0] % 3).numpy()).tolist()
+
+
+def test_texts_without_a_label_are_neither_right_nor_wrong(capsys):
+    def half(label):
+        return label.where(torch.arange(len(label)) % 2 == 0, -100)
+
+    whole, table = swapped(lambda label: label), swapped(half)
+    known = table["label"] >= 0
+    assert 0 < known.sum() < TEXTS
+    for name in ("correct", "correct_sparsemax"):
+        assert table[name].isna().tolist() == (~known).tolist()
+        assert table[name].mean() == whole[name][known].mean()
+    assert f"E8: {(~known).sum()} of {TEXTS} texts have no label" in capsys.readouterr().out
+    some = swapped(lambda label: half(label) if len(label) == 4 else label)
+    assert some["correct"].dtype == float, "True and False of a batch stand beside NaN of another"
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (lambda label: torch.nn.functional.one_hot(label, 3), "each text has 3 labels"),
+        (lambda label: label + 1, r"the labels have 3; expected class numbers from 0 to 2, or -100 for no label"),
+        (lambda label: label[:-1], "there are . labels for . texts"),
+        (lambda label: label * 0.3, "which are no whole numbers"),
+        (lambda label: label - 1, "the labels have -1; expected"),
+        (lambda label: [str(each) + " stars" for each in label.tolist()], "the model the classes without names"),
+    ],
+)
+def test_labels_that_are_no_classes_are_refused(labels, said):
+    with pytest.raises(AttestError, match=said):
+        swapped(labels)

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
+
 from attest.cli.main import main
-from attest.pretrained.labels import as_classes
 from attest.runs.folder import RunFolder
 from tests.pretrained.speaking import speaking_tokenizer
 from tests.pretrained.tiny import TEXTS, WORDS, tiny
@@ -157,23 +157,28 @@ def test_data_that_do_not_fit(folder, tmp_path, capsys, content, said):
     assert said in refused(capsys, "--model", folder, "--data", tmp_path / "data.csv")
 
 
+def test_numbers_are_read_by_the_range_of_the_whole_file(tmp_path, tokenizer, capsys):
+    model = tiny("bert", vocab_size=len(WORDS), num_labels=3)
+    model.config.id2label = {0: "1 star", 1: "2 stars", 2: "3 stars"}
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    file = tmp_path / "data.csv"
+    file.write_text("text,label\n" + "a film,1\ndull,2\nfine,2\n" * 3)
+    command = ("--model", tmp_path / "model", "--data", file, "--processes", 1, "--out", tmp_path / "out")
+    said = refused(capsys, *command)
+    assert "counted from 0, 1 is '2 stars'; counted from 1, it is '1 star'" in said
+    assert "Of numbers, 0,1,2 counts from 0 and 1,2,3 from 1." in said
+    file.write_text(file.read_text() + "a film,0\n")
+    assert tried(*command, "--texts", 2, "E13") == 0, "the 0 counts also where it is not chosen"
+    assert tried(*command[:-1], tmp_path / "other", "--labels", "0, 1,2", "E13") == 0
+    table = pd.read_parquet(RunFolder(tmp_path / "other").evidence("instances"))
+    assert table["label"].tolist() == [1, 2, 2] * 3 + [0]
+
+
 def test_what_is_typed_wrongly(folder, reviews, capsys):
     assert "fine is not an experiment" in refused(capsys, "--model", folder, "--data", reviews, "fine")
     assert "'E12' is not known; expected some of E1, E2" in refused(capsys, "--model", folder, "--data", reviews, "E12")
     assert "--texts 0 was typed" in refused(capsys, "--model", folder, "--data", reviews, "--texts", 0)
-
-
-@pytest.mark.parametrize(
-    ("labels", "order", "classes"),
-    [
-        (["Good", "bad"], (), [1, 0]),
-        (["1", "0", "1"], (), [1, 0, 1]),
-        (["pos", "neg"], ("neg", "pos"), [1, 0]),
-        (["good", "bad"], ("good", "bad"), [0, 1]),
-    ],
-)
-def test_labels_become_classes_by_name_number_or_stated_order(labels, order, classes):
-    assert as_classes(labels, ["bad", "good"], order) == classes
 
 
 def test_the_doctor_says_what_can_be_asked_of_a_model(folder, capsys, monkeypatch):
@@ -278,7 +283,7 @@ def test_a_language_model_is_asked_by_a_prompt(speaker, reviews, tmp_path, capsy
     [
         ("Review:", "bad= bad,good= good", r"the prompt 'Review:' contains {text} 0 times"),
         ("{text}", "bad,good", "--labels has 'bad' without an answer"),
-        ("{text}", "poor= poor,good= good", "the data have the labels bad, and --labels has answers for poor, good"),
+        ("{text}", "poor= poor,good= good", "the data have the labels bad, and the model the classes poor, good"),
     ],
 )
 def test_a_prompt_that_cannot_be_asked_is_refused_in_a_sentence(speaker, reviews, capsys, prompt, labels, said):

@@ -54,7 +54,6 @@ def test_texts_stand_in_the_prompt_and_answers_behind_it(tokenizer):
     ]  # fmt: skip
     assert tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer)) == ["Ġbad", "Ġgood"]
     assert len(encode.word_of("a {fine} film")) == len(encode("a {fine} film"))
-    assert prompt.classes(["good", "bad", "good"]) == [1, 0, 1]
 
 
 def test_a_trial_by_prompt(tokenizer):
@@ -127,8 +126,3 @@ def test_answers_keep_their_blanks_as_they_are_typed():
     for typed, bare in (("positive,negative", "positive"), ("", ""), ("good= good,bad=", "bad")):
         with pytest.raises(AttestError, match=f"--labels has '{bare}' without an answer"):
             answers_typed(typed)
-
-
-def test_labels_of_the_data_need_an_answer():
-    with pytest.raises(AttestError, match="the data have the labels dull, and --labels has answers for bad, good"):
-        Prompt(TEMPLATE, ANSWERS).classes(["good", "dull"])

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from attest.attention.interventions import Intervention, attending, intervene, recorded, unwrapped
 from attest.errors import AttestError
-from attest.experiments.observation import numbered, outside_inference
+from attest.experiments.observation import numbered, outside_inference, rightly
 from attest.measures import jensen_shannon, probabilities, total_variation
 
 Scopes = dict[str, list[str]]
@@ -129,8 +129,8 @@ class LayerObservation:
         return self.labels >= 0 if tagging else self.mask  # type: ignore[operator,return-value]
 
     def correct(self, labels: Tensor) -> Tensor:
-        """Whether the decision is right, bool ``(B,)``; of a tagger the share of tokens whose tag is, float ``(B,)``."""
-        return self.per_instance(self.predicted == labels)
+        """Whether the decision is right, as ``rightly``, ``(B,)``; of a tagger the share of tokens whose tag is, float."""
+        return self.per_instance(self.predicted == labels if labels.ndim > 1 else rightly(self.predicted, labels))
 
     def moved_from(self, other: "LayerObservation") -> Tensor:
         """TVD of predictions ``(B,)`` in [0, 1], of a tagger its mean over tokens."""
