@@ -8,14 +8,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from attest.compute.randomness import random_uniforms
+from attest.compute.randomness import random_uniforms, stream
 from attest.experiments.erasure.operators import UNKNOWN
 
 Masking = Literal["uniform"]
 """How training texts are masked."""
 PADDING = 0
-RATES, PLACES = 11, 12
-"""Added to the seed, so that no other draw is repeated."""
 
 
 def training_tokens(module: Any, batch: dict[str, Any]) -> Tensor:
@@ -48,9 +46,10 @@ def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tens
     Returns:
         int64, of the shape of ``tokens``.
     """
-    rates = random_uniforms(seed + RATES, ids, torch.tensor(epoch, device=ids.device))
+    rates = random_uniforms(stream(seed, "rates of masking"), ids, torch.tensor(epoch, device=ids.device))
     places = [_along(tokens, dimension) for dimension in range(1, tokens.ndim)]
-    each = random_uniforms(seed + PLACES, _wide(ids, tokens), torch.tensor(epoch, device=ids.device), *places)
+    masked = stream(seed, "places of masks")
+    each = random_uniforms(masked, _wide(ids, tokens), torch.tensor(epoch, device=ids.device), *places)
     return tokens.masked_fill((each < _wide(rates, tokens)) & (tokens != PADDING), UNKNOWN)
 
 

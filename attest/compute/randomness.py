@@ -4,6 +4,8 @@ A generator that is advanced draw by draw makes evidence depend on who asked fir
 (seed, instance, draw, position), computed for a whole batch at once, so that any sharding gives the same numbers.
 """
 
+from zlib import crc32
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -56,6 +58,20 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
     for counter in counters:
         state = _mix_((state ^ counter).add_(_INCREMENT))
     return state
+
+
+def stream(seed: int, purpose: str) -> int:
+    """The seed of what is drawn for one purpose: another stream for each purpose of each seed.
+
+    A purpose that is a number added to the seed would have the draws of another purpose of the next seed.
+
+    Args:
+        seed: the run's seed.
+        purpose: in a word or two, different from all others.
+    Returns:
+        An integer that fits 64 bits, to be used as a seed.
+    """
+    return int(random_bits(seed, torch.tensor(crc32(purpose.encode()))))
 
 
 def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.compute.memory import by_rows, longest_quadratic
+from attest.compute.rounding import rounding
 from attest.errors import AttestError
 from attest.experiments.contract import (
     require_attention,
@@ -110,6 +111,11 @@ class Observation:
     def probabilities(self) -> Tensor:
         """Predicted class probabilities without the graph, ``(B, K)``."""
         return probabilities(self.logits.detach())
+
+    @property
+    def within(self) -> float:
+        """How far apart two of its probabilities may be by rounding alone."""
+        return rounding(self.logits.dtype)
 
     @cached_property
     def lengths(self) -> Tensor:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from attest.compute.randomness import random_bits
+from attest.compute.randomness import random_bits, stream
 from attest.errors import AttestError
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures.betting import MeanByBetting
@@ -20,8 +20,6 @@ MOST_READ = 0.75
 """Share of all texts beyond which the rest is not worth leaving out: the whole evidence is gathered then."""
 STEPS = 20
 """Candidates for a mean within the precision that is asked for."""
-ORDER = 5
-"""Added to the seed, so that no other draw is repeated."""
 SAMPLING = ("E3", "E10", "E14", "E15")
 """Experiments that read a sample of their own in a trial. A run's E3 reads all texts."""
 
@@ -47,7 +45,7 @@ def looks(texts: int) -> list[int]:
 
 def in_random_order(ids: Tensor, seed: int) -> list[int]:
     """The ids of all texts, int64 ``(N,)``, in the order of a keyed hash."""
-    return ids[random_bits(seed + ORDER, ids).argsort()].tolist()
+    return ids[random_bits(stream(seed, "order of the texts"), ids).argsort()].tolist()
 
 
 class Stopping:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from scipy import stats
 
-from attest.compute.randomness import _mix_anywhere_, _mix_on_cpu_, random_bits, random_permutations
+from attest.compute.randomness import _mix_anywhere_, _mix_on_cpu_, random_bits, random_permutations, stream
 
 
 def test_bits_are_uniform_and_counters_independent():
@@ -55,3 +55,10 @@ def test_every_permutation_is_equally_likely():
     counts = counts[counts > 0]
     assert len(counts) == 6
     assert stats.chisquare(counts.numpy()).pvalue > 1e-3
+
+
+def test_no_purpose_of_a_seed_draws_as_another_one_of_any_seed():
+    purposes = ("", "ties", "random sets", "replacements", "one token", "places of masks")
+    streams = [*range(-20, 200), *(stream(seed, each) for each in purposes for seed in range(-20, 200))]
+    assert len({*streams}) == len(streams)
+    assert stream(7, "ties") == stream(7, "ties")

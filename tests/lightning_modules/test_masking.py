@@ -17,9 +17,10 @@ IDS = torch.arange(TEXTS)
 
 
 def test_the_share_that_is_masked_is_uniform_over_texts():
-    masked = masked_uniformly(TOKENS, IDS, seed=0, epoch=0) == 1
-    shares = masked.double().mean(dim=1)
+    by_epoch = [masked_uniformly(TOKENS, IDS, seed=0, epoch=epoch) == 1 for epoch in range(5)]
+    shares = torch.cat(by_epoch).double().mean(dim=1)
     assert stats.kstest(shares, "uniform").pvalue > 0.01
+    masked = by_epoch[0]
     by_place = masked.double().mean(dim=0)
     assert (by_place - 0.5).abs().max() < 0.06, "no place is masked more often than another"
     assert torch.equal(masked_uniformly(TOKENS, IDS, 0, 0)[~masked], TOKENS[~masked]), "the others stay"
@@ -34,6 +35,13 @@ def test_what_is_masked_depends_on_the_text_and_the_epoch_alone():
     assert not masked_uniformly(padded, order, 0, 4)[:, LENGTH:].any(), "padding stays padding"
     assert not torch.equal(masked_uniformly(TOKENS, IDS, 0, 5), whole)
     assert not torch.equal(masked_uniformly(TOKENS, IDS, 1, 4), whole)
+
+
+def test_every_epoch_masks_other_places_and_not_only_more_of_them():
+    """Were places the same, of two epochs the one with the lower rate would mask some of the other's and no more."""
+    early, late = (masked_uniformly(TOKENS, IDS, 0, epoch) == 1 for epoch in (0, 1))
+    nested = (early & ~late).any(dim=1) ^ (late & ~early).any(dim=1)
+    assert nested.double().mean() < 0.1
 
 
 def test_words_of_sentences_are_masked_one_by_one_whatever_the_padding():

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from attest.compute.randomness import random_uniforms
+from attest.compute.randomness import random_uniforms, stream
 from attest.errors import AttestError
-
-REPLACED = 3
-"""Added to the seed, so that no other draw is repeated."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,8 @@ class Background:
         draw_D11 = torch.arange(draws, device=ids.device)[:, None, None]
         position_T1 = torch.arange(size, device=ids.device).unsqueeze(-1)
         two = torch.arange(2, device=ids.device)
-        which, where = random_uniforms(seed + REPLACED, ids[:, None, None, None], draw_D11, position_T1, two).unbind(dim=-1)
+        replaced = stream(seed, "replacements")
+        which, where = random_uniforms(replaced, ids[:, None, None, None], draw_D11, position_T1, two).unbind(dim=-1)
         text = (which * len(self.starts)).long()
         relative = (position_T1.squeeze(-1) + where) / lengths[:, None, None]  # a random point within the token's own span
         place = (relative.clamp(max=1 - 1e-12) * self.lengths[text]).long()

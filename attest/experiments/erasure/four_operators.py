@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from attest.compute.memory import longest_quadratic
+from attest.compute.rounding import compared, rounding
 from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.beam import beam_limits
 from attest.experiments.erasure.limits import exact_limits, has_exact_limits
@@ -102,8 +103,8 @@ def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) ->
     counts = sizes(observation.erasable)
     outcomes = outcomes_of(observation, ranks, torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1), operator)
     before = of_predicted_class(observation, observation.probabilities)
-    scores = scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:])
-    return (outcomes[:, 0, 0, 0] > before).double(), scores
+    scores = scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:], observation.within)
+    return compared(outcomes[:, 0, 0, 0], before, observation.within).clamp(min=0), scores
 
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
@@ -122,7 +123,7 @@ def naopc(observation: Observation, explanations: Tensor, seed: int) -> dict[str
     ranks = _ranked(observation, explanations, seed)
     aopc = area(_before(observation), outcomes_of(observation, ranks, counts, attention).double())
     lower, upper = (each.mean(dim=-1, keepdim=True) for each in exact_limits(observation, counts))
-    return _placed(aopc, lower, upper)
+    return _placed(aopc, lower, upper, rounding(torch.float64))
 
 
 def _searched(observation: Observation, seed: int) -> Columns:
@@ -130,15 +131,15 @@ def _searched(observation: Observation, seed: int) -> Columns:
     ranks = _ranked(observation, observation.explanation.unsqueeze(1), seed)
     aopc = area(_before(observation), outcomes_of(observation, ranks, counts, attention).double())
     lower, upper = (each.double().unsqueeze(-1) for each in beam_limits(observation, counts, attention))
-    return {name: rows[:, 0] for name, rows in _placed(aopc, lower, upper).items()}
+    return {name: rows[:, 0] for name, rows in _placed(aopc, lower, upper, observation.within).items()}
 
 
-def _placed(aopc: Tensor, lower: Tensor, upper: Tensor) -> dict[str, Tensor]:
+def _placed(aopc: Tensor, lower: Tensor, upper: Tensor, within: float) -> dict[str, Tensor]:
     columns = {}
     for place, kind in enumerate(KINDS):
         columns[f"lowest_{kind}"] = lower[:, place].expand_as(aopc[:, place])
         columns[f"highest_{kind}"] = upper[:, place].expand_as(aopc[:, place])
-        columns[f"naopc_{kind}"] = between_limits(aopc, lower, upper)[:, place]
+        columns[f"naopc_{kind}"] = between_limits(aopc, lower, upper, within)[:, place]
     return columns
 
 

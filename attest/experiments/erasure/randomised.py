@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
+from attest.compute.randomness import stream
 from attest.experiments.observation import Network, Observation
 from attest.measures import tau_b
 
@@ -49,8 +50,8 @@ def _from_the_top(network: nn.Module, seed: int) -> Iterator[tuple[str, Network]
     """Copies in which more and more parts are new; parts are the network's own, last to first."""
     current = deepcopy(network)
     parts = [name for name, part in current.named_children() if any(True for _ in part.parameters())]
-    for place, name in enumerate(reversed(parts)):
-        _make_anew(getattr(current, name), seed + place)
+    for name in reversed(parts):
+        _make_anew(getattr(current, name), stream(seed, f"{name} made anew"))
         yield name, cast(Network, deepcopy(current))
 
 

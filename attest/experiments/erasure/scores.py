@@ -8,6 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attest.compute.rounding import compared
+
 
 class Scores(NamedTuple):
     """Of each ranking, ``(B, 2, R)``: comprehensiveness in row 0, sufficiency in row 1."""
@@ -20,16 +22,17 @@ class Scores(NamedTuple):
     """Share of random sets that the ranking beats, ties half: a larger comprehensiveness, or a smaller sufficiency."""
 
 
-def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor) -> Scores:
+def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: float) -> Scores:
     """Score rankings against random ones.
 
     Args:
         before: the predicted class's probability, ``(B,)``.
         outcomes: of the rankings, ``(B, 2, R, K)``, as ``outcomes_of`` returns them.
         random_outcomes: of random rankings, ``(B, 2, D, K)``.
+        within: how large a difference is a tie, as ``rounding`` says: equal sets may be summed in another order.
     """
     aopc, random = (area(before, each) for each in (outcomes, random_outcomes))
-    return Scores(aopc, random.mean(dim=-1, keepdim=True).expand_as(aopc), win_rate(aopc, random))
+    return Scores(aopc, random.mean(dim=-1, keepdim=True).expand_as(aopc), win_rate(aopc, random, within))
 
 
 def area(before: Tensor, outcomes: Tensor) -> Tensor:
@@ -37,19 +40,14 @@ def area(before: Tensor, outcomes: Tensor) -> Tensor:
     return before[:, None, None] - outcomes.mean(dim=-1)
 
 
-def win_rate(aopc: Tensor, random: Tensor) -> Tensor:
+def win_rate(aopc: Tensor, random: Tensor, within: float) -> Tensor:
     """Share of random sets beaten, ties half: ``(B, 2, R)``, ``(B, 2, D)`` -> ``(B, 2, R)``."""
-    more = torch.sign(_rounded(aopc.unsqueeze(-1)) - _rounded(random.unsqueeze(2)))
+    more = compared(aopc.unsqueeze(-1), random.unsqueeze(2), within)
     more[:, 1] *= -1
     return ((more + 1) / 2).mean(dim=-1).to(aopc)
 
 
-def _rounded(values: Tensor) -> Tensor:
-    """To seven places: equal sets that are summed in another order are a tie."""
-    return values.double().mul(1e7).round()
-
-
-def between_limits(aopc: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
+def between_limits(aopc: Tensor, lower: Tensor, upper: Tensor, within: float) -> Tensor:
     """NAOPC (Edin et al. 2024), ``(aopc - lower) / (upper - lower)``; NaN where the limits are one."""
     width = upper - lower
-    return torch.where(width > 1e-12, (aopc - lower) / width, torch.nan)
+    return torch.where(width > within, (aopc - lower) / width, torch.nan)

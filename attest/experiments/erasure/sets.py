@@ -6,12 +6,10 @@ Legend: B batch, R rankings, K sizes, T tokens.
 import torch
 from torch import Tensor
 
-from attest.compute.randomness import random_permutations
+from attest.compute.randomness import random_permutations, stream
 
 SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
 """Of the tokens of a text; those of ERASER (DeYoung et al. 2020)."""
-TIES, SETS = 1, 2
-"""Added to the seed, so that ties are broken by other draws than those that make random sets."""
 
 
 def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
@@ -36,7 +34,7 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
     Returns:
         int64 ``(B, R, T)``, from 0; padding comes last.
     """
-    shuffled_BRT = random_permutations(seed + TIES, ids, 1, mask).expand(explanations.shape)
+    shuffled_BRT = random_permutations(stream(seed, "ties"), ids, 1, mask).expand(explanations.shape)
     keys_BRT = explanations.masked_fill(~mask.unsqueeze(1), -torch.inf).gather(-1, shuffled_BRT)
     order_BRT = shuffled_BRT.gather(-1, keys_BRT.argsort(dim=-1, descending=True, stable=True))
     return order_BRT.argsort(dim=-1)
@@ -44,7 +42,7 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
 
 def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
     """Places in random orders, int64 ``(B, draws, T)``; what stands before place k is a random set of k tokens."""
-    return random_permutations(seed + SETS, ids, draws, mask).argsort(dim=-1)
+    return random_permutations(stream(seed, "random sets"), ids, draws, mask).argsort(dim=-1)
 
 
 def spared_last(ranks: Tensor, spared: Tensor | None) -> Tensor:

@@ -10,12 +10,9 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from attest.compute.randomness import random_uniforms
+from attest.compute.randomness import random_uniforms, stream
 from attest.experiments.observation import Network, Observation
 from attest.measures import probabilities
-
-DROPPED = 4
-"""Added to the seed, so that no other draw is repeated."""
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
@@ -55,7 +52,7 @@ def _uniforms(seed: int, observation: Observation) -> Tensor:
         for place, size in enumerate(shape)
     ]
     ids = observation.ids.view(-1, *(1,) * len(shape))
-    return random_uniforms(seed + DROPPED, ids, *counters).to(observation.embedded.dtype)
+    return random_uniforms(stream(seed, "dropped elements"), ids, *counters).to(observation.embedded.dtype)
 
 
 def of_predicted_class(observation: Observation, outcomes: Tensor) -> Tensor:

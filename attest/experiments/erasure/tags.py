@@ -11,14 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from attest.compute.randomness import random_uniforms
+from attest.compute.randomness import random_uniforms, stream
 from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.four_operators import erasure
 from attest.experiments.layers import LayerObservation, attention_rollout
 from attest.experiments.observation import Observation
 
-DRAWN = 4
-"""Added to the seed, so that no other draw is repeated."""
 PLACES = 1 << 20
 """More than a sentence has: ids of its tokens are made with it."""
 
@@ -53,7 +51,7 @@ def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observati
         The observation, its explanation being attention rollout from that token down to all (the order of the others is that
         of the mean over heads where there is one layer), and the drawn places, int64 ``(B,)``, from 0.
     """
-    place = _drawn(observation.deciding, random_uniforms(seed + DRAWN, observation.ids))
+    place = _drawn(observation.deciding, random_uniforms(stream(seed, "one token"), observation.ids))
     asked = nn.functional.one_hot(place, observation.mask.shape[-1])
     tokens = torch.stack([observation.tokens, asked], dim=-1)
     states = torch.cat([observation.logits, asked.unsqueeze(-1).to(observation.logits)], dim=-1)

@@ -13,6 +13,7 @@ from torch.nn.functional import one_hot
 from attest.attention.interventions import Intervention, intervene
 from attest.compute.memory import NEAR, by_rows
 from attest.compute.randomness import random_order
+from attest.compute.rounding import compared, rounding
 from attest.errors import AttestError
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import MAPS
@@ -208,7 +209,7 @@ def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) 
     flipped_BV = (class_logits(logits_BVC).argmax(dim=-1) != observation.predicted.unsqueeze(-1)).double()
     nothing = ~cut_BVT.any(dim=-1)
     drop_BV, flipped_BV = drop_BV.masked_fill(nothing, torch.nan), flipped_BV.masked_fill(nothing, torch.nan)
-    less = (drop_BV[:, 2:] < drop_BV[:, :1]).double() + 0.5 * (drop_BV[:, 2:] == drop_BV[:, :1]).double()
+    less = (1 + compared(drop_BV[:, :1], drop_BV[:, 2:], rounding(logits_BVC.dtype))) / 2
     return {
         "drop": drop_BV[:, 0],
         "flipped": flipped_BV[:, 0],

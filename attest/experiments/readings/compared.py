@@ -142,7 +142,7 @@ def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, se
     columns: Columns = {}
     for prefix, operator in (("", attention), ("deleted_", delete)):
         outcomes = outcomes_of(observation, ranks, counts, operator)
-        scores = scored(before, outcomes[:, :, : len(rankings)], outcomes[:, :, len(rankings) :])
+        scores = scored(before, outcomes[:, :, : len(rankings)], outcomes[:, :, len(rankings) :], observation.within)
         for place, kind in enumerate(KINDS):
             columns |= _named(f"{prefix}{kind}", rankings, scores.aopc[:, place])
             columns |= _named(f"win_{prefix}{kind}", rankings, scores.win_rate[:, place])

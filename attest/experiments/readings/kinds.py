@@ -7,15 +7,12 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from attest.compute.randomness import random_uniforms
+from attest.compute.randomness import random_uniforms, stream
 from attest.errors import AttestError
 from attest.experiments.erasure.operators import attends_within
 from attest.experiments.leave_one_out import leave_one_out_inputs
 from attest.experiments.observation import Observation
 from attest.experiments.readings import gradients, layers, pooled
-
-RANDOM = 5
-"""Added to the seed, so that no other draw is repeated."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ def _value_zeroing(observation: Observation) -> Tensor:
 def random_reading(observation: Observation, seed: int = 0) -> Tensor:
     """A number of (0, 1) for each token: what a reading that knows nothing reaches."""
     position = torch.arange(observation.mask.shape[-1], device=observation.ids.device)
-    drawn = random_uniforms(seed + RANDOM, observation.ids.unsqueeze(-1), position).to(observation.attention)
+    drawn = random_uniforms(stream(seed, "random reading"), observation.ids.unsqueeze(-1), position).to(observation.attention)
     return drawn.masked_fill(~observation.mask, 0)
 
 

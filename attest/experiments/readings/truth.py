@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attest.compute.rounding import compared
 from attest.experiments.erasure.operators import delete
 from attest.experiments.erasure.sets import kept_sets, random_ranks, ranks_of
 from attest.experiments.erasure.soft import of_predicted_class
@@ -49,7 +50,7 @@ def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20)
     """Whether a decision is shown to hang on the truth, bool ``(B,)``.
 
     It is where deleting the true tokens lowers the predicted class's probability, and lowers it more than deleting any of as
-    many random sets of the same size.
+    many random sets of the same size, by more than rounding does.
 
     Args:
         observation: the batch.
@@ -64,4 +65,5 @@ def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20)
     left = delete(observation, kept_sets(ranks, counts, observation.mask)[:, 0].squeeze(2))
     before = of_predicted_class(observation, observation.probabilities)
     known = (counts.squeeze(-1) > 0) & (counts.squeeze(-1) < observation.lengths)
-    return known & (left[:, 0] < before) & (left[:, :1] < left[:, 1:]).all(dim=-1)
+    lower = compared(left[:, :1], torch.cat([before.unsqueeze(-1), left[:, 1:]], dim=1), observation.within) < 0
+    return known & lower.all(dim=-1)

@@ -12,8 +12,9 @@ from attest.experiments.erasure import Background, erasure
 from attest.experiments.erasure.four_operators import on_a_sample
 from attest.experiments.erasure.randomised import tau_randomised
 from attest.experiments.erasure.soft import soft_scores
+from attest.networks import Average, PoolingClassifier
 from attest.networks.self_attention import TransformerClassifier
-from tests.experiments.networks import DeepDecoder, observation_of, pooling_classifier, ragged_batch
+from tests.experiments.networks import DeepDecoder, Given, observation_of, pooling_classifier, ragged_batch
 
 TEN = [6, 2, 9, 3, 14, 4, 5, 7, 11, 8]
 BACKGROUND = Background(torch.arange(2, 50), torch.arange(0, 48, 6), torch.full((8,), 6))
@@ -101,6 +102,29 @@ def test_transformers_and_decoders_that_are_not_linear_have_no_exact_limits(outp
         assert columns["comprehensiveness_delete"].isfinite().sum() == 2
         searched = on_a_sample(observation, observation.ids, beam_texts=1)
         assert searched["naopc_comprehensiveness"].isfinite().sum() == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rounding_neither_raises_a_prediction_nor_wins(dtype):
+    """Without context every token of a text of one word says the same, and whichever go, nothing changes."""
+    torch.manual_seed(0)
+    network = PoolingClassifier(50, 1, lambda size: Average(size, 12))
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.7)
+    mask = torch.arange(60) < torch.randint(2, 61, (300, 1))
+    tokens = torch.randint(2, 50, (300, 1)) * mask
+    observation = observe(network.to(dtype).eval(), torch.arange(300), tokens, mask)
+    columns = erasure(observation, torch.ones(300, dtype=torch.bool), extras=False)
+    for operator in ("attention", "delete"):
+        assert (columns[f"violation_{operator}"] == 0).all()
+        assert (columns[f"win_comprehensiveness_{operator}"] == 0.5).all()
+        assert (columns[f"win_sufficiency_{operator}"] == 0.5).all()
+
+
+def test_a_prediction_that_rises_is_counted():
+    observation = Given([0.5, 0.3, 0.2], [-1.0, 3.0, 3.0]).observed()  # 1.0, and 3.0 without the first
+    columns = erasure(observation, torch.tensor([False]))
+    assert columns["violation_attention"].tolist() == [1.0]
 
 
 def test_soft_scores_at_both_ends():

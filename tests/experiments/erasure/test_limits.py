@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from attest.attention import Softmax, Sparsemax
+from attest.compute.rounding import rounding
 from attest.experiments.erasure.beam import beam_limits
 from attest.experiments.erasure.limits import exact_limits, has_exact_limits
 from attest.experiments.erasure.operators import attention
@@ -55,7 +56,7 @@ def test_a_case_by_hand():
     ranks = ranks_of(torch.tensor([[[0.6, 0.3, 0.1]]]), observation.ids, observation.mask, 0)
     aopc = area(before[None], outcomes_of(observation, ranks, torch.tensor([[1]]), attention))
     np.testing.assert_allclose(aopc[0, :, 0], [before - without[0], before - alone[0]], atol=1e-12)
-    naopc = between_limits(aopc, lower.mean(-1, keepdim=True), upper.mean(-1, keepdim=True))
+    naopc = between_limits(aopc, lower.mean(-1, keepdim=True), upper.mean(-1, keepdim=True), 1e-9)
     np.testing.assert_allclose(naopc[0, 0, 0], (without.max() - without[0]) / (without.max() - without.min()), atol=1e-12)
 
 
@@ -90,9 +91,16 @@ def test_a_narrow_beam_lies_within_the_exact_limits():
 
 def test_ties_are_half_a_win_and_a_smaller_sufficiency_wins():
     aopc, random = torch.tensor([[[0.5], [0.5]]]), torch.tensor([[[0.1, 0.5, 0.9, 0.2], [0.1, 0.5, 0.9, 0.2]]])
-    assert win_rate(aopc, random).flatten().tolist() == [0.625, 0.375]
+    assert win_rate(aopc, random, 1e-9).flatten().tolist() == [0.625, 0.375]
+
+
+def test_rounding_is_a_tie_and_a_thousandth_is_none():
+    aopc = torch.full((1, 2, 1), 0.3)
+    random = torch.tensor([0.1 + 0.2, 0.3 + 6e-8, 0.299, 0.301]).expand(1, 2, 4)
+    assert win_rate(aopc, random, rounding(torch.float32)).flatten().tolist() == [0.5, 0.5]
+    assert win_rate(aopc, random[..., 2:3], rounding(torch.float32)).flatten().tolist() == [1.0, 0.0]
 
 
 def test_limits_that_are_one_leave_no_place_between():
     one = torch.tensor([0.3])
-    assert between_limits(one, one, one).isnan().all()
+    assert between_limits(one, one, one + 3e-8, 1e-5).isnan().all()

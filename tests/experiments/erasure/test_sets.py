@@ -42,3 +42,12 @@ def test_random_sets_are_as_large_and_every_token_is_as_likely():
     assert (kept[:, 1].sum(dim=-1) == 2).all()
     assert (kept[:, 0].sum(dim=-1) == 3).all()
     assert (kept[:, 1].double().mean(dim=(0, 1, 2))[:5] - 0.4).abs().max() < 0.02
+
+
+def test_no_random_set_of_one_seed_is_the_order_of_ties_of_another():
+    ids, mask = torch.arange(4), torch.ones(4, 30, dtype=torch.bool)
+    for seed in range(4):
+        drawn = random_ranks(ids, mask, 3, seed)
+        for other in range(7):
+            tied = ranks_of(torch.ones(4, 1, 30), ids, mask, other)
+            assert not (drawn == tied).all(dim=-1).any()

@@ -270,3 +270,14 @@ def test_the_planted_span_is_what_the_model_attends_to_most(planted):
     assert table.loc[[*planted.spans], "flipped"].mean() >= 0.95
     assert "Cutting the edges to the tokens that the deciding token attends to most" in tried.answers["E16"]
     assert not math.isnan(tried.summary["E16/sink/mean"])
+
+
+def test_random_edges_that_do_as_much_as_the_attended_ones_are_half_a_win():
+    """Of equal values it does not matter whose edge is cut: rounding neither wins nor loses."""
+    model = tiny("gpt2")
+    for name, parameter in model.named_parameters():
+        if name.endswith("wpe.weight"):
+            torch.nn.init.zeros_(parameter)
+    tokens = torch.full((3, 9), 7)
+    columns = knockout(observed(PretrainedNetwork(model, 0), tokens, torch.ones_like(tokens, dtype=torch.bool)), 0)
+    assert columns["won"].tolist() == [0.5] * 3

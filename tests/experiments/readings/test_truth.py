@@ -54,6 +54,21 @@ def test_a_decision_hangs_on_the_token_that_makes_it():
     assert hangs_on(observation, one, 0).tolist() == [False]
 
 
+def test_a_decision_does_not_hang_on_what_one_random_token_matches():
+    """Two words that decide alike: of 20 random tokens one is the other of them, and the decision hangs on neither alone."""
+    observation = Summed([0.2] * 5, [9.0, 9.0, 0.2, 0.1, 0.3]).observed()
+    first = torch.tensor([[True, False, False, False, False]])
+    assert not any(hangs_on(observation, first, seed).item() for seed in range(10))
+
+
+def test_rounding_is_nothing_to_hang_on():
+    network = Summed([0.2] * 3, [1.0, 1.0 - 1e-12, 1.0])
+    first = torch.tensor([[True, False, False]])
+    assert not any(hangs_on(network.observed(), first, seed, sets=1).item() for seed in range(20))
+    sure = Summed([0.2] * 3, [1.0, 0.9, 0.9])
+    assert any(hangs_on(sure.observed(), first, seed, sets=1).item() for seed in range(20))
+
+
 def test_a_decision_does_not_hang_on_what_speaks_against_it():
     observation = Summed([0.4, 0.3, 0.3], [9.0, 1.0, -3.0]).observed()  # 2.3; 3 without the second, 5 without the third
     second = torch.tensor([[False, True, False]])

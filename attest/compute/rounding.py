@@ -1,0 +1,29 @@
+"""What rounding alone does to a number: the one tolerance by which differences count, or do not."""
+
+import torch
+from torch import Tensor
+
+_ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5, torch.bfloat16: 1e-2, torch.float16: 1e-2}
+
+
+def rounding(dtype: torch.dtype) -> float:
+    """How far two numbers of order 1 that are equal may lie apart, once a network has computed both in this dtype.
+
+    Probabilities of 2,000 texts of one word, with and without a token, were up to 1e-13 apart in float64 and 1.3e-5 in
+    float32, 99 in 100 of them less than 4e-6.
+    """
+    return _ROUNDING[dtype]
+
+
+def compared(first: Tensor, second: Tensor, within: float) -> Tensor:
+    """1 where the first is larger, -1 where the second is, 0 where they differ by rounding alone; NaN where one is.
+
+    Args:
+        first, second: float, of shapes that broadcast.
+        within: how large a difference does not count, as ``rounding`` says.
+    Returns:
+        float64.
+    """
+    difference = first.double() - second.double()
+    counts = difference.sign().masked_fill(difference.abs() <= within, 0)
+    return counts.where(~difference.isnan(), torch.nan)  # whose sign torch says is 0
