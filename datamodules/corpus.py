@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.overlap import copies
 from attest.datamodules.sampling import Sampling, sample, spaced
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
@@ -82,6 +84,12 @@ class Documents:
         """True at the tokens that decide each label, where the corpus knows them."""
         return self.table["rationale"].to_pylist() if self.has("rationale") else None
 
+    @property
+    def as_read(self) -> pa.Array:
+        """Each text as one string, in lower case, its question behind it: texts that a model cannot tell apart are equal."""
+        parts = [pc.binary_join(self.table[name].combine_chunks(), " ") for name in ("tokens", "question") if self.has(name)]
+        return pc.utf8_lower(pc.binary_join_element_wise(*parts, "\0"))
+
     def words_of(self, row: int) -> list[str]:
         """The words of one text."""
         return self.table["tokens"][row].as_py()
@@ -117,6 +125,16 @@ class Corpus:
     vocabulary: Vocabulary
     label_names: tuple[str, ...]
     """Names of the classes, or of the tags, by number."""
+
+    @cached_property
+    def copies(self) -> dict[str, int]:
+        """How many texts of a split stand in an earlier one too, by ``test in train``."""
+        return copies({split: getattr(self, split).as_read for split in SPLITS})
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Texts of each split."""
+        return {split: len(getattr(self, split)) for split in SPLITS}
 
     def where_length(self, longest: int) -> "Corpus":
         """The texts of at most ``longest`` tokens; the vocabulary stays that of all."""

@@ -1,6 +1,7 @@
 """The user's own data: texts with a label each, or tokens with a tag each, from files or the Hub."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.encodings import UTF_8
 from attest.datamodules.instances import Instance, instance
 from attest.datamodules.notice import say, some
-from attest.datamodules.overlap import require_different_files, shared_texts
+from attest.datamodules.overlap import require_different_files
 from attest.datamodules.readers.stored import StoredReader, Tables, split_at_random
 from attest.datamodules.rows import Row, read_rows
 from attest.datamodules.sentences import sentence_lengths
@@ -34,11 +35,10 @@ class FilesDataModule(StoredReader, TextDataModule):
              long as the words, or both are strings with blanks between.
     Classes: those of the training file, in the order of their numbers or of the alphabet, ``O`` first.
     Splits:  as given. Without ``validation``, ``validation_share`` of the training texts is cut by ``split_seed``, stratified
-             by class in classification.
+             by class in classification; copies of a text stay on one side, where there are enough different texts.
     Bad row: the text or label is missing, the label is none of the training file's, tags are not as many as words, bytes are
              not in the file's encoding, a line is no JSON or has another number of cells. They are counted and shown with file
              and line.
-    Shared:  texts of the test file that stand in the training file too are counted and shown.
     Batch:   as in ``TextDataModule``; ``id`` counts the rows of the file from 0, bad ones too.
     Raises:  AttestError: a file is missing, broken, without rows or given for two splits; bad rows are refused; labels are no
              classes, or one class only; or a class has too few texts to cut a validation set.
@@ -87,7 +87,8 @@ class FilesDataModule(StoredReader, TextDataModule):
         """Whether texts were given as lists of words; known once they are read."""
 
     def settings(self) -> dict[str, Any]:
-        return super().settings() | {"validation_share": self.validation_share, "split_seed": self.split_seed}
+        cut = {"validation_share": self.validation_share, "split_seed": self.split_seed, "sampling": self.sampling}
+        return super().settings() | cut
 
     def tokenising(self) -> dict[str, Any]:
         return super().tokenising() | {"in_words": self.in_words}
@@ -107,10 +108,7 @@ class FilesDataModule(StoredReader, TextDataModule):
             require_columns(self.sources[split], found, columns, train)
         self.in_words = columns.words
         say(f"{train}: {columns.sentence}")
-        tables = self._checked({split: [instance(row, columns) for row in found] for split, found in rows.items()})
-        for sentence in shared_texts(self.sources, tables):
-            say(sentence)
-        return tables
+        return self._checked({split: [instance(row, columns) for row in found] for split, found in rows.items()})
 
     def _require_sources(self) -> None:
         missing = [split for split in ("train", "test") if split not in self.sources]
@@ -169,8 +167,12 @@ class FilesDataModule(StoredReader, TextDataModule):
         return Documents.of(ids, words, sentences=sentences, **labels)
 
     def _parted(self, documents: Documents, names: tuple[str, ...]) -> tuple[Documents, Documents]:
+        """Training and validation; copies of a text are on one side, unless there are too few different texts."""
+        if self.sampling == "keyed":
+            with suppress(ValueError):
+                return self._cut(documents, documents.as_read.dictionary_encode().indices.to_numpy())
         try:
-            rows = split_at_random(np.arange(len(documents)), self.validation_share, self.split_seed, documents.labels)
+            return self._cut(documents, np.arange(len(documents)))
         except ValueError as error:
             alone = [] if documents.labels is None else lonely([names[label] for label in documents.labels])
             reason = f"of {some(alone)} there is one text only" if alone else error
@@ -179,7 +181,13 @@ class FilesDataModule(StoredReader, TextDataModule):
                 f"with every class in both parts ({reason}). Give more texts, another share with "
                 "--data.init_args.validation_share=<share>, or a file of your own with --data.init_args.validation=<file>."
             ) from error
-        train, validation = (documents.take(np.sort(part)) for part in rows)
+
+    def _cut(self, documents: Documents, texts: np.ndarray) -> tuple[Documents, Documents]:
+        """The documents in two; ``texts`` int64 ``(N,)`` says which are copies of one another, counted from 0 as they come."""
+        different, first = np.unique(texts, return_index=True)
+        labels = None if documents.labels is None else documents.labels[first]
+        parts = split_at_random(different, self.validation_share, self.split_seed, labels)
+        train, validation = (documents.where(np.isin(texts, part)) for part in parts)
         return train, validation
 
 

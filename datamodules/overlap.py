@@ -1,10 +1,11 @@
-"""Texts that two files share: a model must not be tested on its training texts."""
+"""Texts that two splits share: a model must not be tested on its training texts."""
 
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from attest.errors import AttestError
 
@@ -26,23 +27,27 @@ def require_different_files(sources: Mapping[str, str]) -> None:
             )
 
 
-def shared_texts(sources: Mapping[str, str], tables: Mapping[str, pa.Table]) -> list[str]:
-    """How many texts of validation and test are also in the training file, and of test in validation's: a sentence each.
+def copies(splits: Mapping[str, pa.Array]) -> dict[str, int]:
+    """How many texts of a split stand in an earlier one too, by ``test in train``; pairs of splits that share none left out.
 
-    Texts are the same that differ in capitals and blanks alone.
+    Args:
+        splits: by name, in order, the texts.
     """
-    texts = {split: [_plain(text) for text in table["text"].to_pylist()] for split, table in tables.items()}
-    sentences = []
-    for earlier, later in combinations([split for split in ("train", "validation", "test") if split in texts], 2):
-        known = set(texts[earlier])
-        count = sum(text in known for text in texts[later])
-        if count:
-            sentences.append(
-                f"{sources[later]}: {count} of {len(texts[later])} texts are also in {sources[earlier]}, so scores on them "
-                "do not show what the model makes of new texts."
-            )
-    return sentences
+    pairs = combinations(splits, 2)
+    counts = {f"{later} in {earlier}": pc.sum(pc.is_in(splits[later], splits[earlier])).as_py() for earlier, later in pairs}
+    return {pair: count for pair, count in counts.items() if count}
 
 
-def _plain(text: str | list[str]) -> str:
-    return " ".join(text.split() if isinstance(text, str) else text).casefold()
+def told(copied: Mapping[str, int], texts: Mapping[str, int]) -> list[str]:
+    """A sentence for each entry of ``copies``.
+
+    Args:
+        copied: what that returns.
+        texts: how many each split has.
+    """
+    return [
+        f"{count:,} of the {texts[later]:,} texts of the {later} split are also in the {earlier} split, so scores on them do "
+        "not show what the model makes of new texts."
+        for pair, count in copied.items()
+        for later, _, earlier in [pair.split()]
+    ]

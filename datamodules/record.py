@@ -40,6 +40,8 @@ class DataRecord:
         sources: where each split came from, as far as that is known.
         files: SHA-256 of those sources that are files, to see cheaply whether one was touched.
         preprocessing: the version of the code that made tokens of texts.
+        copies: texts of a split that stand in an earlier one too, by ``test in train``, where there are any; records of before
+            2026-11-25 do not say.
         sampling: how texts were drawn, for ``texts`` and for validation; records of before 2026-11-25 do not say.
     """
 
@@ -52,6 +54,7 @@ class DataRecord:
     sources: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     preprocessing: int = PREPROCESSING
+    copies: dict[str, int] = field(default_factory=dict)
     sampling: Sampling = "spaced"
 
     @classmethod
@@ -70,10 +73,11 @@ class DataRecord:
             label_names=tuple(corpus.label_names),
             positive_weight=positive_weight,
             tokenising=dict(tokenising),
-            counts={split: len(documents) for split, documents in splits.items()},
+            counts=corpus.sizes,
             fingerprints={split: fingerprint_of(documents) for split, documents in splits.items()},
             sources=dict(sources),
             files={split: _digest(Path(source)) for split, source in sources.items() if Path(source).is_file()},
+            copies=corpus.copies,
             sampling=sampling,
         )
 

@@ -12,6 +12,7 @@ from attest.datamodules.notice import shortened, some
 Sampling = Literal["keyed", "spaced"]
 """``spaced`` is what runs of before 2026-11-25 were made with: rows at equal distances. Where labels alternate, all are of one
 class."""
+SPACED = "texts={texts}: rows at equal distances, as this run was made; runs made now take a random sample."
 KEY = 20261125
 
 

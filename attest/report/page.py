@@ -7,6 +7,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from attest.datamodules.overlap import told
+from attest.datamodules.sampling import SPACED
 from attest.experiments.registry import EXPERIMENTS
 from attest.report import first_tokens, readings
 from attest.report.class_names import drawable, legend
@@ -62,6 +64,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
         "masked": _was_masked(settings),
+        "remarks": _remarks(folder, settings),
         "readings": _readings(found, timing),
         "sentences": [] if tagged is None else shown_sentences(folder.evidence(TAGGED), tagged),
         "tagged": None if tagged is None else len(tagged),
@@ -86,6 +89,16 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 def _was_masked(settings: Mapping[str, Any]) -> bool:
     """Whether the model was trained on texts with masked tokens."""
     return bool(((settings.get("model") or {}).get("init_args") or {}).get("masking"))
+
+
+def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
+    """What is to be known of the texts: copies of others among them, and a cut of the kind that is no longer made."""
+    if not folder.data.is_file():
+        return []
+    record = read_json(folder.data)
+    cut = ((settings.get("data") or {}).get("init_args") or {}).get("texts")
+    old = [SPACED.format(texts=cut)] if cut and record.get("sampling", "spaced") == "spaced" else []
+    return told(record.get("copies", {}), record.get("counts", {})) + old
 
 
 def _readings(found: Findings, timing: Mapping[str, Any]) -> readings.Table | None:

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from attest.datamodules.corpus import SPLITS, TOKENS, Corpus, Documents
 from attest.datamodules.notice import say
-from attest.datamodules.sampling import Sampling, missing
+from attest.datamodules.overlap import told
+from attest.datamodules.sampling import SPACED, Sampling, missing
 from attest.datamodules.sentences import sentence_lengths
 from attest.datamodules.subwords import corpus_in_subwords, in_subwords
 from attest.datamodules.vocabulary import Vocabulary
@@ -83,6 +84,8 @@ class CorpusReader:
         if self.texts is not None:
             corpus = self._thinned(corpus, self.texts)
         corpus.require_texts(type(self).__name__)
+        for sentence in told(corpus.copies, corpus.sizes):
+            say(sentence)
         return corpus if self.subwords is None else corpus_in_subwords(corpus, self._cutter)
 
     @cached_property
@@ -122,7 +125,7 @@ class CorpusReader:
     def _thinned(self, corpus: Corpus, texts: int) -> Corpus:
         cut = corpus.thinned(texts, self.sampling)
         if self.sampling == "spaced":
-            say(f"texts={texts}: rows at equal distances, as this run was made; runs made now take a random sample.")
+            say(SPACED.format(texts=texts))
         for split in SPLITS:
             whole, part = getattr(corpus, split), getattr(cut, split)
             lacking = missing(whole.classes, part.classes, f"the {split} split", corpus.label_names)

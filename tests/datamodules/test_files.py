@@ -418,8 +418,29 @@ def test_texts_that_were_trained_on_are_counted(tmp_path, capsys):
     test = rows([TEXTS[0].upper(), f" {TEXTS[1]}", "something new"], ["neg", "pos", "pos"])
     _ = module(tmp_path, test=test, validation=write(tmp_path / "validation.csv", rows(["quite another"], ["pos"]))).corpus
     said = capsys.readouterr().out
-    assert "test.jsonl: 2 of 3 texts are also in" in said
+    assert "2 of the 3 texts of the test split are also in the train split, so scores on them do not show" in said
     assert said.count("are also in") == 1
+
+
+COPIED = rows(TEXTS[:12] * 8, ["neg", "pos"] * 48)
+
+
+def test_copies_of_a_text_are_on_one_side_of_the_validation_cut(tmp_path, capsys):
+    data = module(tmp_path, COPIED, rows(["x", "y"], ["neg", "pos"]), validation_share=0.2)
+    assert len(data.corpus.train) + len(data.corpus.validation) == 96
+    assert len(data.corpus.validation) == 24, "3 of 12 texts"
+    assert not {*map(tuple, data.corpus.train.tokens)} & {*map(tuple, data.corpus.validation.tokens)}
+    assert "are also in" not in capsys.readouterr().out
+    assert data.record.copies == {}
+
+
+def test_copies_on_both_sides_are_counted_where_a_run_was_cut_so_or_texts_are_too_few(tmp_path, capsys):
+    before = module(tmp_path, COPIED, rows(["x", "y"], ["neg", "pos"]), validation_share=0.2)
+    before.sampling = "spaced"
+    assert before.record.copies == {"validation in train": 20}
+    assert "20 of the 20 texts of the validation split are also in the train split" in capsys.readouterr().out
+    few = module(tmp_path, rows(["good", "bad"] * 10, ["pos", "neg"] * 10), rows(["x", "y"], ["neg", "pos"]))
+    assert few.record.copies == {"validation in train": 2}
 
 
 @pytest.mark.parametrize(

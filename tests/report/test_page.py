@@ -346,3 +346,19 @@ def test_a_model_trained_on_masked_texts_is_said_to_be_another(small_run, tmp_pa
     folder.config.write_text(yaml.safe_dump(settings, sort_keys=False))
     write_report(folder, figures=[])
     assert said in folder.report.read_text(encoding="utf-8")
+
+
+def test_copies_of_training_texts_and_a_cut_of_the_old_kind_are_said(run):
+    record, settings = read_json(run.data), run.settings()
+    assert record["sampling"] == "keyed"
+    write_json(run.data, record | {"copies": {"test in train": 3}})
+    write_report(run, figures=[])
+    said = f"3 of the {record['counts']['test']:,} texts of the test split are also in the train split"
+    assert said in run.report.read_text(encoding="utf-8")
+    settings["data"]["init_args"]["texts"] = 7
+    run.config.write_text(yaml.safe_dump(settings, sort_keys=False))
+    write_json(run.data, {name: value for name, value in record.items() if name not in ("sampling", "copies")})
+    write_report(run, figures=[])
+    page = run.report.read_text(encoding="utf-8")
+    assert "texts=7: rows at equal distances, as this run was made" in page
+    assert "are also in" not in page
