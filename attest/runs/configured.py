@@ -36,6 +36,7 @@ from attest.compute.memory import keep_freed_memory, set_memory_budget
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.errors import AttestError, as_user_error
+from attest.runs.bounded_yaml import bounded
 from attest.runs.choices import choice_arguments
 from attest.runs.earlier_names import current
 from attest.runs.folder import YAML, RunFolder, read_json, write_json, write_text
@@ -76,7 +77,7 @@ DESCRIPTION = (
 CONFIG = "--config="
 PARSER_MODE = "attest"
 """How configuration files are read: as YAML, class paths of before the package was one among them."""
-set_loader(PARSER_MODE, lambda text: get_loader("yaml")(current(text)), (yaml.YAMLError,))
+set_loader(PARSER_MODE, lambda text: get_loader("yaml")(bounded(current(text))), (yaml.YAMLError,))
 
 
 class Parser(LightningArgumentParser):

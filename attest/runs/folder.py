@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from attest.errors import AttestError, chain, unwritable
+from attest.runs.bounded_yaml import bounded
 from attest.runs.earlier_names import current
 
 if TYPE_CHECKING:
@@ -280,7 +281,7 @@ def read_json(path: Path) -> Any:
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # of JSON and of UTF-8
+    except (ValueError, RecursionError) as error:  # of JSON and of UTF-8
         again = f", or compute it again: attest evidence --run {path.parent} FORCE=1" if path.name == "summary.json" else ""
         raise _damaged(path, "JSON", error, again) from error
 
@@ -292,7 +293,7 @@ def read_yaml(path: Path) -> Any:
         AttestError: it is no longer as it was written.
     """
     try:
-        return yaml.load(current(path.read_text(encoding="utf-8")), YAML)
+        return yaml.load(bounded(current(path.read_text(encoding="utf-8"))), YAML)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise _damaged(path, "YAML", error) from error
 

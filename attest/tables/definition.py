@@ -15,6 +15,7 @@ from typing import Any, Literal
 import yaml
 
 from attest.errors import AttestError, unknown_choice
+from attest.runs.bounded_yaml import bounded
 from attest.runs.choices import configs_folder
 from attest.tables.expression import parsed
 
@@ -273,7 +274,11 @@ def read_published(file: Path) -> PublishedTable:
     Raises:
         AttestError: the file is not well formed.
     """
-    as_typed = yaml.load(file.read_text(encoding="utf-8"), AS_TYPED)  # 0.900 keeps its digits
+    try:
+        as_typed = yaml.load(bounded(file.read_text(encoding="utf-8")), AS_TYPED)  # 0.900 keeps its digits
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise AttestError(f"{file} cannot be read as YAML ({reason}); expected what docs/reproduce.md describes.") from error
     return parse_published(file.stem, as_typed, file)
 
 

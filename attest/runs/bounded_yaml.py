@@ -1,0 +1,35 @@
+"""YAML that a stranger may have written: refused before it is built where it would fill the memory or the stack."""
+
+import yaml
+
+PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+DEEPEST, LARGEST = 100, 20_000
+"""How deep values may lie in one another, and how many there may be, aliases counted; ours need 10 and 1,500."""
+
+
+def bounded(text: str) -> str:
+    """The text itself.
+
+    Raises:
+        yaml.YAMLError: it is no YAML, an anchor stands in itself, or there are too many values or too deep ones.
+    """
+    sizes: dict[str, int] = {}
+    open_ones: list[tuple[str | None, int]] = [(None, 0)]
+    count = 0
+    for event in yaml.parse(text, Loader=PARSER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            open_ones.append((event.anchor, count))
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in sizes:
+                raise yaml.YAMLError(f"*{event.anchor} stands for nothing, or in itself")
+            count += sizes[event.anchor]
+        elif isinstance(event, yaml.NodeEvent):
+            count += 1
+        if isinstance(event, yaml.ScalarEvent) and event.anchor:
+            sizes[event.anchor] = 1
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = open_ones.pop()
+            sizes |= {anchor: count - before} if anchor else {}
+        if count > LARGEST or len(open_ones) > DEEPEST:
+            raise yaml.YAMLError(f"it has more than {LARGEST} values, or some more than {DEEPEST} deep")
+    return text
