@@ -88,6 +88,11 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
+def said_by(error: BaseException) -> str:
+    """The first line of what a library says."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
 def missing_package(error: ModuleNotFoundError) -> AttestError:
     """The error for a package that is not there: one of an extra's, or one that should have come with Attest."""
     said = " ".join(str(error).split())

@@ -50,34 +50,53 @@ def read_by(
         encode, words, label_names: as in ``trial``.
         prompt: that a language model is asked; None of a classifier.
     Raises:
-        AttestError: the model classifies neither texts nor tokens, its attention cannot be reached, or the tokenizer is not
-            a fast one.
+        AttestError: the model does not choose between classes, its attention cannot be reached or is not all that tokens
+            meet in, or the tokenizer is not a fast one.
     """
     from attest.labels import class_names
+    from attest.pretrained.admitted import require_as_it_is, require_classifier, require_one_stack
     from attest.pretrained.network import PretrainedNetwork
     from attest.pretrained.texts import Encoder
 
-    if prompt is None and not type(model).__name__.endswith(("ForSequenceClassification", "ForTokenClassification")):
-        raise AttestError(
-            f"{type(model).__name__} classifies neither texts nor tokens; expected a model such as "
-            "BertForSequenceClassification. AutoModelForSequenceClassification.from_pretrained gives one. Give a language "
-            "model prompt= and answers=."
-        )
-    if model.config.is_encoder_decoder:
-        raise AttestError(
-            f"{type(model).__name__} has an encoder and a decoder, so no attention leads from its decision to the tokens "
-            "alone; expected an encoder alone or a decoder alone."
-        )
-    padding = model.config.pad_token_id
-    if padding is None:
-        padding = getattr(tokenizer, "pad_token_id", None) or 0
-    masks = (getattr(tokenizer, name, None) for name in ("mask_token_id", "unk_token_id"))
-    masked = next((each for each in masks if each is not None), padding)
+    require_one_stack(model)
+    if prompt is None:
+        require_classifier(model)
+    padding = _known(model, model.config.get_text_config().pad_token_id, getattr(tokenizer, "pad_token_id", None), 0)
+    masked = _known(model, *(getattr(tokenizer, name, None) for name in ("mask_token_id", "unk_token_id")), padding)
     if prompt is not None:
         return _asked(model, tokenizer, padding, masked, words, prompt)
     reads = None if tokenizer is None else Encoder(model, tokenizer)
     shown = reads.words if words is None and reads is not None else words
-    return PretrainedNetwork(model, padding, masked), encode or reads, shown, label_names or class_names(model.config)
+    network = PretrainedNetwork(model, padding, masked)
+    require_as_it_is(network)
+    return network, encode or reads, shown, label_names or class_names(model.config)
+
+
+def _known(model: Any, *ids: int | None) -> int:
+    """The first id that is there and that the model has an embedding of."""
+    from attest.pretrained.network import embeddings_of
+
+    rows = embeddings_of(model).num_embeddings
+    return next(each for each in ids if each is not None and 0 <= each < rows)
+
+
+def require_known_ids(model: Any, tokenizer: Any, *tokens: torch.Tensor) -> None:
+    """Refuse token ids that the model has no embedding of.
+
+    Raises:
+        AttestError: there are some.
+    """
+    from attest.pretrained.network import embeddings_of
+
+    rows = embeddings_of(model).num_embeddings
+    least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)
+    if least < 0 or most >= rows:
+        knows = "" if tokenizer is None else f" and the tokenizer knows {len(tokenizer)} tokens"
+        raise AttestError(
+            f"the texts hold token ids from {least} to {most}, the embedding of {type(model).__name__} has {rows} "
+            f"rows{knows}; expected ids from 0 to {rows - 1}. Give the tokenizer that the model was trained with; where "
+            "tokens were added, model.resize_token_embeddings(len(tokenizer)) before it is fine-tuned."
+        )
 
 
 def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
@@ -87,23 +106,36 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
     texts = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
     if not texts or not all(isinstance(text, str) for text in texts):
         return batches
-    return [batch | {"word": _padded([encode.word_of(texts[row]) for row in batch["id"].tolist()])} for batch in batches]
+    return [batch | {"word": _padded([encode.word_of(texts[row]) for row in batch["id"].tolist()], -1)} for batch in batches]
 
 
-def _padded(rows: list[list[int]]) -> torch.Tensor:
-    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=-1)
+def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
+    """What else the tokenizer gives for some texts or lists of words, ``(B, T)`` each; nothing where others have encoded."""
+    from attest.pretrained.texts import Encoder
+
+    given = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
+    if not given or any(isinstance(each, Mapping) for each in given):
+        return {}
+    told = encode.everything([given[row] for row in rows])
+    return {name: _padded(values, 0) for name, values in told.items() if name not in ("input_ids", "attention_mask")}
+
+
+def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=value)
 
 
 def _asked(
     model: Any, tokenizer: Any, padding: int, masked: int, words: Words | None, prompt: "Prompt"
 ) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
     """A language model that answers a prompt, as ``read_by`` returns it."""
+    from attest.pretrained.admitted import require_as_it_is
     from attest.pretrained.prompted import PromptedNetwork, PromptEncoder
 
     if tokenizer is None:
         raise AttestError("a prompt was given without a tokenizer; expected tokenizer=, which turns it into token ids.")
     reads = PromptEncoder(model, tokenizer, prompt)
     network = PromptedNetwork(model, padding, prompt.first_tokens(tokenizer), masked)
+    require_as_it_is(network)
     return network, reads, reads.words if words is None else words, tuple(prompt.answers)
 
 

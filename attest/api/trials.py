@@ -3,8 +3,7 @@
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,26 @@ from typing import Any
 import torch
 from torch import nn
 
-from attest.api.batches import Batch, Encode, Words, batches_of, read_once
-from attest.api.foreign import is_of_transformers, prompt_of, read_by, tell_of_cuts, with_words
+from attest.api.batches import Batch, Encode, Words, attended, batches_of, read_once
+from attest.api.foreign import (
+    everything_of,
+    is_of_transformers,
+    prompt_of,
+    read_by,
+    require_known_ids,
+    tell_of_cuts,
+    with_words,
+)
 from attest.api.measuring import Measuring, shown_class
 from attest.api.outcome import Outcome
 from attest.api.run import Run, open_run
 from attest.api.tagging import TaggedMeasuring, tagged_batches
+from attest.compute.evaluation import in_evaluation_mode
 from attest.compute.memory import budget_kept, set_memory_budget
 from attest.errors import AttestError
 from attest.experiments.contract import STEPS, require_steps
 from attest.experiments.erasure import Background
+from attest.experiments.itself import require_itself
 from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
 from attest.experiments.registry import Run as Measured
 from attest.experiments.registry import chosen, runnable, runnable_inside
@@ -141,12 +150,13 @@ def trial(
     network = network_of(model)
     names = tuple(label_names or getattr(data, "label_names", None) or ())
     require_names(names)
-    given = read_once(data)
+    texts = given = read_once(data)
     tags = bool(getattr(network, "tags", False))
     if tags:
         given, labels = tagged_batches(given, labels, encode, batch_size, names), None
     batches = batches_of(given, encode, labels, words, batch_size, names)
     if foreign:
+        require_known_ids(network.model, tokenizer, *(batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches))
         batches = with_words(batches, encode, given)
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
     inside = not getattr(network, "pools_by_attention", True)
@@ -156,7 +166,10 @@ def trial(
         _require_inside(measures)
     measures = _told(measures, background=drawn_from)
     measuring = (TaggedMeasuring if tags else Measuring)(network, measures, names, seed)
-    with budget_kept(), _in_evaluation_mode(network):
+    with budget_kept(), in_evaluation_mode(network):
+        for batch in _telling(batches, network):
+            told = everything_of(encode, texts, batch["id"].tolist()) if foreign else {}
+            _require_itself(network, batch, told)
         set_memory_budget(memory_gib, max_tokens)
         measuring.all_of(batches, progress, processes, until, batch_size)
     result = Trial(shown_class(network).__name__)
@@ -231,13 +244,26 @@ def _require_inside(measures: dict[str, Measured]) -> None:
         )
 
 
-@contextmanager
-def _in_evaluation_mode(network: nn.Module) -> Iterator[None]:
-    """Every part of the network, and back to how each was."""
-    training = [module for module in network.modules() if module.training]
-    network.eval()
-    try:
-        yield
-    finally:
-        for module in training:
-            module.training = True
+def _telling(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
+    """The first batch, the first with padding, the one with the longest text, and the first with a text that holds the id of
+    padding or of a masked token as its own."""
+    special = torch.tensor(
+        [each for each in (getattr(network, name, None) for name in ("padding", "masked")) if each is not None]
+    )
+    found = [
+        batches[:1],
+        [batch for batch in batches if not attended(batch).all()],
+        sorted(batches, key=lambda batch: -attended(batch).shape[-1]),
+        [
+            batch
+            for batch in batches
+            if len(special) and (torch.isin(batch["token_ids"].cpu(), special) & batch["mask"].cpu()).any()
+        ],
+    ]
+    return list({id(some[0]): some[0] for some in found if some}.values())
+
+
+def _require_itself(network: nn.Module, batch: Batch, told: Mapping[str, torch.Tensor]) -> None:
+    device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
+    ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
+    require_itself(network, ids, tokens, mask, {name: values.to(device) for name, values in told.items()})

@@ -47,7 +47,7 @@ def require_steps(network: Any) -> None:
         expected = ", ".join(f"{step}{STEPS[step][0]} -> {STEPS[step][1]}" for step in missing)
         raise AttestError(f"{name} lacks {', '.join(missing)}; expected {expected}. {GUIDE}.")
     for step, (arguments, _) in STEPS.items():
-        if not _takes_two(getattr(network, step)):
+        if not takes_two(getattr(network, step)):
             raise AttestError(f"{name}.{step} cannot be called with {arguments}; expected it to take these two. {GUIDE}.")
 
 
@@ -62,7 +62,8 @@ def require_forward(network: nn.Module) -> None:
         raise AttestError(f"{name} lacks forward; expected forward(tokens, mask) -> logits, the four steps in a row. {GUIDE}.")
 
 
-def _takes_two(step: Any) -> bool:
+def takes_two(step: Any) -> bool:
+    """Whether a function can be called with two arguments."""
     try:
         inspect.signature(step).bind(None, None)
     except TypeError:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from attest.compute.evaluation import in_evaluation_mode
+
 if TYPE_CHECKING:
     from attest.pretrained.network import PretrainedNetwork
 
@@ -28,12 +30,8 @@ def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
         than the whole pass, in any bit.
     """
     lists = (list(each) for each in network.model.modules() if isinstance(each, nn.ModuleList))
-    training = network.model.training
-    network.model.eval()
-    try:
+    with in_evaluation_mode(network.model):
         return next((each for each in lists if len(each) == len(network.calls) and _exact(network, each, tokens)), [])
-    finally:
-        network.model.train(training)
 
 
 @contextmanager

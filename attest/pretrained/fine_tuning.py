@@ -10,6 +10,7 @@ from torch import Tensor
 
 from attest.attention import Projection, Softmax
 from attest.errors import AttestError
+from attest.pretrained.admitted import require_as_it_is, require_one_stack
 from attest.pretrained.loading import to_fine_tune, tokenizer_of
 from attest.pretrained.network import PretrainedNetwork
 from attest.pretrained.subwords import OURS, vocabulary_of
@@ -49,11 +50,14 @@ class FineTuned(PretrainedNetwork):
                 f"{len(vocabulary_of(tokenizer))}; expected data that are split into its subwords. Type {NAME_IT}"
             )
         model = to_fine_tune(pretrained, max(outputs, 2), self.tagging)
+        require_one_stack(model)
         padding = tokenizer.pad_token_id or 0
         model.config.pad_token_id = padding
         super().__init__(model, padding)
+        self.outputs = outputs
         masked = next((each for each in (tokenizer.mask_token_id, tokenizer.unk_token_id) if each is not None), padding)
         self.register_buffer("ours", torch.tensor([padding, masked]), persistent=False)
+        require_as_it_is(self)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids of our data, int64 ``(B, T)``, mask bool ``(B, T)`` -> input embeddings ``(B, T, H)``."""
@@ -68,6 +72,10 @@ class FineTuned(PretrainedNetwork):
         with torch.autocast(mask.device.type, torch.bfloat16, enabled=self.training and mask.is_cuda):
             logits = super().forward(self._own(tokens), mask)
         return self.decided(logits.float())
+
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        """As in ``PretrainedNetwork``, of token ids of our data."""
+        return self.decided(super().itself(self._own(tokens), mask, **given))
 
     @abstractmethod
     def decided(self, logits: Tensor) -> Tensor:
@@ -84,10 +92,6 @@ class FineTunedClassifier(FineTuned):
     Args:
         vocab_size, outputs, pretrained, projection: as in ``FineTuned``.
     """
-
-    def __init__(self, vocab_size: int, outputs: int, pretrained: str = "", projection: Projection | None = None) -> None:
-        super().__init__(vocab_size, outputs, pretrained, projection)
-        self.outputs = outputs
 
     def decided(self, logits: Tensor) -> Tensor:
         return logits if self.outputs > 1 else logits[:, 1:] - logits[:, :1]

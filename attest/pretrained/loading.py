@@ -1,9 +1,15 @@
-"""A fine-tuned classifier of texts or tokens, and its tokenizer, from a folder or the Hub: safetensors, no code of others."""
+"""A fine-tuned classifier of texts or tokens, and its tokenizer, from a folder or the Hub: safetensors, no code of others.
 
+Whatever the precision of the file, a model is loaded in float32: evidence compares what half precision does not resolve.
+"""
+
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import torch
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -13,9 +19,9 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from transformers.utils import logging
+from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, cached_file, logging
 
-from attest.errors import AttestError
+from attest.errors import AttestError, said_by
 from attest.pretrained.texts import require_fast
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
@@ -72,7 +78,7 @@ def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedMo
     """
     quieten()
     config = config_of(name)
-    config.num_labels = classes
+    config.num_labels, config.problem_type = classes, None
     model, missing = _model(name, config, _decided(tagging), ignore_mismatched_sizes=True)
     embeddings = {id(parameter) for parameter in model.get_input_embeddings().parameters()}
     if any(id(parameter) in embeddings for key, parameter in model.named_parameters() if key in missing):
@@ -102,16 +108,49 @@ def config_of(name: str) -> Any:
 
 
 def _config(name: str) -> Any:
+    _require_no_adapter(name)
     path = Path(name).expanduser()
     if path.exists() and not (path / "config.json").is_file():
         raise AttestError(f"{name} has no config.json; expected a folder that save_pretrained has written. Type: {COMMAND}")
     try:
         return AutoConfig.from_pretrained(name, trust_remote_code=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # whatever the library says of a file that is damaged
         raise AttestError(
-            f"{name} is neither a folder here nor a model that the Hub could give ({_first_line(error)}); expected one of "
+            f"{name} is neither a folder here nor a model that the Hub could give ({said_by(error)}); expected one of "
             f"the two. Type: {COMMAND}"
         ) from error
+
+
+def _require_no_adapter(name: str) -> None:
+    """Whether it is applied would hang on what else is installed."""
+    if (found := _file(name, "adapter_config.json")) is not None:
+        raise AttestError(
+            f"{name} holds an adapter ({found.name}), LoRA for example; expected a whole model. Write it by "
+            "model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
+        )
+
+
+def _require_safe_weights(name: str, config: Any) -> None:
+    """Only safetensors that lie beside the index that names them; transformers opens whatever an index names."""
+    index = _file(name, SAFE_WEIGHTS_INDEX_NAME)
+    named = set() if index is None else {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
+    named |= {getattr(config, "transformers_weights", None)} - {None}
+    if other := sorted(file for file in map(str, named) if Path(file).name != file or not file.endswith(".safetensors")):
+        raise AttestError(
+            f"the weights of {name} are said to be in {other[0]}; expected files in its own folder that end in .safetensors. "
+            "model.save_pretrained(folder) writes them."
+        )
+
+
+def _file(name: str, file: str) -> Path | None:
+    """A file of a model in a folder or on the Hub; None where it has none."""
+    path = Path(name).expanduser()
+    if path.exists():
+        return path / file if (path / file).is_file() else None
+    with suppress(OSError):  # there is no such model, of which others tell
+        found = cached_file(name, file, _raise_exceptions_for_missing_entries=False)
+        return None if found is None else Path(found)
+    return None
 
 
 def _decided(tagging: bool) -> str:
@@ -120,15 +159,19 @@ def _decided(tagging: bool) -> str:
 
 def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTrainedModel, list[str]]:
     kind: Any = KINDS[decided]
+    if type(config) not in kind._model_mapping:
+        raise AttestError(f"{name} is a {config.model_type}, of which transformers has {KNOWN[decided]}")
     try:
+        _require_safe_weights(name, config)
         model, told = kind.from_pretrained(
-            name, config=config, use_safetensors=True, trust_remote_code=False, output_loading_info=True, **options
-        )
-    except ValueError as error:
-        raise AttestError(f"{name} is a {config.model_type}, of which transformers has {KNOWN[decided]}") from error
-    except OSError as error:
+            name, config=config, dtype=torch.float32, use_safetensors=True, trust_remote_code=False, output_loading_info=True,
+            **options,
+        )  # fmt: skip
+    except AttestError:
+        raise
+    except Exception as error:  # whatever the library says of files that are missing or damaged
         raise AttestError(
-            f"the weights of {name} cannot be read ({_first_line(error)}); expected model.safetensors. "
+            f"the weights of {name} cannot be read ({said_by(error)}); expected model.safetensors. "
             "model.save_pretrained(folder) writes it."
         ) from error
     return model, sorted(told["missing_keys"])
@@ -154,15 +197,11 @@ def _tokenizer(name: str, **options: Any) -> PreTrainedTokenizerBase:
         )
     try:
         return AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # whatever the library says of a file that is damaged
         raise AttestError(
-            f"{name} has no tokenizer that can be read ({_first_line(error)}); expected tokenizer.json beside the model. "
+            f"{name} has no tokenizer that can be read ({said_by(error)}); expected tokenizer.json beside the model. "
             "tokenizer.save_pretrained(folder) writes it."
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def save(model: PreTrainedModel, names: Sequence[str], tokenizer: str, path: Path) -> None:

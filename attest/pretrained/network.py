@@ -3,10 +3,11 @@
 Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,8 @@ from transformers import PreTrainedModel
 
 from attest.attention import Uniform
 from attest.attention.interventions import attending, recorded
-from attest.errors import AttestError
+from attest.compute.evaluation import in_evaluation_mode
+from attest.errors import AttestError, said_by
 from attest.pretrained.attention import AttentionCall, attending_through
 from attest.pretrained.blocks import beginning_at, blocks_of
 from attest.pretrained.last_token import last_real, last_token_of
@@ -77,7 +79,7 @@ class PretrainedNetwork(nn.Module):
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> input embeddings ``(B, T, H)``."""
-        return self.model.get_input_embeddings()(tokens.where(mask, self.padding))
+        return self._embeddings(tokens.where(mask, self.padding))
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Embeddings ``(B, T, H)`` -> zeros ``(B, T)``: every token is there alike."""
@@ -88,12 +90,41 @@ class PretrainedNetwork(nn.Module):
         return Uniform()(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0 -> logits ``(B, C)``."""
-        return self.logits_of(weights > 0, inputs_embeds=hidden)
+        """Embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0 -> logits ``(B, C)``.
+
+        The model is given token ids all the same, whose embeddings are then replaced: many a model decides elsewhere, or
+        scales otherwise, where it is given embeddings alone.
+        """
+        mask = weights > 0
+        ends = last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
+        replacing = self._embeddings.register_forward_hook(lambda *_: hidden.clone())  # which some scale in place
+        try:
+            return self.logits_of(mask, input_ids=torch.where(ends, self.padding, self._plain_ids[0]))
+        finally:
+            replacing.remove()
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
+        if self.model.config.get_text_config().pad_token_id is None:  # it takes no token for padding, also not ours
+            return self.decode(self.encode(tokens, mask), mask.to(self._embeddings.weight.dtype))
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
+
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        """Logits of the model as its owner runs it: by its own attention, with everything that its tokenizer gave.
+
+        Args:
+            tokens, mask: ``(B, T)``.
+            given: the rest of what the tokenizer gave, ``(B, T)`` each; what the model does not take is left out.
+        """
+        taken = inspect.signature(self.model.forward).parameters
+        told = {"input_ids": tokens.where(mask, self.padding), "attention_mask": mask.long()}
+        told |= {name: values for name, values in given.items() if name in taken}
+        reads_many = self.model.config.get_text_config().pad_token_id is not None
+        if reads_many or not type(self.model).__name__.endswith("ForSequenceClassification"):
+            return self.model(**told, return_dict=True).logits
+        alone = [self.model(**{name: each[row : row + 1, :length] for name, each in told.items()}, return_dict=True).logits
+                 for row, length in enumerate(mask.sum(dim=-1).tolist())]  # fmt: skip
+        return torch.cat(alone)
 
     def deciding(self, mask: Tensor) -> Tensor:
         """How the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
@@ -126,28 +157,20 @@ class PretrainedNetwork(nn.Module):
     @cached_property
     def blocks(self) -> Mapping[str, nn.Module]:
         """The layers that passes can begin at, first to last, by the names of their calls; none where that is not exact."""
-        return dict(zip(attending(self), blocks_of(self, self._some_tokens()), strict=False))
+        return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
         """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; see ``blocks.py``."""
         return beginning_at(self, list(self.blocks.values()), layer, hidden)
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits of what the model reads: bool ``(B, T)``, and token ids, embeddings or places as it takes them by name."""
+        """Logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
         self.real, self.made = mask, 0
-        options: dict[str, Any] = {"attention_mask": mask.long()} | inputs
+        options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs
         if getattr(self.model.config, "use_cache", False):
             options["use_cache"] = False
-        with attending_through(self.model, self):
-            if "inputs_embeds" in inputs and hasattr(self.model, "score"):
-                return self._at_the_last(mask, options)
+        with attending_through(self.model, self), _padding_known(self.model, self.padding):
             return self.model(**options).logits
-
-    def _at_the_last(self, mask: Tensor, options: dict[str, Any]) -> Tensor:
-        """What a decoder decides at its last real token; given embeddings, transformers would take padding for text."""
-        hidden = getattr(self.model, self.model.base_model_prefix)(**options).last_hidden_state
-        logits = cast(nn.Linear, self.model.score)(hidden)
-        return logits[torch.arange(len(mask), device=mask.device), last_real(mask)]
 
     @torch.no_grad()
     def _explore(self) -> None:
@@ -160,34 +183,75 @@ class PretrainedNetwork(nn.Module):
             )
         if not model._can_set_attn_implementation():
             raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
-        training = model.training
-        model.eval()
-        tokens = self._some_tokens()
+        tokens = self.some_tokens()
         self._exploring = True
         try:
-            self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+            with in_evaluation_mode(model):
+                self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+        except Exception as error:  # whatever somebody's model says
+            raise AttestError(
+                f"{name} cannot read a text of {tokens.shape[-1]} tokens ({said_by(error)}); {EXPECTED}."
+            ) from error
         finally:
             self._exploring = False
-            model.train(training)
         if not self.calls:
             raise AttestError(f"{name} is not supported: {UNREACHED} in a forward pass; {EXPECTED}.")
 
-    def _some_tokens(self) -> Tensor:
+    def some_tokens(self) -> Tensor:
         """A text of a few token ids, int64 ``(1, T)``, that ends as texts do."""
-        end = getattr(self.model.config, "eos_token_id", None)
-        known = cast(nn.Embedding, self.model.get_input_embeddings())
-        ids = [token for token in range(known.num_embeddings) if token not in (self.padding, end)][:LENGTH]
-        return torch.tensor([[*ids, end if isinstance(end, int) else ids[0]]], device=self.model.device)
+        end = getattr(self.model.config.get_text_config(), "eos_token_id", None)
+        known = isinstance(end, int) and 0 <= end < self._embeddings.num_embeddings
+        return torch.tensor([[*self._plain_ids, end if known else self._plain_ids[0]]], device=self.model.device)
+
+    @property
+    def _embeddings(self) -> nn.Embedding:
+        return embeddings_of(self.model)
+
+    @cached_property
+    def _plain_ids(self) -> list[int]:
+        """A few token ids that the configuration does not name as special."""
+        named = {value for name, value in self.model.config.to_dict().items() if "token_id" in name and isinstance(value, int)}
+        ids = range(self._embeddings.num_embeddings)
+        return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
 
     def _where_it_decides(self) -> str:
         """By the gradient of the logits with respect to the last layer's weights: rows that lead nowhere have none."""
-        tokens = self._some_tokens()
+        tokens = self.some_tokens()
         last = list(attending(self))[-1]
-        with _in_graph(self.model.get_input_embeddings().weight), recorded(self, "weights") as weights:
+        with _in_graph(self._embeddings.weight), recorded(self, "weights") as weights:
             logits = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
-            (gradient,) = torch.autograd.grad(logits.square().sum(), weights[last])
+            gradient = _gradient(logits.square().sum(), weights[last])
+        if gradient is None:
+            raise AttestError(
+                f"no gradient passes the layers of {type(self.model).__name__}, as when they hold whole numbers (int8); "
+                "expected layers of floating-point numbers. Give the model before it was quantised."
+            )
         rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")
+
+
+def embeddings_of(model: PreTrainedModel) -> nn.Embedding:
+    """What a model looks its tokens up in.
+
+    Raises:
+        AttestError: it has no such table.
+    """
+    try:
+        found = model.get_input_embeddings()
+    except NotImplementedError:
+        found = None
+    if not isinstance(found, nn.Embedding):
+        raise AttestError(
+            f"{type(model).__name__} is not supported: it does not look its tokens up in one nn.Embedding; {EXPECTED}."
+        )
+    return found
+
+
+def _gradient(loss: Tensor, weights: Tensor) -> Tensor | None:
+    """Of a loss; None where no graph leads to the weights."""
+    if not (loss.requires_grad and weights.requires_grad):
+        return None
+    return torch.autograd.grad(loss, weights, allow_unused=True)[0]
 
 
 @contextmanager
@@ -200,3 +264,15 @@ def _in_graph(parameter: Any) -> Iterator[None]:
             yield
     finally:
         parameter.requires_grad_(before)
+
+
+@contextmanager
+def _padding_known(model: PreTrainedModel, padding: int) -> Iterator[None]:
+    """Tell a decoder that has no padding token of its own which one is used, for as long as the block lasts."""
+    config = model.config.get_text_config()
+    before = config.pad_token_id
+    try:
+        config.pad_token_id = padding if before is None else before
+        yield
+    finally:
+        config.pad_token_id = before

@@ -129,6 +129,10 @@ class PromptEncoder(Encoder):
             )
         return ids
 
+    def everything(self, texts: Sequence[str]) -> dict[str, list[list[int]]]:
+        """As in ``Encoder``, for the prompts about texts."""
+        return super().everything([self.prompt.about(text) for text in texts])
+
     def word_of(self, text: str) -> list[int]:
         """The place of the word that each token of the prompt is of; -1 for special tokens."""
         return super().word_of(self.prompt.about(text))
@@ -164,6 +168,11 @@ class PromptedNetwork(PretrainedNetwork):
         """Logits of the labels alone, ``(B, C)``."""
         with self._asked_at(last_real(mask)):
             return super().logits_of(mask, **inputs)[:, 0, self._answers]
+
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        """As in ``PretrainedNetwork``, of the labels alone, ``(B, C)``."""
+        with self._asked_at(last_real(mask)):
+            return super().itself(tokens, mask, **given)[:, 0, self._answers]
 
     @contextmanager
     def _asked_at(self, place: Tensor) -> Iterator[None]:

@@ -13,8 +13,9 @@ Batch = dict[str, Any]
 
 def longest_read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
     """How many tokens of a text the model reads at most, special ones included."""
-    positions = getattr(model.config, "max_position_embeddings", None) or tokenizer.model_max_length
-    padding = model.config.pad_token_id or 0
+    config = model.config.get_text_config()
+    positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
+    padding = config.pad_token_id or 0
     kept = padding + 1 if _counts_from_padding(model) else 0
     return min(int(positions) - kept, tokenizer.model_max_length)
 
@@ -57,6 +58,13 @@ class Encoder:
         ids = self.tokenizer(text, truncation=True, max_length=self.longest, verbose=False)["input_ids"]
         self.cut += len(ids) == self.longest and len(self.tokenizer(text, verbose=False)["input_ids"]) > self.longest
         return ids
+
+    def everything(self, texts: Sequence[Any]) -> dict[str, list[list[int]]]:
+        """All that the tokenizer gives for texts, or lists of words: token ids, token types and what else there is."""
+        words = not isinstance(texts[0], str)
+        return dict(
+            self.tokenizer(list(texts), is_split_into_words=words, truncation=True, max_length=self.longest, verbose=False)
+        )
 
     def word_of(self, text: str) -> list[int]:
         """The place of the word that each token is of, as the tokenizer tells words apart; -1 for special tokens."""

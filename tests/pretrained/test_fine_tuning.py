@@ -123,13 +123,13 @@ def test_training_moves_every_parameter(folder, subwords):
 
 def test_training_on_a_gpu_is_in_bfloat16_and_evidence_is_not(folder, subwords, monkeypatch):
     """As a CPU pretends: what is asked for is what counts."""
+    ours, batch = network(folder, subwords), batch_of(subwords)
     asked = []
     autocast = torch.autocast
     monkeypatch.setattr(
         torch, "autocast", lambda device, dtype, enabled: asked.append((dtype, enabled)) or autocast("cpu", dtype, enabled)
     )
     monkeypatch.setattr(torch.Tensor, "is_cuda", property(lambda tensor: True))
-    ours, batch = network(folder, subwords), batch_of(subwords)
     logits = ours.train()(batch["token_ids"], batch["mask"])
     ours.eval()(batch["token_ids"], batch["mask"])
     assert asked == [(torch.bfloat16, True), (torch.bfloat16, False)]
