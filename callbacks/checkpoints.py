@@ -10,6 +10,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from attest.callbacks.ranks import all_gather, share_of_rank
+from attest.datamodules.notice import say
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder, write_atomically
 
@@ -19,7 +20,7 @@ class BestCheckpoint(ModelCheckpoint):
 
     Args:
         folder: of the run.
-        monitor: logged validation score that decides.
+        monitor: logged validation score that decides; an epoch in which it is NaN is passed over.
         mode: whether more or less of it is better.
     """
 
@@ -35,7 +36,24 @@ class BestCheckpoint(ModelCheckpoint):
                 f"run.monitor is {self.monitor}, which is not logged; expected one of {', '.join(known)}. "
                 f"Type for example --run.monitor={known[0]} --run.mode=min"
             )
-        super().on_validation_end(trainer, pl_module)
+        if trainer.callback_metrics[self.monitor].isnan() and not trainer.sanity_checking:
+            self._pass_over(trainer)
+        else:
+            super().on_validation_end(trainer, pl_module)
+
+    def _pass_over(self, trainer: Trainer) -> None:
+        """Choose no epoch whose score is undefined.
+
+        Raises:
+            AttestError: there has been no other.
+        """
+        if not self.best_model_path:
+            raise AttestError(
+                f"run.monitor is {self.monitor}, which is undefined on the validation split, so no epoch can be the best; "
+                "expected a score that is defined. ROC-AUC needs texts of two classes, F1 something to find. Give other "
+                "validation texts, or type --run.monitor=validation/loss --run.mode=min"
+            )
+        say(f"{self.monitor} is undefined in epoch {trainer.current_epoch}, which is not chosen.")
 
 
 class LastCheckpoint(Callback):

@@ -113,7 +113,7 @@ class Tagger(LightningModule):
 
     def _log_scores(self, stage: str) -> None:
         collected = self._collected(stage)
-        ids, columns = collected.compute().split([1, 9], dim=-1)
+        ids, columns = collected.compute().split([1, 12], dim=-1)
         require_finite(columns[:, 0], ids.squeeze(-1).long(), stage)
         scores = tagging_scores(columns)
         self.log_dict({f"{stage}/{name}": score for name, score in scores.items()}, prog_bar=stage == "validation")

@@ -24,6 +24,7 @@ from attest.experiments.registry import Asked
 from attest.experiments.rows import rows_of, tag_columns
 from attest.labels import UNLABELLED as NO_TAG
 from attest.labels import class_numbers, doubt
+from attest.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
 from attest.runs.folder import TAGGED
 
 
@@ -116,15 +117,13 @@ class TaggedMeasuring(Measuring):
         return replace(seen, labels=torch.from_numpy(tags).to(device))
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
-        """Accuracy over words; F1 of single tags and of whole chunks where tags are B-, I- and O."""
-        from attest.lightning_modules.chunks import chunk_counts, f1_of_counts, token_counts  # seconds, Lightning among them
-
+        """Accuracy over words; F1 of single tags and of whole chunks where tags mark chunks."""
         gold, predicted = (
             pad_sequence([torch.tensor(row) for row in texts[name]], batch_first=True, padding_value=NO_TAG)
             for name in ("tags", "predicted_tags")
         )
         scores = {"accuracy": (gold == predicted)[gold >= 0].double().mean()}
-        if all(name == "O" or name[:2] in ("B-", "I-") for name in self.label_names):
+        if has_chunks(self.label_names):
             scores["token_f1"] = f1_of_counts(token_counts(predicted, gold, self.label_names))
-            scores["chunk_f1"] = f1_of_counts(chunk_counts(predicted, gold, self.label_names))
+            scores["chunk_f1"] = f1_of_counts(of_scheme(chunk_counts(predicted, gold, self.label_names)))
         return {f"test/{name}": float(score) for name, score in scores.items()}

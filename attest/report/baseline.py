@@ -1,5 +1,6 @@
 """Is the model worth asking? Its decisions beside those of a constant answer, read from a run's folder."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,13 @@ from attest.runs.same_texts import table_of
 
 SCORES = {"accuracy": "accuracy", "f1": "F1", "chunk_f1": "chunk F1", "token_f1": "F1 of tokens", "roc_auc": "ROC-AUC"}
 """What scores are called, by metric."""
+UNDEFINED = {
+    "f1": "no text is positive, and none is called so",
+    "chunk_f1": "no chunk is there or predicted, or the tags are not B-, I- and O",
+    "token_f1": "no token has a tag or is given one",
+    "roc_auc": "one class only",
+}
+"""Why scores are undefined."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +70,16 @@ def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
         split: ``test`` or ``validation``.
         numbers: by key, ``test/accuracy``; others are passed over.
     """
-    known = [(name, numbers.get(f"{split}/{metric}")) for metric, name in SCORES.items()]
-    scores = ", ".join(f"{name} {value:.4f}" for name, value in known if value is not None)
-    return f"{split.title() + ':':<12}{scores}" if scores else None
+    known = {metric: numbers[f"{split}/{metric}"] for metric in SCORES if f"{split}/{metric}" in numbers}
+    scores = ", ".join(f"{SCORES[metric]} {_value(metric, value, '.4f')}" for metric, value in known.items())
+    return f"{split.title() + ':':<12}{scores}" if any(value is not None for value in known.values()) else None
+
+
+def _value(metric: str, value: float | None, style: str) -> str:
+    """A score, or why it is undefined: ``undefined: one class only``."""
+    if value is None or math.isnan(value):
+        return f"undefined: {UNDEFINED.get(metric, 'no instances')}"
+    return format(value, style)
 
 
 def last_words(run: RunFolder) -> list[str]:
@@ -113,7 +128,9 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
     if majority.better:
         return f"Yes. {said}{only}"
     roc_auc = summary.get("test/roc_auc")
-    area = "" if roc_auc is None else f" Its ROC-AUC is {roc_auc:.3f}; chance is 0.5."
+    area = f" Its ROC-AUC is {_value('roc_auc', roc_auc, '.3f')}." if "test/roc_auc" in summary else ""
+    if roc_auc is not None:
+        area = f"{area[:-1]}; chance is 0.5."
     return (
         f"Not shown. {said}{only}{area} What is measured below on a model that has not learned its task says little about "
         "attention."

@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
+from attest.measures.chunks import chunk_counts, has_chunks, of_scheme
 from attest.report.instance_table import (
     ROWS,
     Column,
@@ -59,17 +60,15 @@ def _of_sentences(rows: pd.DataFrame, names: Sequence[str]) -> dict[str, np.ndar
         "tagged/right": right_share(rows),
         "tagged/words": np.array([(np.asarray(tags) >= 0).sum() for tags in rows["tags"]]),
         "tagged/max_attention": rows["max_attention"].to_numpy() if "max_attention" in rows else None,
-        "tagged/chunk_f1": _chunk_f1(rows, names) if all(name == "O" or name[:2] in ("B-", "I-") for name in names) else None,
+        "tagged/chunk_f1": _chunk_f1(rows, names) if has_chunks(names) else None,
     }
     return {key: values for key, values in known.items() if values is not None}
 
 
 def _chunk_f1(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Of each sentence, NaN where it has no chunk and none is predicted."""
-    from attest.lightning_modules.chunks import chunk_counts  # with Lightning, which pages of classifiers do without
-
     predicted, gold = (_padded(rows[column]) for column in ("predicted_tags", "tags"))
-    correct, claimed, true = chunk_counts(predicted, gold, names).double().unbind(dim=-1)
+    correct, claimed, true = of_scheme(chunk_counts(predicted, gold, names)).double().unbind(dim=-1)
     found: np.ndarray = (2 * correct / (claimed + true)).numpy()
     return found
 

@@ -25,7 +25,8 @@ def summarise_run(
         ``version``, ``test/…``, ``best/epoch`` and its ``best/validation/…``, and ``<id>/<column>/<statistic>``.
     """
     epochs = read_json(folder.curves)
-    best = (max if mode == "max" else min)(epochs, key=lambda epoch: epoch[monitor])
+    known = [epoch for epoch in epochs if epoch.get(monitor) is not None]
+    best = (max if mode == "max" else min)(known, key=lambda epoch: epoch[monitor])
     summary: dict[str, Any] = {"version": VERSION, "best/epoch": best["epoch"]} | scores
     summary |= {f"best/{name}": value for name, value in best.items() if name.startswith("validation/")}
     return summary | summarise_tables(folder, expected_tables)

@@ -23,5 +23,5 @@ def log_trial(folder: RunFolder, model: str) -> Path:
     plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
     with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
         run.log(plain | {"figures": figure_table(folder, {}), "report": wandb.Html(str(folder.report), inject=False)})
-        run.summary.update(read_json(folder.summary))
+        run.summary.update({name: value for name, value in read_json(folder.summary).items() if value is not None})
         return Path(run.dir).parent

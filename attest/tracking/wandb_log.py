@@ -1,6 +1,7 @@
 """A W&B run whose history is readable: some thirty numbers by step or epoch, and everything else once."""
 
 from collections.abc import Mapping
+from math import isnan
 from typing import Any
 
 from pytorch_lightning.loggers import WandbLogger
@@ -18,9 +19,10 @@ class HeadlineWandbLogger(WandbLogger):
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Part headlines, tables and pictures from the rest; ``epoch`` goes with them."""
+        """Part headlines, tables and pictures from the rest; ``epoch`` goes with them, and undefined numbers with nothing."""
         from wandb.sdk.data_types.base_types.wb_value import WBValue  # this class is also read where no W&B is wanted
 
+        metrics = {name: each for name, each in metrics.items() if isinstance(each, WBValue) or not isnan(each)}
         shown: dict[str, Any] = {
             name: each for name, each in metrics.items() if is_headline(name) or isinstance(each, WBValue)
         }

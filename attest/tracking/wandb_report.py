@@ -24,9 +24,10 @@ def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) ->
 
 
 def _verdict(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the numbers of a run the scores, and those that the report's verdict shows."""
+    """Of the numbers of a run the scores, and those that the report's verdict shows; undefined ones are left out."""
     means = {f"{key}/mean" for key in measures()}
-    return {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
+    shown = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
+    return {name: value for name, value in shown.items() if value is not None}
 
 
 def _tables(folder: RunFolder) -> dict[str, wandb.Table]:

@@ -1,8 +1,61 @@
-"""Random state that a resumed run takes up."""
+"""Which epoch is kept as the best, and the random state that a resumed run takes up."""
 
+import pytest
 import torch
+from pytorch_lightning import LightningModule, Trainer
+from torch.utils.data import DataLoader
 
-from attest.callbacks.checkpoints import RandomState
+from attest.callbacks.checkpoints import BestCheckpoint, RandomState
+from attest.errors import AttestError
+from attest.report.summary import summarise_run
+from attest.runs.folder import RunFolder, write_json
+
+UNDEFINED = float("nan")
+
+
+class Scored(LightningModule):
+    """Logs the given scores, one an epoch."""
+
+    def __init__(self, scores):
+        super().__init__()
+        self.scores, self.layer = scores, torch.nn.Linear(1, 1)
+
+    def training_step(self, batch, batch_idx):
+        return self.layer(batch).sum()
+
+    def validation_step(self, batch, batch_idx):
+        self.log(
+            "validation/roc_auc", torch.tensor(UNDEFINED if self.trainer.sanity_checking else self.scores[self.current_epoch])
+        )
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+
+def best_epoch(path, *scores, mode="max", sanity=0):
+    folder, loader = RunFolder(path / "run"), DataLoader(torch.ones(2, 1))
+    best = BestCheckpoint(folder, "validation/roc_auc", mode)
+    options = {"accelerator": "cpu", "logger": False, "enable_progress_bar": False, "enable_model_summary": False}
+    trainer = Trainer(max_epochs=len(scores), callbacks=[best], num_sanity_val_steps=sanity, **options)
+    trainer.fit(Scored(scores), loader, loader)
+    return torch.load(folder.best, weights_only=True)["epoch"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "mode", "epoch"),
+    [((0.4, UNDEFINED, 0.6, UNDEFINED), "max", 2), ((0.4, UNDEFINED), "min", 0), ((0.0, UNDEFINED), "max", 0)],
+)
+def test_an_undefined_score_chooses_no_epoch(tmp_path, capsys, scores, mode, epoch):
+    assert best_epoch(tmp_path, *scores, mode=mode) == epoch
+    assert "validation/roc_auc is undefined in epoch 1, which is not chosen." in capsys.readouterr().out
+    write_json(RunFolder(tmp_path).curves, [{"epoch": n, "validation/roc_auc": score} for n, score in enumerate(scores)])
+    assert summarise_run(RunFolder(tmp_path), (), {}, "validation/roc_auc", mode)["best/epoch"] == epoch
+
+
+def test_where_no_epoch_can_be_the_best_training_stops_at_the_first(tmp_path):
+    with pytest.raises(AttestError, match=r"validation/roc_auc, which is undefined on the validation split.*--run\.mode=min"):
+        best_epoch(tmp_path, UNDEFINED, UNDEFINED)
+    assert best_epoch(tmp_path, 0.5, sanity=1) == 0, "two batches before training say nothing"
 
 
 def test_random_numbers_go_on_where_they_stopped_once_the_first_batch_begins():

@@ -1,9 +1,11 @@
 """Whether a model is worth asking, from tables made by hand: the report's sentence and the last words of a run."""
 
+import math
+
 import pytest
 
 from attest.cli.main import main
-from attest.report.baseline import baseline, last_words, sentence
+from attest.report.baseline import baseline, last_words, scores_line, sentence
 from tests.conftest import SMALL_RUN
 from tests.report.made import decided, made_run, tagged
 
@@ -47,6 +49,15 @@ def test_a_model_at_chance_that_always_says_the_same(tmp_path):
         "What "
         "is measured on a model that has not learned its task says little.",
     ]
+
+
+def test_an_undefined_score_is_said_and_no_zero(tmp_path):
+    said, words = told(tmp_path, {"test/accuracy": 1.0, "test/f1": 1.0, "test/roc_auc": None}, decided([1] * 16, [1] * 16))
+    assert "Its ROC-AUC is undefined: one class only. What is measured" in said
+    assert words[0].startswith("Test:       accuracy 1.0000, F1 1.0000, ROC-AUC undefined: one class only; always “good”")
+    live = scores_line("validation", {"validation/accuracy": 1.0, "validation/f1": math.nan})
+    assert live == "Validation: accuracy 1.0000, F1 undefined: no text is positive, and none is called so"
+    assert scores_line("test", {"validation/accuracy": 1.0}) is None
 
 
 def test_a_model_that_is_worse_than_the_constant_answer_is_not_called_better(tmp_path):

@@ -1,0 +1,104 @@
+"""Scores of tagged sequences: whole chunks, and single tokens.
+
+Both are micro-averaged F1, so counts of each sentence are all that has to be kept: ten batches score as one, two ranks as one.
+
+Legend: B sentences of a batch, N of a split, T tokens, K tags.
+"""
+
+import re
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+TAG = re.compile(r"([BIESLUM])-(.+)", re.IGNORECASE)
+OUTSIDE, BEGIN, INSIDE, END, SINGLE = range(5)
+PREFIXES = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGLE, "U": SINGLE}
+"""Of IOB1, IOB2, IOBES, BILOU and BMES."""
+
+
+def f1_of_counts(counts: Tensor) -> Tensor:
+    """F1 in [0, 1], float32 ``()``: 2 · correct / (predicted + gold), NaN where nothing is predicted or gold.
+
+    Args:
+        counts: correct, predicted and gold ``(N, 3)``, of any number of sentences.
+    """
+    correct, predicted, gold = counts.sum(dim=0)
+    return (2 * correct / (predicted + gold)).float()
+
+
+def has_chunks(label_names: Sequence[str]) -> bool:
+    """Whether tags mark chunks: ``O``, and others with a prefix, ``B-NP`` and ``I-NP``."""
+    marked = [TAG.fullmatch(name) for name in label_names if not is_outside(name)]
+    return bool(marked) and all(marked)
+
+
+def is_outside(name: str) -> bool:
+    """Whether a tag is ``O``, of tokens in no chunk."""
+    return name.upper() == "O"
+
+
+def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
+    """Whole chunks in each sentence: type and both ends must be right.
+
+    Args:
+        predicted, gold: int64 tags ``(B, T)``; where the gold tag is negative there is no token.
+        label_names: the K tags in the order of their ids.
+    Returns:
+        Correct, predicted and gold chunks, int64 ``(B, 6)``: three as IOB2 has them, beginning with B- (``seqeval``,
+        mode strict), then three as CoNLL's script counts, where one begins with I- too (``seqeval``, default). Which of them
+        are those of a split, ``of_scheme`` says. All are 0 where tags mark no chunks.
+    """
+    if not has_chunks(label_names):
+        return gold.new_zeros(len(gold), 6)
+    real_first = (gold < 0).long().argsort(dim=-1, stable=True)
+    gold, predicted = gold.gather(-1, real_first), predicted.gather(-1, real_first)
+    claimed, true = (_Chunks(tags.masked_fill(gold < 0, -1), label_names) for tags in (predicted, gold))
+    same = claimed.starts & true.starts & (claimed.types == true.types) & (claimed.last == true.last)
+    counts = (same & claimed.proper & true.proper, claimed.proper, true.proper, same, claimed.starts, true.starts)
+    return torch.stack([each.sum(dim=-1) for each in counts], dim=-1)
+
+
+class _Chunks:
+    """Where chunks start, ``(B, T)``; ``proper`` where they start with B-, of tags of the kinds B-, I- and O alone."""
+
+    def __init__(self, tags: Tensor, label_names: Sequence[str]) -> None:
+        found = [TAG.fullmatch(name) for name in label_names]
+        kinds = [OUTSIDE if each is None else PREFIXES[each[1].upper()] for each in found]
+        names = ["" if each is None else each[2] for each in found]
+        prefix = tags.new_tensor([*kinds, OUTSIDE])[tags]  # -1, no token, is the last
+        self.types = tags.new_tensor([*(names.index(name) for name in names), -1])[tags]
+        inside = prefix != OUTSIDE
+        ended = torch.isin(prefix, tags.new_tensor([END, SINGLE])) | ~inside
+        before = torch.ones_like(inside)
+        before[:, 1:] = ended[:, :-1] | (self.types[:, :-1] != self.types[:, 1:])
+        self.starts = inside & (before | torch.isin(prefix, tags.new_tensor([BEGIN, SINGLE])))
+        self.proper = self.starts & (prefix == BEGIN) & (max(kinds) <= INSIDE)
+        stops = torch.ones_like(inside)
+        stops[:, :-1] = ended[:, :-1] | self.starts[:, 1:] | ~inside[:, 1:]
+        places = torch.arange(tags.shape[-1], device=tags.device).expand_as(tags)
+        self.last = places.masked_fill(~stops, tags.shape[-1]).flip(-1).cummin(dim=-1).values.flip(-1)
+        """The last token of the chunk that each token is in."""
+
+
+def of_scheme(counts: Tensor) -> Tensor:
+    """Correct, predicted and gold chunks ``(N, 3)`` of the sentences of a split, from ``(N, 6)`` of ``chunk_counts``.
+
+    Those of IOB2, unless some gold chunk begins otherwise, as in IOB1 and IOBES: then those of CoNLL's script.
+    """
+    proper, all_chunks = counts[:, 2].sum(), counts[:, 5].sum()
+    return counts[:, :3] if proper == all_chunks else counts[:, 3:]
+
+
+def token_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
+    """Single tokens in each sentence with any tag but ``O``, which marks what is in no chunk.
+
+    Args:
+        predicted, gold, label_names: as in ``chunk_counts``.
+    Returns:
+        correct, predicted and gold tokens, int64 ``(B, 3)``.
+    """
+    outside = next((place for place, name in enumerate(label_names) if is_outside(name)), -1)
+    real = gold >= 0
+    claimed, true = real & (predicted != outside), real & (gold != outside)
+    return torch.stack([each.sum(dim=-1) for each in (claimed & true & (predicted == gold), claimed, true)], dim=-1)
