@@ -24,8 +24,7 @@ NO_SEED = re.compile(r"(-?\d+) is not in bounds, numpy accepts")
 REFUSED_BY_TRAINER = "MisconfigurationException"
 """Lightning's class, by name: importing it takes a second."""
 NO_MEMORY = re.compile(
-    "out of memory|(can't|cannot) allocate memory|not enough memory|bad_alloc|could not create a primitive|"
-    "failed to map segment",
+    "out of memory|(can't|cannot) allocate memory|not enough memory|bad_alloc|failed to map segment",
     re.IGNORECASE,
 )
 """What PyTorch, oneDNN, the system and its loader of libraries say."""
@@ -69,6 +68,11 @@ def as_user_error(error: BaseException | None) -> AttestError | None:
             return AttestError(
                 f"the Trainer refuses its settings ({said}); expected settings that it accepts. Look at the options "
                 "--trainer.…"
+            )
+        if isinstance(each, RuntimeError) and "could not create a primitive" in str(each):
+            return AttestError(
+                f"a layer cannot be computed on this device ({each}); expected a precision that it knows, and memory for a "
+                "batch. Leave out --trainer.precision, or type --data.init_args.batch_size=8"
             )
         if isinstance(each, MemoryError) or (
             isinstance(each, RuntimeError | OSError | ImportError) and NO_MEMORY.search(str(each))

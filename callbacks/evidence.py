@@ -12,6 +12,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.loggers import WandbLogger
 from torch import Tensor
 
+from attest.bounds import require_bounds
 from attest.callbacks.progress import show_running
 from attest.callbacks.ranks import all_gather
 from attest.callbacks.running import RunningBatch
@@ -142,8 +143,9 @@ class Evidence(Callback):
         """Share observations with the other experiments of the trainer.
 
         Raises:
-            AttestError: the module does not offer what is observed.
+            AttestError: the module does not offer what is observed, or a setting is out of bounds.
         """
+        require_bounds(vars(self) | self.options, f"the setting {{}} of {self.id}".format)
         for method in self.methods:
             if not callable(getattr(pl_module, method, None)):
                 raise AttestError(

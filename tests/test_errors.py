@@ -40,7 +40,10 @@ def wrapped(error: BaseException) -> RuntimeError:
         (MisconfigurationException("max_epochs is -5"), "the Trainer refuses its settings (max_epochs is -5)"),
         (ValueError("-1 is not in bounds, numpy accepts from 0 to 4294967295"), "-1 is not a seed; expected a whole number"),
         (MemoryError(), "there is not enough memory"),
-        (RuntimeError("could not create a primitive"), "there is not enough memory"),
+        (
+            RuntimeError("could not create a primitive"),
+            "a layer cannot be computed on this device (could not create a primitive)",
+        ),
         (RuntimeError("std::bad_alloc"), "there is not enough memory"),
         (ImportError("libtorch.so: failed to map segment from shared object"), "there is not enough memory"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "there is not enough memory"),

@@ -27,7 +27,7 @@ from attest.labels import class_numbers, require_names
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_text
 from attest.runs.processes import can_fork, together
-from attest.runs.stopping import SAMPLING, Stopping, in_random_order, looks, require_precision
+from attest.runs.stopping import SAMPLING, Stopping, in_random_order, looks
 from attest.runs.turns import Turns
 from attest.runs.versions import environment, peak_memory
 
@@ -70,8 +70,6 @@ class Measuring:
             AttestError: a batch or what the network makes of it is not as it should be.
         """
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
-        if until is not None:
-            require_precision(until)
 
         def work(rank: int) -> None:
             if until is not None:

@@ -25,6 +25,7 @@ from attest.api.measuring import Measuring, shown_class
 from attest.api.outcome import Outcome
 from attest.api.run import Run, open_run
 from attest.api.tagging import TaggedMeasuring, tagged_batches
+from attest.bounds import require_bounds
 from attest.compute.evaluation import in_evaluation_mode
 from attest.compute.memory import budget_kept, set_memory_budget
 from attest.errors import AttestError
@@ -144,6 +145,7 @@ def trial(
     Raises:
         AttestError: the model, the data or an experiment is not as it should be.
     """
+    require_bounds({"seed": seed, "batch_size": batch_size, "processes": processes, "until": until})
     if foreign := is_of_transformers(model):
         asked = prompt_of(prompt, answers)
         model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)

@@ -151,15 +151,9 @@ def _parser() -> CommandParser:
     parser.add_argument(
         "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
     )
-    parser.add_argument("--shards", type=_count, help="how many jobs share the test texts of a run")
+    parser.add_argument("--shards", type=int, help="how many jobs share the test texts of a run")
     parser.add_argument("--shard", help="one of these jobs, 3/8")
     return parser
-
-
-def _count(typed: str) -> int:
-    if not typed.isdecimal() or int(typed) < 1:
-        raise argparse.ArgumentTypeError(f"{typed} is not a whole number from 1")
-    return int(typed)
 
 
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:

@@ -24,6 +24,7 @@ import yaml
 from rich.console import Console
 
 from attest.cli.command_parser import CommandParser
+from attest.cli.output import require_place
 from attest.compute.cores import cores
 from attest.errors import AttestError, unknown_choice
 from attest.judges.findings import SHIPPED, findings
@@ -80,6 +81,7 @@ def main(arguments: list[str]) -> int:
     own = _own(given.defendant, stated["rules"]) if given.defendant else {}
     shipped = not smoke and not own and given.results is None and CHECKOUT.resolve() == STATED.resolve()
     folder = given.results or Path("docs/results" if shipped else "runs/judges")
+    require_place(folder)
     if words.flag("TRAINED"):
         return _try_trained(folder, stated, smoke, words.text("LOGGER", "none"))
     judged = judge(hear(stated, own), stated)

@@ -1,5 +1,6 @@
 """Files that ``--out`` names: of the right kind, and nobody else's."""
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,3 +44,17 @@ def require_own(path: Path, ours: re.Pattern[str]) -> None:
             f"--out {path} is there already and was not written by this command; expected a new file, or an older one of its "
             "own. Choose another name."
         )
+
+
+def require_place(folder: Path) -> None:
+    """Refuse a folder that cannot be made, before hours are spent on what goes there.
+
+    Args:
+        folder: as typed; it need not exist.
+    Raises:
+        AttestError: what there is of its path is a file, or may not be written.
+    """
+    nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        reason = "may not be written" if nearest.is_dir() else "is no folder"
+        raise AttestError(f"{folder} cannot be written: {nearest} {reason}; expected a folder that can be made. Name another.")

@@ -21,7 +21,7 @@ class Outlet(io.FileIO):
         super().__init__(descriptor, "w", closefd=False)
         self.failed: OSError | None = None
 
-    def write(self, data) -> int | None:  # type: ignore[no-untyped-def, override]  # any buffer
+    def write(self, data) -> int | None:  # type: ignore[override]  # any buffer
         if self.failed is None:
             try:
                 return super().write(data)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attest.cli.command_parser import CommandParser
+from attest.cli.output import require_place
 from attest.compute.cores import cores
 from attest.errors import AttestError, unknown_choice
 from attest.pretrained.needed import needing_transformers
@@ -59,6 +60,7 @@ def main(arguments: list[str]) -> int:
         raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
     if typed.out.exists() and any(typed.out.iterdir() if typed.out.is_dir() else [typed.out]):
         raise AttestError(f"{typed.out} is there already; expected a new folder. Give another: --out=<folder>")
+    require_place(typed.out)
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
     with needing_transformers():

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attest.errors import AttestError
+from attest.bounds import require_bounds
 
 _GIBIBYTE = 1 << 30
 _BYTES_PER_PAIR = 96
@@ -86,10 +86,7 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
         AttestError: one of them is not positive.
     """
     global _budget, _longest
-    if not gibibytes > 0:
-        raise AttestError(f"memory_gib is {gibibytes}; expected a positive number of GiB, 1 for example.")
-    if longest < 1:
-        raise AttestError(f"max_evidence_tokens is {longest}; expected a whole number from 1, 3000 for example.")
+    require_bounds({"memory_gib": gibibytes, "max_evidence_tokens": longest})
     _budget, _longest = int(gibibytes * _GIBIBYTE), longest
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from torch import Tensor
 
 import attest.experiments as room
+from attest.bounds import require_bounds
 from attest.errors import AttestError
 from attest.experiments.layers.inside import INSIDE, OF_ROLLOUT, OF_TAGS
 from attest.experiments.layers.observation import LayerObservation
@@ -136,4 +137,5 @@ def _with_settings(spec: Spec, inside: Callable[..., dict[str, Tensor]] | None, 
     known = settings_of(run)
     if unknown := [setting for setting in given if setting not in known]:
         raise AttestError(f"{spec.id} has no setting {unknown[0]!r}; expected {', '.join(known) or 'none'}.")
+    require_bounds(given, f"the setting {{}} of {spec.id}".format)
     return Run(spec, given, inside)

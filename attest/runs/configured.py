@@ -22,6 +22,7 @@ from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
 
 from attest import datamodules
 from attest.attention import Uniform
+from attest.bounds import require_bounds, require_finite
 from attest.callbacks import Evidence
 from attest.callbacks.axes import EpochAxes
 from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
@@ -35,11 +36,12 @@ from attest.callbacks.termination import EndAtOnce
 from attest.compute.memory import keep_freed_memory, set_memory_budget
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
-from attest.errors import AttestError, as_user_error
+from attest.errors import AttestError, as_user_error, unknown_choice
+from attest.experiments.registry import EXPERIMENTS
 from attest.runs.bounded_yaml import bounded
 from attest.runs.choices import choice_arguments
 from attest.runs.earlier_names import current
-from attest.runs.folder import YAML, RunFolder, read_json, write_json, write_text
+from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.forecast import duration
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import (
@@ -48,7 +50,6 @@ from attest.runs.naming import (
     UNNAMED,
     RunSettings,
     differing_keys,
-    require_positive,
     run_path,
     without_machine_keys,
 )
@@ -56,7 +57,6 @@ from attest.runs.option_names import LINKED
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
 from attest.runs.quiet import quieten
-from attest.runs.stopping import require_precision
 from attest.runs.versions import environment
 from attest.tracking.grouping import grouping
 from attest.tracking.loggers import point_loggers, without_deprecated
@@ -67,6 +67,8 @@ OF_OPTIMIZER = "params"
 """What optimizers are given by the model."""
 
 
+KNOWN = (INSTANCES, MAPS, TAGGED, *EXPERIMENTS)
+"""What can be left out of a run by name."""
 DESCRIPTION = (
     "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files "
     "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
@@ -209,9 +211,7 @@ class ConfiguredRun(LightningCLI):
     def set_up(self) -> None:
         """Locate the run, see what there is of it, and set threads and memory."""
         self.locate()
-        require_positive(self.run)
-        if self.run.until is not None:
-            require_precision(self.run.until)
+        self._require_bounds()
         if self.config[self.subcommand].trainer.max_epochs == 0:
             raise AttestError("trainer.max_epochs is 0; expected a whole number from 1. Type --trainer.max_epochs=<number>")
         torch.set_num_threads(self.run.threads)
@@ -230,6 +230,16 @@ class ConfiguredRun(LightningCLI):
             )
         else:
             self.config[self.subcommand].trainer.logger = False
+
+    def _require_bounds(self) -> None:
+        """Refuse numbers that cannot be, and experiments that are not there."""
+        require_finite(self.settings)
+        for part in ("run", "trainer"):
+            require_bounds(self.settings[part], f"{part}.{{}}".format)
+        for experiment, evidence in self.settings["experiments"].items():
+            if not evidence and experiment not in KNOWN:
+                raise unknown_choice("The experiment", experiment, KNOWN, "attest fit --experiments.{}=null")
+            require_bounds((evidence or {}).get("init_args", {}), f"experiments.{experiment}.init_args.{{}}".format)
 
     def _identity(self) -> RunIdentity:
         return RunIdentity.of(self.settings, self.folder.path.parent.name)
@@ -305,6 +315,12 @@ class ConfiguredRun(LightningCLI):
         self.experiments = {
             experiment: evidence for experiment, evidence in config.experiments.items() if evidence is not None
         }
+        for name, evidence in self.experiments.items():
+            if evidence.id != name:
+                raise AttestError(
+                    f"experiments.{name} is {type(evidence).__name__}, whose id is {evidence.id}; expected one id for both. "
+                    f"Type --experiments.{evidence.id}=… instead."
+                )
         if not self.run.evidence_while_training:
             for evidence in self.experiments.values():
                 evidence.every_n_epochs = 0
@@ -322,6 +338,7 @@ class ConfiguredRun(LightningCLI):
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
         ]
         theirs = config.trainer.callbacks or []
+        theirs = [theirs] if isinstance(theirs, Callback) else theirs
         kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (_has_bar(theirs) or terminal())
         callbacks = [*theirs, *ours, *([] if _has_bar(theirs) else [self._progress(kwargs["enable_progress_bar"])])]
         callbacks += [] if self.past else [FirstBatches()]

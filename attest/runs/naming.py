@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from attest.errors import AttestError
 from attest.runs.earlier_names import earlier
 
 
@@ -53,20 +52,6 @@ class RunSettings:
     max_evidence_tokens: int = 3000
     max_search_steps: int | None = None
     until: float | None = None
-
-
-POSITIVE = ("threads", "processes", "checkpoint_every_n_batches", "max_search_steps")
-
-
-def require_positive(run: RunSettings) -> None:
-    """Refuse settings that count something and are below 1.
-
-    Raises:
-        AttestError: one is.
-    """
-    for name in POSITIVE:
-        if (value := getattr(run, name)) is not None and value < 1:
-            raise AttestError(f"run.{name} is {value}; expected a whole number from 1. Type --run.{name}=<number>")
 
 
 MACHINE_KEYS = (

@@ -17,6 +17,10 @@ UNKNOWN_OPTION = re.compile(r"[Oo]ption '(?:--)?([\w.]+)' is not accepted|does n
 UNRECOGNISED = re.compile(r"[Uu]nrecognized arguments: (\S+)")
 WRONG_VALUE = re.compile(r'Parser key "([\w.]+)":(.+?)(?:Got value|Given value): (\S+)', re.DOTALL)
 EXPECTED = re.compile(r"Expected an? (<class '[\w.]+'>|\S*Literal\[[^\]]*\]|[^.\n]+)")
+OF_FILES = re.compile(r"path but|dot import path")
+"""What the parser also would have taken where a class or a number belongs."""
+NO_CLASS = re.compile(r'Parser key "([\w.]+)":.+Expected a dot import path string: (\S+)', re.DOTALL)
+REQUIRED = re.compile(r"the following arguments are required: (.+)")
 MISSING_FILE = re.compile(r"File does not exist: '?([^'\n]+)")
 OURS = re.compile(r"(?:^|- )([^\n]+; expected [^\n]+)")
 """A sentence of ours, which says what was expected."""
@@ -68,7 +72,12 @@ def _sentence(message: str, parser: ArgumentParser) -> str:
         found = f"{match[1]}.{match[2]}" if match[1] else match[3]
         return f"there is no class {found}; expected the import path of one, as in the files below configs/."
     if (match := WRONG_VALUE.search(message)) and (expected := EXPECTED.findall(match[2])):
-        return f"{match[1]} is {match[3]}; expected {' or '.join(map(_plainly, expected))}."
+        kinds = [kind for kind in expected if not OF_FILES.match(kind)] or ["the import path of a class"]
+        return f"{match[1]} is {match[3]}; expected {' or '.join(map(_plainly, kinds))}."
+    if match := NO_CLASS.search(message):
+        return f"{match[1]} is {match[2]}; expected the import path of a class, as in the files below configs/."
+    if match := REQUIRED.search(message):
+        return f"{match[1]} is missing, which a class that was named needs; expected its value. Add it to its init_args."
     return " ".join(message.split())
 
 

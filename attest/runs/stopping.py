@@ -8,7 +8,6 @@ import pandas as pd
 from torch import Tensor
 
 from attest.compute.randomness import random_bits, stream
-from attest.errors import AttestError
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures.betting import MeanByBetting
 from attest.report.verdict import ALL, READ
@@ -22,16 +21,6 @@ STEPS = 20
 """Candidates for a mean within the precision that is asked for."""
 SAMPLING = ("E3", "E10", "E14", "E15")
 """Experiments that read a sample of their own in a trial. A run's E3 reads all texts."""
-
-
-def require_precision(until: float) -> None:
-    """Refuse a precision that is none.
-
-    Raises:
-        AttestError: it is not above 0.
-    """
-    if not until > 0:
-        raise AttestError(f"until is {until}; expected the precision of the means, above 0, for example 0.01")
 
 
 def looks(texts: int) -> list[int]:

@@ -14,6 +14,10 @@ OF_THE_RUN = "--run."
 """How options begin that name no class."""
 
 
+MOST = 1000
+"""Of seeds, steps or jobs."""
+
+
 @dataclass(frozen=True)
 class Words:
     """What was typed behind each word; the last of two alike counts, and an empty one is not typed."""
@@ -40,16 +44,16 @@ class Words:
         return value == "1"
 
     def count(self, name: str, otherwise: int, least: int = 1) -> int:
-        """A whole number.
+        """A whole number that runs can be counted by.
 
         Raises:
-            AttestError: something else was typed, or less than the least.
+            AttestError: something else was typed, less than the least, or more than ``MOST``.
         """
         value = self.text(name, str(otherwise))
-        if not value.isdecimal() or int(value) < least:
+        if not value.isdecimal() or not least <= int(value) <= MOST:
             example = f"{name}={max(otherwise, least)}"
             raise AttestError(
-                f"{name}={value} is not a count; expected a whole number from {least}. Type for example: {example}"
+                f"{name}={value} is not a count; expected a whole number from {least} to {MOST}. Type for example: {example}"
             )
         return int(value)
 

@@ -86,5 +86,5 @@ def test_read_to_the_end_it_is_the_whole_evidence_bit_for_bit(batches, whole):
 
 
 def test_no_precision_is_refused(batches):
-    with pytest.raises(AttestError, match=r"until is 0; expected the precision of the means, above 0"):
+    with pytest.raises(AttestError, match=r"until is 0; expected a finite number above 0"):
         tried(batches, 0)

@@ -232,7 +232,7 @@ BATCH = dict(zip(("id", "token_ids", "mask"), ragged_batch([3, 5]), strict=True)
         (None, [BATCH], {"experiments": ["E2", "E4"]}, "'E4' is not known; expected some of E1, E2, E3, E8, E10"),
         (None, [BATCH], {"experiments": []}, "no experiment was asked for"),
         (None, [BATCH], {"experiments": {"E2": {"draws": 3}}}, "E2 has no setting 'draws'; expected permutations"),
-        (None, [BATCH], {"memory_gib": 0}, "memory_gib is 0; expected a positive number"),
+        (None, [BATCH], {"memory_gib": 0}, "memory_gib is 0; expected a finite number above 0"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_tried_gets_a_sentence(model, data, options, sentence):

@@ -119,7 +119,7 @@ def test_a_table_of_a_part_never_passes_for_the_whole(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--until=0"], "until is 0.0; expected the precision of the means"),
+        (["--until=0"], "until is 0.0; expected a finite number above 0"),
         (["--until=0.1", "--shard=1/2"], "--until was given beside --shard"),
         (["--run.until=0.1", "--shard=1/2"], "run.until is set for a shard"),
         (["--until=0.1", "--trainer.limit_test_batches=2", "FORCE=1"], "trainer.limit_test_batches is 2"),
