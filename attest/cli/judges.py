@@ -110,7 +110,8 @@ def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger:
             f"{folder / 'judges.parquet'} does not exist; expected the results on constructed defendants, to compare trained "
             f"ones with. Type first: attest judges{' SMOKE=1' if smoke else ''}"
         )
-    stated = yaml.safe_load(TRAINED.read_text(encoding="utf-8")) | {"bootstrap": constructed["bootstrap"]}
+    stated = yaml.safe_load(TRAINED.read_text(encoding="utf-8"))
+    stated |= {name: constructed[name] for name in ("bootstrap", "tolerance")}
     stated |= SMALLER_TRAINED if smoke else {}
     count, processes = len(asked_for(stated)), cores()
     print(

@@ -1,4 +1,6 @@
-"""How well a number tells texts apart, with intervals over texts.
+"""How well a number tells texts apart, with intervals over texts, and whether it goes along with another.
+
+Numbers that differ by no more than a tolerance tie: below it, what differs is the rounding of their computation.
 
 Legend: N texts, R right defendants, D bootstrap draws.
 """
@@ -17,7 +19,7 @@ class Auroc(NamedTuple):
     high: float
 
 
-def auroc(suspicion: Tensor, right: Tensor, draws: int, level: float, seed: int) -> Auroc:
+def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
     """The chance that a text of the defendant looks more suspicious than one of a right defendant, ties half.
 
     A test that is undefined on a text of a pair does not tell the two apart: a tie. So a test that is undefined everywhere
@@ -27,11 +29,12 @@ def auroc(suspicion: Tensor, right: Tensor, draws: int, level: float, seed: int)
     Args:
         suspicion: float ``(N,)`` of the defendant, NaN where the test is undefined.
         right: float ``(R, N)`` of right defendants.
+        tolerance: the largest difference that is none.
         draws: D.
         level: of the interval.
         seed: of the draws.
     """
-    wins = _wins(suspicion, right)
+    wins = _wins(suspicion, right, tolerance)
     size = len(suspicion)
     drawn = torch.randint(size, (draws, size), generator=torch.Generator().manual_seed(seed))
     counts = torch.zeros(draws, size, dtype=torch.double).scatter_add(1, drawn, torch.ones_like(drawn).double())
@@ -41,7 +44,21 @@ def auroc(suspicion: Tensor, right: Tensor, draws: int, level: float, seed: int)
     return Auroc(float(wins.mean()), low, high)
 
 
-def _wins(suspicion: Tensor, right: Tensor) -> Tensor:
+def _wins(suspicion: Tensor, right: Tensor, tolerance: float) -> Tensor:
     """The share of right defendants against whom the first text of each pair looks worse, ties half, ``(N, N)``."""
-    apart = (suspicion.unsqueeze(-1) - right.unsqueeze(1)).nan_to_num(nan=0.0)  # (R, N, N)
-    return ((torch.sign(apart) + 1) / 2).double().mean(dim=0)
+    apart = suspicion.unsqueeze(-1) - right.unsqueeze(1)  # (R, N, N)
+    return ((_signs(apart, tolerance) + 1) / 2).double().mean(dim=0)
+
+
+def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
+    """Kendall's τ-b of two numbers of each text, ``(N,)`` each; NaN where one is constant, or undefined anywhere."""
+    if x.isnan().any() or y.isnan().any():
+        return float("nan")
+    signs = torch.stack([_signs(each.unsqueeze(-1) - each, tolerance).flatten() for each in (x, y)]).double()
+    balance = signs @ signs.mT
+    return float(balance[0, 1] / (balance[0, 0] * balance[1, 1]).sqrt())
+
+
+def _signs(differences: Tensor, tolerance: float) -> Tensor:
+    """-1, 0 or 1; 0 of what is undefined."""
+    return torch.sign(differences) * (differences.abs() > tolerance)

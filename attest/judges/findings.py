@@ -21,15 +21,16 @@ def findings(judged: pd.DataFrame, experiments: dict[str, str], sees: float) -> 
         experiments: the experiment of each test.
         sees: AUROC from which a test sees a defendant.
     Returns:
-        ``misses``, wrong defendants that none of its tests sees on every rule; ``accuses``, right defendants that one of its
-        tests takes for wrong on some rule.
+        ``sees``, wrong defendants that one of its tests sees on every rule, ``misses``, those that none does; ``accuses``,
+        right defendants that one of its tests takes for wrong on some rule.
     """
     pooled = judged[(judged.family == "pooled") & ~judged.test.isin(CALIBRATIONS)]
     wrong, right = (_by_experiment(over_rules(pooled, truth), experiments) for truth in ("wrong", "right"))
     best = wrong.groupby(["experiment", "defendant"], sort=False).least.max()
     worst = right.groupby(["experiment", "defendant"], sort=False).most.max()
     names = dict.fromkeys(experiments[test] for test in pooled.test)
-    return {name: {"misses": _names(best[best < sees], name), "accuses": _names(worst[worst >= sees], name)} for name in names}
+    told = {"sees": best[best >= sees], "misses": best[best < sees], "accuses": worst[worst >= sees]}
+    return {name: {what: _names(cells, name) for what, cells in told.items()} for name in names}
 
 
 def _by_experiment(cells: pd.DataFrame, experiments: dict[str, str]) -> pd.DataFrame:
@@ -52,7 +53,8 @@ def _shipped() -> dict[str, Any]:
 
 def sentence(found: dict[str, list[str]]) -> str:
     """One experiment's findings in words."""
-    misses = f"Cannot see: {', '.join(found['misses'])}." if found["misses"] else "Sees every wrong defendant that was tried."
+    everyone = f"Sees {', '.join(found['sees'])}, all wrong ones that were tried."
+    misses = f"Cannot see: {', '.join(found['misses'])}." if found["misses"] else everyone
     accuses = (
         f"Falsely accuses: {', '.join(found['accuses'])}." if found["accuses"] else "Falsely accuses none that was tried."
     )

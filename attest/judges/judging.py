@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 import torch
 
-from attest.judges.auroc import auroc
+from attest.judges.auroc import auroc, tau_b
 from attest.judges.defendants import DEFENDANTS
 from attest.judges.layered import LAYERED, Layered
 from attest.judges.measuring import Measured, measure
 from attest.judges.texts import draw_texts
 from attest.judges.truth import require_truth, verdict
-from attest.measures.rank_correlation import kendall_tau_b
 
 CALIBRATIONS = ("oracle of tokens", "oracle of states", "coin")
 
@@ -95,16 +94,14 @@ def _row(one: Defended, name: str, heard: list[Defended], stated: Mapping[str, A
     suspicion, mass = one.heard.suspicion[name], one.heard.mass[of]
     peers = [other for other in heard if (other.family, other.rule) == (one.family, one.rule) and other is not one]
     right = [other.heard.suspicion[name] for other in peers if verdict(other.heard.mass[of]) == "right"]
-    everywhere = torch.ones(1, len(mass), dtype=torch.bool)
-    tau = kendall_tau_b(suspicion.unsqueeze(0), 1 - mass.unsqueeze(0), everywhere).tau
     row = {"family": one.family, "rule": one.rule, "defendant": one.defendant, "test": name, "of": of}
     row |= {"truth": verdict(mass), "mass": float(mass.mean())}
-    found = auroc(suspicion, torch.stack(right), **stated["bootstrap"])._asdict() if right else {}
+    found = auroc(suspicion, torch.stack(right), stated["tolerance"], **stated["bootstrap"])._asdict() if right else {}
     row |= {"auroc": found.get("value"), "low": found.get("low"), "high": found.get("high")}
     return row | {
         "undefined": float(suspicion.isnan().double().mean()),
         "milliseconds": one.heard.milliseconds[name],
-        "tau": float(tau),
+        "tau": tau_b(suspicion, 1 - mass, stated["tolerance"]),
     }
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.judges.auroc import auroc
+from attest.judges.auroc import auroc, tau_b
 from attest.judges.judging import CALIBRATIONS
 from attest.judges.measuring import Measured
 from attest.measures.rank_correlation import kendall_tau_b
@@ -21,6 +21,10 @@ from attest.measures.rank_correlation import kendall_tau_b
 FREE, TRUTH, DECOY = "free", "truth", "decoy"
 """What attention was guided to in training: nothing, the deciding tokens, or the first token that the rule does not read."""
 MODEL = ("network", "projection", "rule", "seed")
+SETTING = MODEL[:-1]
+"""What seeds are repetitions of. Seeds of one setting resemble each other, so intervals draw whole settings again."""
+PLACES = 9
+"""Means over models that differ by less differ by the order of a sum."""
 
 
 @dataclass(frozen=True)
@@ -48,27 +52,28 @@ class Trained:
         return self.heard.mass[of][self.counts]
 
 
-def models(trained: Iterable[Trained], tests: Mapping[str, Any], learned: float) -> pd.DataFrame:
+def models(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[str, Any]) -> pd.DataFrame:
     """One row a test and a model that nobody guided and that has learned its rule.
 
     Args:
         trained: all of them.
-        tests: as in the configuration, of both families.
-        learned: the least accuracy.
+        stated: the configuration.
+        tests: as in the configuration of constructed ones, of both families.
     Returns:
         ``network``, ``projection``, ``rule``, ``seed``, ``test``, ``of``; ``mass``, its mean; ``tau``, τ-b between suspicion
         and 1 − mass, NaN where either is constant; ``undefined``, the share of texts; ``texts``, how many count;
         ``milliseconds``, CPU time a text of the test's experiment as a whole.
     """
-    free = [each for each in trained if each.guided_to == FREE and each.accuracy >= learned and each.counts.any()]
-    return pd.DataFrame([_row(each, name, tests[name]["of"]) for each in free for name in each.heard.suspicion])
+    free = [each for each in trained if each.guided_to == FREE and each.accuracy >= stated["learned"] and each.counts.any()]
+    tolerance = stated["tolerance"]
+    return pd.DataFrame([_row(each, name, tests[name]["of"], tolerance) for each in free for name in each.heard.suspicion])
 
 
-def _row(each: Trained, test: str, of: str) -> dict[str, Any]:
+def _row(each: Trained, test: str, of: str, tolerance: float) -> dict[str, Any]:
     suspicion, mass = each.heard.suspicion[test][each.counts], each.mass(of)
     known = ~suspicion.isnan()
-    tau = kendall_tau_b(suspicion[known].unsqueeze(0), 1 - mass[known].unsqueeze(0), known[known].unsqueeze(0)).tau
-    found = {"test": test, "of": of, "mass": float(mass.mean()), "tau": float(tau)}
+    tau = tau_b(suspicion[known], 1 - mass[known], tolerance)
+    found = {"test": test, "of": of, "mass": float(mass.mean()), "tau": tau}
     told = {"undefined": float((~known).double().mean()), "texts": int(each.counts.sum())}
     told |= {"milliseconds": each.heard.milliseconds[test]}
     return dict(zip(MODEL, each.model, strict=True)) | found | told
@@ -87,7 +92,8 @@ def pairs(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[
         truth = by_side.get((model, TRUTH))
         if side == DECOY and truth is not None and is_pair(truth, decoy, stated):
             rows += [
-                dict(zip(MODEL, model, strict=True)) | _told_apart(decoy, truth, name, tests) for name in decoy.heard.suspicion
+                dict(zip(MODEL, model, strict=True)) | _told_apart(decoy, truth, name, tests[name]["of"], stated["tolerance"])
+                for name in decoy.heard.suspicion
             ]
     return pd.DataFrame(rows)
 
@@ -98,27 +104,29 @@ def is_pair(truth: Trained, decoy: Trained, stated: Mapping[str, Any]) -> bool:
     return bool(learned and truth.mass("tokens").mean() >= stated["right"] and decoy.mass("tokens").mean() <= stated["wrong"])
 
 
-def _told_apart(decoy: Trained, truth: Trained, test: str, tests: Mapping[str, Any]) -> dict[str, Any]:
+def _told_apart(decoy: Trained, truth: Trained, test: str, of: str, tolerance: float) -> dict[str, Any]:
     both = decoy.counts & truth.counts
     suspicion, other = decoy.heard.suspicion[test][both], truth.heard.suspicion[test][both]
-    found = auroc(suspicion, other.unsqueeze(0), draws=1, level=0.95, seed=0)
-    return {"test": test, "of": tests[test]["of"], "auroc": found.value, "undefined": float(suspicion.isnan().double().mean())}
+    found = auroc(suspicion, other.unsqueeze(0), tolerance, draws=1, level=0.95, seed=0)
+    return {"test": test, "of": of, "auroc": found.value, "undefined": float(suspicion.isnan().double().mean())}
 
 
 def means(rows: pd.DataFrame, column: str, by: list[str], draws: int, level: float, seed: int) -> pd.DataFrame:
-    """The mean of a column over models or pairs, with an interval over these drawn again.
+    """The mean of a column over models or pairs, with an interval over their settings drawn again.
 
     Returns:
-        One row a group: the columns of ``by``, ``value``, ``low``, ``high``, ``count``.
+        One row a group: the columns of ``by``, ``value``, ``low``, ``high``, NaN of one setting alone, ``settings``.
     """
     generator = np.random.default_rng(seed)
     found = []
     for key, group in rows.dropna(subset=column).groupby(by, sort=False):
-        values = group[column].to_numpy()
-        again = values[generator.integers(len(values), size=(draws, len(values)))].mean(axis=1)
-        low, high = np.quantile(again, [(1 - level) / 2, (1 + level) / 2])
-        found.append([*key, values.mean(), low, high, len(values)])
-    return pd.DataFrame(found, columns=[*by, "value", "low", "high", "count"])
+        settings = group.groupby(list(SETTING), sort=False)[column]
+        sums, counts = settings.sum().to_numpy(), settings.count().to_numpy()
+        drawn = generator.integers(len(sums), size=(draws, len(sums)))
+        again = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+        low, high = np.quantile(again, [(1 - level) / 2, (1 + level) / 2]) if len(sums) > 1 else (np.nan, np.nan)
+        found.append([*key, group[column].mean(), low, high, len(sums)])
+    return pd.DataFrame(found, columns=[*by, "value", "low", "high", "settings"])
 
 
 def before_constructed(judged: pd.DataFrame, rules: Iterable[str]) -> pd.Series:
@@ -131,20 +139,27 @@ def agreement(constructed: pd.Series, rows: pd.DataFrame, column: str, draws: in
     """τ-b over tests between a ranking by constructed defendants and the mean of a column over trained ones.
 
     Returns:
-        ``tau``, ``low``, ``high`` over models or pairs drawn again, ``tests`` that both rank, ``models``; None of the first
-        three where fewer than three tests are ranked, or by fewer than two models, of which no interval can be drawn.
+        ``tau``, None where fewer than three tests are ranked; ``low``, ``high`` over settings drawn again, None where there is
+        one alone, of which no interval can be drawn; ``tests`` that both rank, ``models``, ``settings``.
     """
     known = rows.dropna(subset=column) if len(rows) else rows
     wide = known.pivot_table(index=list(MODEL), columns="test", values=column) if len(known) else pd.DataFrame()
     tests = [test for test in constructed.index if test in wide.columns]
-    told: dict[str, Any] = {"tests": len(tests), "models": len(wide)}
-    if len(tests) < 3 or len(wide) < 2:
+    setting = wide.groupby(level=list(SETTING)).ngroup().to_numpy() if len(wide) else np.array([], dtype=int)
+    settings = len(np.unique(setting))
+    told: dict[str, Any] = {"tests": len(tests), "models": len(wide), "settings": settings}
+    if len(tests) < 3:
         return told | {"tau": None, "low": None, "high": None}
-    table, order = torch.tensor(wide[tests].to_numpy(), dtype=torch.double), torch.tensor(constructed[tests].to_numpy())
-    drawn = torch.randint(len(table), (draws, len(table)), generator=torch.Generator().manual_seed(seed))
-    rankings = torch.cat([table.nanmean(dim=0, keepdim=True), table[drawn].nanmean(dim=1)])
-    everything = torch.ones_like(rankings, dtype=torch.bool)
-    tau = kendall_tau_b(rankings, order.expand_as(rankings).contiguous(), everything).tau
+    drawn = np.random.default_rng(seed).multinomial(settings, np.full(settings, 1 / settings), size=draws)
+    weights = np.vstack([np.ones(len(wide)), drawn[:, setting]])
+    table = wide[tests].to_numpy()
+    with np.errstate(invalid="ignore"):  # a draw without any model that a test was defined for
+        ranked = (weights @ np.nan_to_num(table)) / (weights @ ~np.isnan(table))
+    rankings = torch.from_numpy(ranked).round(decimals=PLACES)
+    order = torch.tensor(constructed[tests].to_numpy()).round(decimals=PLACES).expand_as(rankings).contiguous()
+    tau = kendall_tau_b(rankings, order, torch.ones_like(rankings, dtype=torch.bool)).tau
+    if settings < 2:
+        return told | {"tau": float(tau[0]), "low": None, "high": None}
     tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.double)
-    low, high = tau[1:][tau[1:].isfinite()].double().quantile(tails).tolist()
+    low, high = tau[1:][tau[1:].isfinite()].quantile(tails).tolist()
     return told | {"tau": float(tau[0]), "low": low, "high": high}

@@ -9,7 +9,19 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.judges.judging import CALIBRATIONS
-from attest.judges.trained import DECOY, FREE, MODEL, TRUTH, Trained, agreement, before_constructed, means, models, pairs
+from attest.judges.trained import (
+    DECOY,
+    FREE,
+    MODEL,
+    SETTING,
+    TRUTH,
+    Trained,
+    agreement,
+    before_constructed,
+    means,
+    models,
+    pairs,
+)
 from attest.report.figures import save_png
 from attest.report.illustration import Illustration
 from attest.report.judges import listed, markdown_table
@@ -29,6 +41,8 @@ LIMITS = (
     "On states only networks without context (average) are judged: elsewhere nobody knows which states carry the decision.",
     "A decoy is the first word that the rule does not read, at any place in the text.",
     "Guided attention is more extreme than what training finds alone.",
+    "Intervals draw settings (network, projection and rule) again, each with all its seeds. Settings are few, so intervals are "
+    "rough; of one setting there is none.",
     "A ranking of tests needs a mean over defendants, whose mix is ours. It compares two rankings and serves nothing else.",
 )
 
@@ -47,7 +61,7 @@ def write_trained(
         folder: is made where it is missing.
         trained: every model.
         judged: what was found before constructed defendants, as ``attest.judges.judging.judge`` returns it.
-        stated: the configuration of trained defendants, with ``bootstrap``.
+        stated: the configuration of trained defendants, with ``bootstrap`` and ``tolerance``.
         tests: as in the configuration of constructed ones, by family.
         stamp: which stated configuration this is.
     Returns:
@@ -55,7 +69,7 @@ def write_trained(
     """
     folder.mkdir(parents=True, exist_ok=True)
     every = {**tests["pooled"], **tests["layered"]}
-    alone, told_apart = models(trained, every, stated["learned"]), pairs(trained, stated, every)
+    alone, told_apart = models(trained, stated, every), pairs(trained, stated, every)
     write_table(folder / f"{NAME}-models.parquet", alone)
     write_table(folder / f"{NAME}-pairs.parquet", told_apart)
     agreed = agreements(alone, told_apart, judged, stated)
@@ -77,7 +91,7 @@ def write_trained(
 
 
 def agreements(alone: pd.DataFrame, told_apart: pd.DataFrame, judged: pd.DataFrame, stated: Mapping[str, Any]) -> pd.DataFrame:
-    """One row a kind of test and a kind of trained network: ``tau``, ``low``, ``high``, ``tests``, ``models``."""
+    """One row a kind of test and a kind of trained network, as ``agreement`` says it."""
     constructed, rows = before_constructed(judged, stated["rules"]), []
     for of in ("tokens", "states"):
         for name, found, column in (("pairs", told_apart, "auroc"), ("models alone", alone, "tau")):
@@ -96,7 +110,11 @@ def in_words(
     if len(alone):
         sentences.append(f"Their attention puts {_masses(alone)} of its mass on the deciding words.")
     kept = told_apart[list(MODEL)].drop_duplicates() if len(told_apart) else told_apart
-    sentences.append(f"{len(kept)} of {sum(each.guided_to == DECOY for each in trained)} pairs count.")
+    counted = f"{len(kept)} of {sum(each.guided_to == DECOY for each in trained)} pairs count"
+    if len(kept):
+        settings = len(kept[list(SETTING)].drop_duplicates())
+        counted += f", seeds of {settings} setting{'s' if settings > 1 else ''}, of {_rules(kept)}"
+    sentences.append(f"{counted}.")
     if len(told_apart):
         tokens = told_apart[(told_apart["of"] == "tokens") & ~told_apart.test.isin(CALIBRATIONS)]
         ranked = tokens.groupby("test", sort=False).auroc.mean().sort_values(ascending=False)
@@ -115,11 +133,19 @@ def _masses(alone: pd.DataFrame) -> str:
     return ", ".join(f"{value:.2f} ({network})" for network, value in mass.items())
 
 
+def _rules(rows: pd.DataFrame) -> str:
+    rules = [*rows.rule.unique()]
+    return f"the rule {rules[0]} alone" if len(rules) == 1 else f"the rules {listed(rules)}"
+
+
 def _agreed(row: Any) -> str:
-    verdict = "agree" if row.low > 0 else "contradict each other" if row.high < 0 else "are not shown to agree"
+    verdict, interval = "are not shown to agree", "one setting, so no interval"
+    if row.settings > 1:
+        verdict = "agree" if row.low > 0 else "contradict each other" if row.high < 0 else verdict
+        interval = f"95 % interval {row.low:.2f} to {row.high:.2f}"
     return (
         f"About {row[1]}, the rankings of {row.tests} tests by constructed defendants and by trained {row.by} {verdict} "
-        f"(τ-b {row.tau:.2f}, 95 % interval {row.low:.2f} to {row.high:.2f})."
+        f"(τ-b {row.tau:.2f}, {interval})."
     )
 
 
@@ -156,9 +182,13 @@ def _by_network(rows: pd.DataFrame, column: str, stated: Mapping[str, Any]) -> p
     if rows.empty:
         return rows
     found = means(rows, column, ["test", "of", "network"], **stated["bootstrap"])
-    cells = found.assign(cell=[f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in found.itertuples()])
+    cells = found.assign(cell=[_cell(row) for row in found.itertuples()])
     wide = cells.pivot_table(index=["test", "of"], columns="network", values="cell", aggfunc="first", sort=False).fillna("")
     return wide.join(rows.groupby(["test", "of"]).undefined.mean().map("{:.0%}".format)).reset_index()
+
+
+def _cell(row: Any) -> str:
+    return f"{row.value:.2f}" + (f" [{row.low:.2f}, {row.high:.2f}]" if row.settings > 1 else "")
 
 
 def _cost(alone: pd.DataFrame) -> pd.DataFrame:

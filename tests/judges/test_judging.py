@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 import yaml
 
 from attest.cli.judges import STATED, main
 from attest.errors import AttestError
 from attest.experiments.registry import EXPERIMENTS, measures, runnable
 from attest.judges.findings import findings, sentence
-from attest.judges.judging import hear, judge, smallest_sets, with_added
+from attest.judges.judging import Defended, hear, judge, smallest_sets, with_added
+from attest.judges.measuring import Measured
 
 SMALL = {"rules": ["conjunction"], "seeds": [0, 1], "texts": 8, "layered": [], "pooled": ["honest", "sparse", "smuggled"]}
 
@@ -111,8 +113,28 @@ def test_smallest_sets_and_what_none_sees():
 def test_findings_name_what_no_column_of_an_experiment_sees():
     judged = rows(a={"x": 1.0, "y": 0.5}, b={"x": 0.5, "y": 0.5}, c={"x": 0.5, "y": 0.95})
     found = findings(judged, {"a": "E1", "b": "E1", "c": "E2"}, 0.9)
-    assert found == {"E1": {"misses": ["y"], "accuses": []}, "E2": {"misses": ["x"], "accuses": []}}
+    assert found["E1"] == {"sees": ["x"], "misses": ["y"], "accuses": []}
+    assert found["E2"] == {"sees": ["y"], "misses": ["x"], "accuses": []}
     assert sentence(found["E2"]) == "Cannot see: x. Falsely accuses none that was tried."
+
+
+def test_what_sees_all_sees_those_that_were_tried():
+    found = findings(rows(a={"x": 1.0, "y": 0.95}), {"a": "E1"}, 0.9)["E1"]
+    assert sentence(found) == "Sees x, y, all wrong ones that were tried. Falsely accuses none that was tried."
+
+
+def defended(name, suspicion):
+    """Right about tokens."""
+    mass = torch.ones(len(suspicion))
+    return Defended("pooled", "token", name, Measured({"a": torch.tensor(suspicion)}, {"a": 1.0}, mass, mass))
+
+
+def test_a_right_defendant_is_held_against_the_others_alone():
+    """Held against itself as well, one that looks worse than all others would be accused by 5/6 and not by 1."""
+    stated = {"tests": {"pooled": {"a": {"of": "tokens"}}}, "bootstrap": {"draws": 9, "level": 0.95, "seed": 0}}
+    heard = [defended("worst", [3.0, 3.0]), defended("middle", [2.0, 2.0]), defended("best", [1.0, 1.0])]
+    judged = judge(heard, stated | {"tolerance": 1e-6}).set_index("defendant")
+    assert judged.auroc.to_dict() == {"worst": 1.0, "middle": 0.5, "best": 0.0}
 
 
 @pytest.mark.parametrize(

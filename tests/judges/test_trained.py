@@ -27,7 +27,7 @@ from attest.judges.trained import (
 from attest.networks import PoolingClassifier
 from attest.runs.judged import asked_for, counting, decoys, trained_and_heard
 
-STATED_PAIRS = {"learned": 0.98, "right": 0.9, "wrong": 0.1}
+STATED_PAIRS = {"learned": 0.98, "right": 0.9, "wrong": 0.1, "tolerance": 1e-6}
 TESTS = {"test": {"of": "tokens"}, "of states": {"of": "states"}}
 
 
@@ -47,16 +47,16 @@ FALSE = defendant(DECOY, suspicion=(5, 2.5, 3.5, torch.nan), mass=(0, 0.1, 0, 0)
 
 
 def test_suspicion_that_grows_as_the_mass_falls_has_tau_one():
-    (row,) = models([defendant()], TESTS, 0.98).to_dict("records")
+    (row,) = models([defendant()], STATED_PAIRS, TESTS).to_dict("records")
     assert row["tau"] == 1
     assert row["mass"] == pytest.approx(0.75)
-    (row,) = models([defendant(suspicion=(4, 3, 2, 1))], TESTS, 0.98).to_dict("records")
+    (row,) = models([defendant(suspicion=(4, 3, 2, 1))], STATED_PAIRS, TESTS).to_dict("records")
     assert row["tau"] == -1
 
 
 def test_undefined_and_undecided_texts_are_left_out_and_counted():
     counts = torch.tensor([True, True, True, False])
-    (row,) = models([defendant(suspicion=(1, torch.nan, 3, 0), counts=counts)], TESTS, 0.98).to_dict("records")
+    (row,) = models([defendant(suspicion=(1, torch.nan, 3, 0), counts=counts)], STATED_PAIRS, TESTS).to_dict("records")
     assert row["tau"] == 1
     assert row["undefined"] == pytest.approx(1 / 3)
     assert row["texts"] == 3
@@ -64,7 +64,7 @@ def test_undefined_and_undecided_texts_are_left_out_and_counted():
 
 
 def test_a_model_that_has_not_learned_does_not_count():
-    assert models([defendant(accuracy=0.97), TRUE, FALSE], TESTS, 0.98).empty
+    assert models([defendant(accuracy=0.97), TRUE, FALSE], STATED_PAIRS, TESTS).empty
 
 
 def test_pairs_are_told_apart_text_by_text_with_ties_for_what_is_undefined():
@@ -95,10 +95,11 @@ def test_a_pair_is_two_of_the_same_model():
     assert pairs([TRUE, replace(FALSE, seed=1)], STATED_PAIRS, TESTS).empty
 
 
-def ranked(values_by_seed) -> pd.DataFrame:
+def ranked(values_by_setting, seeds=1) -> pd.DataFrame:
     rows = [
-        {"network": "cnn", "projection": "softmax", "rule": "token", "seed": seed, "test": test, "auroc": value}
-        for seed, values in enumerate(values_by_seed)
+        {"network": "cnn", "projection": setting, "rule": "token", "seed": seed, "test": test, "auroc": value}
+        for setting, values in enumerate(values_by_setting)
+        for seed in range(seeds)
         for test, value in values.items()
     ]
     return pd.DataFrame(rows)
@@ -112,7 +113,8 @@ def test_rankings_agree_contradict_or_cannot_be_compared():
     assert turned["tau"] == -1
     assert agreement(constructed, ranked([{"a": 0.1, "b": 0.6}]), "auroc", **bootstrap)["tau"] is None
     assert agreement(constructed, pd.DataFrame(), "auroc", **bootstrap)["tau"] is None
-    assert agreement(constructed, ranked([{"a": 0.8, "b": 0.6, "c": 0.4}]), "auroc", **bootstrap)["tau"] is None
+    alone = agreement(constructed, ranked([{"a": 0.8, "b": 0.6, "c": 0.4}], seeds=5), "auroc", **bootstrap)
+    assert (alone["tau"], alone["low"], alone["high"], alone["models"], alone["settings"]) == (1, None, None, 5, 1)
     mixed = agreement(
         constructed, ranked([{"a": 3.0, "b": 2.0, "c": 1.0}, {"a": 0.0, "b": 1.0, "c": 2.0}]), "auroc", **bootstrap
     )
@@ -127,13 +129,22 @@ def test_the_constructed_ranking_is_of_wrong_attention_on_these_rules_without_ca
     assert before_constructed(judged, ["token"]).to_dict() == {"a": pytest.approx(0.7)}
 
 
-def test_means_have_intervals_over_models():
-    rows = pd.DataFrame({"test": ["a"] * 4, "network": ["cnn"] * 4, "tau": [0.0, 0.0, 1.0, torch.nan]})
-    (found,) = means(rows, "tau", ["test", "network"], draws=300, level=0.95, seed=0).to_dict("records")
-    assert found["value"] == pytest.approx(1 / 3)
-    assert found["low"] == 0
-    assert found["high"] == 1
-    assert found["count"] == 3
+def test_means_have_intervals_over_settings_and_their_seeds_are_no_further_evidence():
+    """Ten seeds of two settings are two settings: an interval over the ten would leave 0 and 1 out."""
+    rows = ranked([{"a": 0.0}, {"a": 1.0}], seeds=5)
+    rows.loc[0, "auroc"] = torch.nan
+    (found,) = means(rows, "auroc", ["test", "network"], draws=300, level=0.95, seed=0).to_dict("records")
+    assert found["value"] == pytest.approx(5 / 9)
+    assert (found["low"], found["high"], found["settings"]) == (0, 1, 2)
+    (alone,) = means(rows[rows.projection == 0], "auroc", ["test", "network"], 300, 0.95, 0).to_dict("records")
+    assert pd.isna(alone["low"]) and pd.isna(alone["high"])
+
+
+def test_means_that_differ_by_the_order_of_a_sum_tie():
+    """0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 are not the same number to a computer."""
+    constructed, bootstrap = pd.Series({"a": 0.9, "b": 0.9, "c": 0.5}), {"draws": 5, "level": 0.95, "seed": 0}
+    rows = ranked([{"a": 0.1, "b": 0.3, "c": 0.0}, {"a": 0.2, "b": 0.2, "c": 0.0}, {"a": 0.3, "b": 0.1, "c": 0.0}])
+    assert agreement(constructed, rows, "auroc", **bootstrap)["tau"] == 1
 
 
 def test_a_decoy_is_the_first_token_that_the_rule_does_not_read():

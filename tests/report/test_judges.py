@@ -4,7 +4,7 @@ import pandas as pd
 
 from attest.report.judges import LIMITS, heat_map, in_words, write_judges
 
-ADVICE = "Before attention is shown to users, run a set that sees all, and read a single test only for what it can see."
+ADVICE = "A wrong attention that is not on the list may escape them all."
 
 
 def cells(*listed):
@@ -19,11 +19,13 @@ SEES = [("b", "x", "wrong", 0.9), ("b", "y", "wrong", 0.95)]
 
 def test_a_test_that_sees_all_and_accuses_nobody_is_named():
     said = in_words(cells(*BLIND_TO_Y, *SEES, ("b", "h", "right", 0.5)), 0.9)
-    assert said.startswith("About tokens: b alone sees every wrong attention on every rule. Without accusing a right one: b.")
-    assert "The smallest set that sees all that any test sees has 1: b." in said
+    assert said.startswith(
+        "About tokens: b alone sees all 2 wrong attentions of our list (x and y) on every rule. Without accusing a right one: b."
+    )
+    assert "The smallest set that sees all of them that any test sees has 1: b." in said
     assert "Most misled: a by y." in said
     assert "No test sees" not in said
-    assert "About states: no test alone sees every wrong attention on every rule." in said
+    assert "About states" not in said, "no test of the table speaks of them"
     assert said.endswith(ADVICE)
 
 
@@ -33,8 +35,13 @@ def test_a_test_that_accuses_a_right_one_is_not_trusted():
 
 def test_what_no_test_sees_is_named():
     said = in_words(cells(*BLIND_TO_Y), 0.9)
-    assert "About tokens: no test alone sees" in said
+    assert "About tokens: no test alone sees all 2 wrong attentions of our list (x and y)" in said
     assert "No test sees y/token." in said
+
+
+def test_every_smallest_set_is_named():
+    said = in_words(cells(*BLIND_TO_Y, ("b", "x", "wrong", 0.1), ("b", "y", "wrong", 0.95), ("c", "y", "wrong", 1.0)), 0.9)
+    assert "2 smallest sets see all of them that any test sees, with 2 each: a and b; a and c." in said
 
 
 def test_calibrations_are_no_tests():
