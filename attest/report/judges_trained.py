@@ -41,8 +41,8 @@ LIMITS = (
     "On states only networks without context (average) are judged: elsewhere nobody knows which states carry the decision.",
     "A decoy is the first word that the rule does not read, at any place in the text.",
     "Guided attention is more extreme than what training finds alone.",
-    "Intervals draw settings (network, projection and rule) again, each with all its seeds. Settings are few, so intervals are "
-    "rough; of one setting there is none.",
+    "Intervals draw settings (network, projection and rule) again, each with all its seeds. Settings are few, so intervals "
+    "are rough; of one setting there is none.",
     "A ranking of tests needs a mean over defendants, whose mix is ours. It compares two rankings and serves nothing else.",
 )
 

@@ -137,7 +137,8 @@ def test_means_have_intervals_over_settings_and_their_seeds_are_no_further_evide
     assert found["value"] == pytest.approx(5 / 9)
     assert (found["low"], found["high"], found["settings"]) == (0, 1, 2)
     (alone,) = means(rows[rows.projection == 0], "auroc", ["test", "network"], 300, 0.95, 0).to_dict("records")
-    assert pd.isna(alone["low"]) and pd.isna(alone["high"])
+    assert pd.isna(alone["low"])
+    assert pd.isna(alone["high"])
 
 
 def test_means_that_differ_by_the_order_of_a_sum_tie():

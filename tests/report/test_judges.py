@@ -20,7 +20,8 @@ SEES = [("b", "x", "wrong", 0.9), ("b", "y", "wrong", 0.95)]
 def test_a_test_that_sees_all_and_accuses_nobody_is_named():
     said = in_words(cells(*BLIND_TO_Y, *SEES, ("b", "h", "right", 0.5)), 0.9)
     assert said.startswith(
-        "About tokens: b alone sees all 2 wrong attentions of our list (x and y) on every rule. Without accusing a right one: b."
+        "About tokens: b alone sees all 2 wrong attentions of our list (x and y) on every rule. "
+        "Without accusing a right one: b."
     )
     assert "The smallest set that sees all of them that any test sees has 1: b." in said
     assert "Most misled: a by y." in said

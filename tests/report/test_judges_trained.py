@@ -46,10 +46,8 @@ def test_words_say_who_counts_what_tells_apart_and_whether_rankings_agree(everyo
     assert words in page
     assert words.startswith("3 of 4 networks that nobody guided learned their rule.")
     assert "Their attention puts 0.75 (cnn) of its mass on the deciding words." in words
-    assert (
-        "3 of 3 pairs count, seeds of 3 settings, of the rule token alone. a tells pairs apart best (1.00), c worst (0.00). Misled by pairs in the mean: c."
-        in words
-    )
+    assert "3 of 3 pairs count, seeds of 3 settings, of the rule token alone." in words
+    assert "a tells pairs apart best (1.00), c worst (0.00). Misled by pairs in the mean: c." in words
     assert (
         "About tokens, the rankings of 3 tests by constructed defendants and by trained pairs agree "
         "(τ-b 1.00, 95 % interval 1.00 to 1.00)." in words
