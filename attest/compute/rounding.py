@@ -15,6 +15,11 @@ def rounding(dtype: torch.dtype) -> float:
     return _ROUNDING[dtype]
 
 
+def in_steps(values: Tensor) -> Tensor:
+    """Float numbers of order 1, in whole steps of what rounding does to them, so that ranks know no order in it."""
+    return (values / rounding(values.dtype)).round()
+
+
 def compared(first: Tensor, second: Tensor, within: float) -> Tensor:
     """1 where the first is larger, -1 where the second is, 0 where they differ by rounding alone; NaN where one is.
 

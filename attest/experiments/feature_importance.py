@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from attest.compute.rounding import in_steps
 from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
 from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out_hidden_renormalised, leave_one_out_inputs
 from attest.experiments.means import Means
@@ -42,23 +43,25 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         lists at k = size of the support. Also ``tau_gradient_and_leave_one_out`` and
         ``concordant_gradient_and_leave_one_out``, how far the two importances of Jain & Wallace (of inputs) agree. Where
         texts are in subwords, also what ``agreement_over_words`` says of these two. Of a decoder ``tau_…`` and
-        ``concordant_…`` again with ``_without_sink``, over all tokens but the first.
+        ``concordant_…`` again with ``_without_sink``, over all tokens but the first. Leave-one-out is ranked in steps of what
+        rounding does: of words without any effect no order is known.
     """
     kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
     if getattr(observation.network, "reads_in_decode", False):
         kinds = {name: importance for name, importance in kinds.items() if "hidden" not in name}
     importances = {name: importance(observation) for name, importance in kinds.items()}
-    columns = importances | _correlations(observation, importances)
+    ranked = importances | {name: in_steps(importances[name]) for name in importances.keys() & LEAVE_ONE_OUT.keys()}
+    columns = importances | _correlations(observation, ranked)
     if leave_one_out:
-        pair = importances["gradient_inputs"], importances["leave_one_out_inputs"]
+        pair = ranked["gradient_inputs"], ranked["leave_one_out_inputs"]
         between = kendall_tau_b(*pair, observation.mask)
         columns["tau_gradient_and_leave_one_out"] = between.tau
         columns["concordant_gradient_and_leave_one_out"] = between.concordant
     if parks_attention(observation.network):
-        columns |= _agreement_without_sink(observation, importances)
+        columns |= _agreement_without_sink(observation, ranked)
     if observation.words is None:
         return columns
-    lifted = {name: importances[name] for name in RANKED.values() if name in importances}
+    lifted = {name: ranked[name] for name in RANKED.values() if name in ranked}
     return columns | agreement_over_words(observation, lifted)
 
 

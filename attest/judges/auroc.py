@@ -10,6 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attest.compute.rounding import compared
+
 
 class Auroc(NamedTuple):
     """The value and the ends of its interval, each in [0, 1]."""
@@ -46,19 +48,12 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
 
 def _wins(suspicion: Tensor, right: Tensor, tolerance: float) -> Tensor:
     """The share of right defendants against whom the first text of each pair looks worse, ties half, ``(N, N)``."""
-    apart = suspicion.unsqueeze(-1) - right.unsqueeze(1)  # (R, N, N)
-    return ((_signs(apart, tolerance) + 1) / 2).double().mean(dim=0)
+    more = compared(suspicion.unsqueeze(-1), right.unsqueeze(1), tolerance).nan_to_num(nan=0.0)  # (R, N, N)
+    return ((more + 1) / 2).mean(dim=0)
 
 
 def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
     """Kendall's τ-b of two numbers of each text, ``(N,)`` each; NaN where one is constant, or undefined anywhere."""
-    if x.isnan().any() or y.isnan().any():
-        return float("nan")
-    signs = torch.stack([_signs(each.unsqueeze(-1) - each, tolerance).flatten() for each in (x, y)]).double()
+    signs = torch.stack([compared(each.unsqueeze(-1), each, tolerance).flatten() for each in (x, y)])
     balance = signs @ signs.mT
     return float(balance[0, 1] / (balance[0, 0] * balance[1, 1]).sqrt())
-
-
-def _signs(differences: Tensor, tolerance: float) -> Tensor:
-    """-1, 0 or 1; 0 of what is undefined."""
-    return torch.sign(differences) * (differences.abs() > tolerance)
