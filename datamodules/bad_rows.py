@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Protocol
 
 from attest.datamodules.encodings import encoding_advice
-from attest.datamodules.notice import shortened, some
+from attest.datamodules.notice import option, shortened, some
 from attest.datamodules.rows import UNDECODED
 from attest.errors import AttestError
 
 BY_PROBLEM = {
     "no JSON": "A .jsonl file holds one JSON object a line; `jq -c '.[]' <file>` makes that of one large array. ",
+    "a list where a label": "Texts with several labels are not read: make one column of each label, and name one. ",
     "cells instead of": "The first line must name the columns, and a cell that holds the separator needs quotation marks. ",
 }
 """What may help where many rows have a problem, by words of its name."""
@@ -53,7 +54,7 @@ def refusal(bad: Mapping[str, Sequence[Judged]], encoding: str, known: Sequence[
     """
     complaints = " ".join(complaint(source, rows) for source, rows in bad.items())
     label = f"known label ({some([*map(shortened, known)])})" if known else "known label"
-    skip = "" if any(map(useless, bad.values())) else ", or leave them out with --data.init_args.on_bad_rows=skip"
+    skip = "" if any(map(useless, bad.values())) else f", or leave them out with {option('on_bad_rows', 'skip')}"
     hints = "".join(dict.fromkeys(hint for source, rows in bad.items() for hint in _hints(source, rows, encoding)))
     return AttestError(f"{complaints} Expected a text and a {label} in every row. {hints}Correct the rows{skip}")
 

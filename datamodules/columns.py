@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from attest.datamodules.notice import shortened, some
+from attest.datamodules.notice import option, shortened, some
 from attest.datamodules.rows import Row
 from attest.errors import AttestError
 
@@ -15,7 +15,6 @@ TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
 WITH_A_HEADER = (".csv", ".tsv")
 """Files whose first line names the columns."""
 NAMES_SHOWN = 12
-NAME_THEM = "name the columns with --data.init_args.text_column=<column> --data.init_args.label_column=<column>"
 
 
 @dataclass(frozen=True)
@@ -29,13 +28,16 @@ class Columns:
     words: bool
     """Texts come as lists of words, or as words with blanks between, and are taken as they are."""
     guessed: bool
+    others: tuple[str, ...] = ()
+    """Columns that are not read."""
 
     @property
     def sentence(self) -> str:
         """What was chosen, in words."""
         what = "tokens and tags" if self.tagging else "texts and labels"
-        how = f" (guessed; {NAME_THEM})" if self.guessed else ""
-        return f"{what} from the columns {self.text} and {self.label}{how}."
+        unread = f" Not read: {_listed(self.others)}." if self.others else ""
+        how = f" (guessed; {_name_them()})" if self.guessed else ""
+        return f"{what} from the columns {self.text} and {self.label}{how}.{unread}"
 
 
 def choose_columns(source: str, rows: Sequence[Row], text: str | None, label: str | None, tagging: bool | None) -> Columns:
@@ -50,10 +52,11 @@ def choose_columns(source: str, rows: Sequence[Row], text: str | None, label: st
         AttestError: a column that was named is not there, none can be guessed, one is named for both, or the first line of
             the file is a text and its label instead of the columns' names.
     """
-    names = list(next(row.cells for row in rows if row.problem is None))
+    names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
     for given in (text, label):
         if given is not None and given not in names:
-            raise AttestError(f"There is no column {given}; expected one of {_listed(names)}. To choose, {NAME_THEM}.")
+            raise AttestError(f"There is no column {given}; expected one of {_listed(names)}. To choose, {_name_them()}.")
+    guessed_kind = tagging is None
     tagging = _looks_tagged(names, rows, label) if tagging is None else tagging
     guessed = text is None or label is None
     label = label or _first_of(TAGS if tagging else LABELS, names, other_than=text)
@@ -65,12 +68,16 @@ def choose_columns(source: str, rows: Sequence[Row], text: str | None, label: st
     if not text or not label:
         found = f"The columns {_listed(names)} of {source}"
         raise AttestError(
-            f"{found} do not show which column holds the texts and which the labels; {NAME_THEM}.{_without_header(source)}"
+            f"{found} do not show which column holds the texts and which the labels; {_name_them()}.{_without_header(source)}"
         )
     if text == label:
-        raise AttestError(f"Texts and labels would both be read from the column {text}; expected two. To choose, {NAME_THEM}.")
+        raise AttestError(
+            f"Texts and labels would both be read from the column {text}; expected two. To choose, {_name_them()}."
+        )
     words = tagging or isinstance(_first_cell(rows, text), list)
-    return Columns(text, label, tagging, words, guessed)
+    if guessed_kind and tagging:
+        _require_tags(source, rows, text, label)
+    return Columns(text, label, tagging, words, guessed, tuple(name for name in names if name not in (text, label)))
 
 
 def require_columns(source: str, rows: Sequence[Row], columns: Columns, training: str) -> None:
@@ -88,6 +95,10 @@ def require_columns(source: str, rows: Sequence[Row], columns: Columns, training
             )
 
 
+def _name_them() -> str:
+    return f"name the columns with {option('text_column', '<column>')} {option('label_column', '<column>')}"
+
+
 def _require_header(source: str, names: Sequence[str], rows: Sequence[Row]) -> None:
     """A line that should name the columns but holds a number, or what stands below it again, is a text and its label."""
     if not _has_header(source):
@@ -96,8 +107,26 @@ def _require_header(source: str, names: Sequence[str], rows: Sequence[Row]) -> N
         if name and (_is_number(name) or any(str(row.cells.get(name)).strip() == name for row in rows)):
             raise AttestError(
                 f"{source} seems to have no header: its first line ({_listed(list(names))}) is like the lines below; expected "
-                f"the names of the columns there. Write a line such as text,label above it, or {NAME_THEM} if it is a header."
+                "the names of the columns there. Write a line such as text,label above it, or "
+                f"{_name_them()} if it is a header."
             )
+
+
+def _require_tags(source: str, rows: Sequence[Row], text: str, label: str) -> None:
+    """Refuse lists of labels beside texts that are no tags, because most are not as long as the text has words."""
+    pairs = [(row.place, _count(row.cells.get(text)), _count(row.cells.get(label))) for row in rows if row.problem is None]
+    other = [(place, words, tags) for place, words, tags in pairs if words != tags]
+    if 2 * len(other) > len(pairs):
+        place, words, tags = other[0]
+        raise AttestError(
+            f"{source}: the column {label} holds lists, and {len(other)} of {len(pairs)} are not as long as their texts "
+            f"({tags} labels for {words} words in {place}); expected one label a text, or one tag a word. Texts with several "
+            "labels are not read: make one column of each label, and name one."
+        )
+
+
+def _count(cell: object) -> int:
+    return len(cell.split() if isinstance(cell, str) else cell) if isinstance(cell, str | list) else 0
 
 
 def _is_number(name: str) -> bool:
@@ -130,7 +159,7 @@ def _by_length(names: list[str], rows: Sequence[Row], text: str | None, label: s
     return text, label or next(name for name in names if name != text)
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     return some([shortened(name) or "(no name)" for name in names], few=NAMES_SHOWN) or "none"
 
 

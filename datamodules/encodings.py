@@ -3,6 +3,7 @@
 import codecs
 from pathlib import Path
 
+from attest.datamodules.notice import option
 from attest.errors import AttestError
 
 UTF_8 = "utf-8"
@@ -27,7 +28,7 @@ def python_name(encoding: str) -> str:
     except LookupError:
         raise AttestError(
             f"encoding is {encoding}, which is not known; expected one such as utf-8, latin-1, cp1252 or utf-16. "
-            "Type --data.init_args.encoding=latin-1"
+            f"Type {option('encoding', 'latin-1')}"
         ) from None
     return "utf-8-sig" if name == UTF_8 else name
 
@@ -50,7 +51,7 @@ def encoding_advice(path: Path, encoding: str) -> str:
     content = path.read_bytes()
     guess = _guess(content)
     return (
-        f"{_first_undecodable(content, encoding)} If the file is in {guess}, add --data.init_args.encoding={guess}, or "
+        f"{_first_undecodable(content, encoding)} If the file is in {guess}, add {option('encoding', guess)}, or "
         f"convert it: `iconv -f {guess} -t utf-8 {path} > converted{path.suffix}`."
     )
 
@@ -66,6 +67,8 @@ def _first_undecodable(content: bytes, encoding: str) -> str:
 
 def _guess(content: bytes) -> str:
     """UTF-16 has null bytes between letters; Latin-1 has no signs at 0x80 to 0x9F, where Windows-1252 has quotation marks."""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in content[:NULLS_LOOKED_FOR]:
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
+    if b"\0" in content[:NULLS_LOOKED_FOR]:
+        return "utf-16-be" if content.startswith(b"\0") else "utf-16-le"
     return "cp1252" if any(0x80 <= byte <= 0x9F for byte in content) else "latin-1"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from attest.datamodules.columns import choose_columns, require_columns
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.encodings import UTF_8
 from attest.datamodules.instances import Instance, instance
-from attest.datamodules.notice import say, some
+from attest.datamodules.notice import option, say, some
 from attest.datamodules.overlap import require_different_files
 from attest.datamodules.readers.stored import StoredReader, Tables, split_at_random
 from attest.datamodules.rows import Row, read_rows
@@ -175,11 +176,12 @@ class FilesDataModule(StoredReader, TextDataModule):
             return self._cut(documents, np.arange(len(documents)))
         except ValueError as error:
             alone = [] if documents.labels is None else lonely([names[label] for label in documents.labels])
-            reason = f"of {some(alone)} there is one text only" if alone else error
+            cut = f"{ceil(self.validation_share * len(documents))} for {len(names)} classes"
+            reason = f"of {some(alone)} there is one text only" if alone else cut
             raise AttestError(
                 f"{self.sources['train']}: {self.validation_share:.0%} of {len(documents)} texts cannot be cut for validation "
                 f"with every class in both parts ({reason}). Give more texts, another share with "
-                "--data.init_args.validation_share=<share>, or a file of your own with --data.init_args.validation=<file>."
+                f"{option('validation_share', '<share>')}, or a file of your own with {option('validation', '<file>')}."
             ) from error
 
     def _cut(self, documents: Documents, texts: np.ndarray) -> tuple[Documents, Documents]:

@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,8 @@ from attest.datamodules.columns import Columns
 from attest.datamodules.notice import shortened
 from attest.datamodules.rows import Row
 
+UNSEEN = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+"""Blanks, and signs that take no room: zero-width spaces, byte order marks."""
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """One of a pair of surrogates, which JSON can spell and no text holds."""
 
@@ -53,7 +56,7 @@ class BadCellError(ValueError):
 
 def _text(cell: Any) -> str:
     _require_single(cell, "text")
-    if _missing(cell) or not str(cell).strip():
+    if _missing(cell) or not _decoded(cell).strip(UNSEEN):
         raise BadCellError("missing text")
     return _encodable(_decoded(cell))
 
@@ -69,11 +72,11 @@ def _words(cell: Any) -> list[str]:
 
 def _label(cell: Any) -> str:
     _require_single(cell, "label")
-    if _missing(cell) or not str(cell).strip():
+    if _missing(cell) or not (name := _decoded(cell).strip(UNSEEN)):
         raise BadCellError("missing label")
     if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)  # what pandas makes of whole numbers in a column with gaps
-    return _encodable(_decoded(cell).strip())
+        return str(int(cell))  # what pandas makes of whole numbers in a column with gaps
+    return unicodedata.normalize("NFC", _encodable(name))
 
 
 def _tags(cell: Any, words: int) -> list[str]:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from attest.datamodules.bad_rows import complaint
+from attest.datamodules.bad_rows import complaint, refusal, useless
 from attest.datamodules.columns import choose_columns
-from attest.datamodules.instances import instance
-from attest.datamodules.notice import say
+from attest.datamodules.encodings import UTF_8
+from attest.datamodules.instances import Instance, instance
+from attest.datamodules.notice import say, typed_plainly
 from attest.datamodules.readers.by_name import READERS
 from attest.datamodules.readers.questions import QuestionReader
 from attest.datamodules.rows import read_rows
@@ -62,6 +63,8 @@ def labelled(
     text_column: str | None = None,
     label_column: str | None = None,
     tagging: bool = False,
+    encoding: str = UTF_8,
+    on_bad_rows: str = "refuse",
 ) -> Labelled:
     """At most so many texts of a file or a split of a corpus: a random sample, with every class if there is room.
 
@@ -71,6 +74,8 @@ def labelled(
         most: from 1.
         text_column, label_column: of a file; guessed where None.
         tagging: whether words with a tag each are expected, instead of texts with a label each.
+        encoding: of a CSV, TSV or JSONL file.
+        on_bad_rows: ``refuse`` the file, or ``skip`` bad rows.
     Raises:
         AttestError: there is no such thing, it is of the other kind, or rows are bad.
     """
@@ -78,15 +83,29 @@ def labelled(
         texts, labels = CORPORA[source]().originals(split)
         _require_kind(source, labels, tagging)
         return _drawn(texts, labels, most, f"the {split} split of {source}")
-    rows = read_rows(source, split)
-    if not rows:
-        raise AttestError(f"{source} has no rows, only a header or nothing; expected texts with labels.")
-    columns = choose_columns(source, rows, text_column, label_column, tagging)
-    read = [instance(row, columns) for row in rows]
-    if any(row.problem for row in read):
-        raise AttestError(f"{complaint(source, read)} Expected a text and a label in every row. Correct these rows.")
+    with typed_plainly():
+        read = _read(source, split, (text_column, label_column, tagging), encoding, on_bad_rows)
     texts = [row.text if tagging else _joined(row.text) for row in read]
     return _drawn(texts, [row.label for row in read], most, source)
+
+
+def _read(
+    source: str, split: str, columns_given: tuple[str | None, str | None, bool], encoding: str, on_bad_rows: str
+) -> list[Instance]:
+    """The good rows; bad ones are refused, or said."""
+    rows = read_rows(source, split, encoding)
+    if not rows:
+        raise AttestError(f"{source} has no rows, only a header or nothing; expected texts with labels.")
+    if useless(rows):
+        raise refusal({source: rows}, encoding)
+    columns = choose_columns(source, rows, *columns_given)
+    say(f"{source}: {columns.sentence}")
+    read = [instance(row, columns) for row in rows]
+    if any(row.problem for row in read):
+        if on_bad_rows == "refuse" or useless(read):
+            raise refusal({source: read}, encoding)
+        say(f"Left out: {complaint(source, read)}")
+    return [row for row in read if row.problem is None]
 
 
 def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str) -> Labelled:

@@ -1,6 +1,8 @@
 """What a DataModule tells the user: one sentence a line, once, however many processes there are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from lightning_utilities.core.rank_zero import rank_zero_only
 
@@ -24,3 +26,21 @@ def some(found: Sequence[str], separator: str = ", ", few: int = FIRST_FEW) -> s
 def shortened(name: str) -> str:
     """A name as a message can hold it."""
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
+
+
+_TYPED_PLAINLY: ContextVar[bool] = ContextVar("typed plainly", default=False)
+
+
+def option(name: str, value: str) -> str:
+    """An option of the data as the user types it: ``--data.init_args.text_column=a``, in a trial ``--text-column=a``."""
+    return f"--{name.replace('_', '-')}={value}" if _TYPED_PLAINLY.get() else f"--data.init_args.{name}={value}"
+
+
+@contextmanager
+def typed_plainly() -> Iterator[None]:
+    """Sentences that are made in here name options as a trial takes them."""
+    token = _TYPED_PLAINLY.set(True)
+    try:
+        yield
+    finally:
+        _TYPED_PLAINLY.reset(token)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.datamodules.notice import option
 from attest.errors import AttestError
 
 
@@ -23,7 +24,7 @@ def require_different_files(sources: Mapping[str, str]) -> None:
         if file.samefile(same):
             raise AttestError(
                 f"{sources[split]} is given for {split} and for {other}; expected files with different texts, because scores "
-                f"on training texts say nothing. Give another file with --data.init_args.{other}=<file>"
+                f"on training texts say nothing. Give another file with {option(other, '<file>')}"
             )
 
 

@@ -22,6 +22,9 @@ UNDECODABLE = re.compile("[\udc80-\udcff]")
 UNDECODED = "bytes that are not {}"
 """The problem of a row that has some."""
 UNREADABLE = re.compile("[\udc80-\udcff\0]")
+OF_EXCEL = ["sep=", ""]
+"""The cells of Excel's line ``sep=;``, which may stand above the columns' names."""
+QUOTED_CELL = re.compile(r'(?<![^\t\r\n])"[^"]*+(?:""[^"]*+)*+"(?![^\t\r\n])')
 SEPARATORS = ",;\t|"
 LONGEST_CELL = 2**31 - 1
 """The csv module gives up at 131,072 characters, which a text of 20,000 tokens reaches."""
@@ -79,8 +82,17 @@ def _csv(path: Path, encoding: str) -> Iterator[Row]:
 
 
 def _tsv(path: Path, encoding: str) -> Iterator[Row]:
-    """Tab-separated, quotation marks are text, the first line names the columns."""
-    return _separated(path, encoding, delimiter="\t", quoting=csv.QUOTE_NONE)
+    """Tab-separated, the first line names the columns.
+
+    Quotation marks are text, unless each of them stands as pandas and R write it: around a whole cell, doubled inside.
+    """
+    with _opened(path, encoding) as file:
+        content = file.read()
+    quoted = '"' in content and '"' not in QUOTED_CELL.sub("", content)
+    if quoted:
+        say(f"{path}: quotation marks around cells are left out, and doubled ones inside are read as one.")
+    dialect: dict[str, Any] = {"strict": True} if quoted else {"quoting": csv.QUOTE_NONE}
+    return _separated(path, encoding, delimiter="\t", **dialect)
 
 
 def _opened(path: Path, encoding: str, newline: str = "") -> TextIO:
@@ -93,8 +105,10 @@ def _separated(path: Path, encoding: str, **dialect: Any) -> Iterator[Row]:
     csv.field_size_limit(LONGEST_CELL)
     with _opened(path, encoding) as file:
         reader = csv.reader(file, **dialect)
+        lines = filter(None, reader)
         try:
-            header = _column_names(path, next(filter(None, reader), []), encoding)
+            first = next(lines, [])
+            header = _column_names(path, next(lines, []) if first == OF_EXCEL else first, encoding)
             for cells in reader:
                 if cells:
                     yield _row_of_cells(header, cells, f"line {reader.line_num}", encoding)
@@ -122,10 +136,14 @@ def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
             f"{path} has one column only, by its first line ({shortened(names[0])}); expected the names of two or more, "
             f"separated by {separators}. Correct the first line, or give the file the suffix of its separator: .csv or .tsv"
         )
+    _require_different(path, names)
+    return names
+
+
+def _require_different(path: Path, names: list[str]) -> None:
     twice = [name for name in dict.fromkeys(names) if name and names.count(name) > 1]
     if twice:
         raise AttestError(f"{path} has {names.count(twice[0])} columns named {twice[0]}; expected one. Rename the others.")
-    return names
 
 
 def _row_of_cells(header: list[str], cells: list[str], place: str, encoding: str) -> Row:
@@ -133,6 +151,8 @@ def _row_of_cells(header: list[str], cells: list[str], place: str, encoding: str
         return Row(place, problem=f"{len(cells)} cells instead of {len(header)}")
     if any(map(UNDECODABLE.search, cells)):
         return Row(place, problem=UNDECODED.format(encoding.upper()))
+    if [cell.strip() for cell in cells] == header:
+        return Row(place, problem="the names of the columns again")
     return Row(place, dict(zip(header, cells, strict=True)))
 
 
@@ -148,10 +168,23 @@ def _row_of_json(line: str, place: str, encoding: str) -> Row:
     if UNDECODABLE.search(line):
         return Row(place, problem=UNDECODED.format(encoding.upper()))
     try:
-        cells = json.loads(line.lstrip("\ufeff"))
+        cells = json.loads(line.lstrip("\ufeff"), object_pairs_hook=_once_each)
+    except TwiceError as twice:
+        return Row(place, problem=str(twice))
     except (ValueError, RecursionError):  # also a number of more digits than Python reads
         return Row(place, problem="no JSON")
     return Row(place, cells) if isinstance(cells, dict) else Row(place, problem="no JSON object")
+
+
+class TwiceError(ValueError):
+    """A name stands twice where one value belongs."""
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    cells = dict(pairs)
+    if len(cells) < len(pairs):
+        raise TwiceError("a name twice in one object")
+    return cells
 
 
 def _parquet(path: Path, encoding: str) -> list[Row]:
@@ -161,6 +194,7 @@ def _parquet(path: Path, encoding: str) -> list[Row]:
         table.validate(full=True)
     except pa.ArrowInvalid as error:
         raise AttestError(f"{path} is damaged ({error}); expected text in UTF-8. Write the file again.") from error
+    _require_different(path, table.column_names)
     return _numbered(table)
 
 

@@ -49,7 +49,7 @@ def read_parquet(path: Path) -> pa.Table:
         AttestError: it is none, or broken.
     """
     try:
-        return pq.read_table(path)
+        return pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise AttestError(f"{path} cannot be read as parquet ({reason}); expected a complete file. Copy it again.") from error

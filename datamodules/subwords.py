@@ -29,10 +29,12 @@ def in_subwords(documents: Documents, subwords: "Subwords") -> Documents:
     texts that are longer than the model reads are cut, and counted.
     """
     from attest.pretrained.subwords import first_alone  # whoever gives subwords has waited for it
+    from attest.pretrained.texts import side_cut
 
     tokens, cut = subwords(documents.tokens)
     if cut.shortened:
-        say(f"{cut.shortened} of {len(documents)} texts are longer than {subwords.longest} subwords; their ends are cut.")
+        where = side_cut(subwords.tokenizer)
+        say(f"{cut.shortened} of {len(documents)} texts are longer than {subwords.longest} subwords; {where}.")
     columns = {name: documents.table[name] for name in ("label",) if documents.has(name)}
     for name, nothing in PER_WORD.items():
         if documents.has(name):

@@ -68,7 +68,8 @@ def main(arguments: list[str]) -> int:
     from attest.datamodules.labelled import labelled
 
     tagging = typed.prompt is None and decides_tokens(config_of(typed.model))
-    data = labelled(typed.data, typed.split, typed.texts, typed.text_column, typed.label_column, tagging)
+    columns = typed.text_column, typed.label_column
+    data = labelled(typed.data, typed.split, typed.texts, *columns, tagging, typed.encoding, typed.on_bad_rows)
     import torch
 
     import attest
@@ -143,6 +144,10 @@ def _parser() -> CommandParser:
     )
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
+    parser.add_argument("--encoding", default="utf-8", help="of a CSV, TSV or JSONL file; by default utf-8")
+    parser.add_argument(
+        "--on-bad-rows", choices=("refuse", "skip"), default="refuse", help="refuse bad rows, or leave them out"
+    )
     parser.add_argument("--labels", help=LABELS)
     parser.add_argument("--prompt", help=PROMPT)
     parser.add_argument(

@@ -39,6 +39,11 @@ def require_fast(tokenizer: Any) -> None:
         )
 
 
+def side_cut(tokenizer: Any) -> str:
+    """Where texts are cut that are longer than the model reads, in words."""
+    return f"their {'beginnings' if tokenizer.truncation_side == 'left' else 'ends'} are cut"
+
+
 class Encoder:
     """Turns texts into token ids, cut where the model stops reading.
 
@@ -80,7 +85,7 @@ class Encoder:
         """Warn of texts that were cut."""
         if self.cut:
             warnings.warn(
-                f"{self.cut} of {texts} texts are longer than the {self.longest} tokens that the model reads; their ends are "
-                "cut.",
+                f"{self.cut} of {texts} texts are longer than the {self.longest} tokens that the model reads; "
+                f"{side_cut(self.tokenizer)}.",
                 stacklevel=2,
             )

@@ -1,5 +1,7 @@
 """A model of transformers on trial, from texts to the report."""
 
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -139,9 +141,18 @@ def test_without_labels_decisions_that_stay_are_counted(model, tokenizer):
 
 
 def test_texts_that_are_too_long_are_cut_and_counted(model, tokenizer):
-    with pytest.warns(UserWarning, match="1 of 2 texts are longer than the 64 tokens that the model reads"):
+    with pytest.warns(
+        UserWarning, match="1 of 2 texts are longer than the 64 tokens that the model reads; their ends are cut"
+    ):
         tried = attest.trial(model, ["a fine film", "fine " * 80], {"E9": {"draws": 1}}, tokenizer=tokenizer)
     assert tried.table()["length"].tolist() == [5, 64]
+
+
+def test_a_tokenizer_that_cuts_beginnings_is_said_to(model, tokenizer):
+    left = deepcopy(tokenizer)
+    left.truncation_side = "left"
+    with pytest.warns(UserWarning, match="that the model reads; their beginnings are cut"):
+        attest.trial(model, ["fine " * 80], {"E9": {"draws": 1}}, tokenizer=left)
 
 
 def test_a_decoder_is_asked_what_makes_sense_for_it():

@@ -96,6 +96,10 @@ def test_long_texts_are_cut_and_counted(folder, capsys):
     assert few.lengths.tolist() == [5, 6, 3]
     assert few.tokens[1][-1] == "[SEP]"
     assert "1 of 3 texts are longer than 6 subwords; their ends are cut" in capsys.readouterr().out
+    left = Subwords(str(folder), 6)
+    left.tokenizer.truncation_side = "left"
+    assert in_subwords(Documents.of(range(3), TEXTS, label=[0, 1, 0]), left).tokens[1][0] == "[CLS]"
+    assert "1 of 3 texts are longer than 6 subwords; their beginnings are cut" in capsys.readouterr().out
     with pytest.raises(AttestError, match="max_subwords is 17; expected a whole number from 3 to 16"):
         Subwords(str(folder), 17)
 

@@ -1,0 +1,146 @@
+"""Files as other programs write them: what they mean is read, or a sentence says why not."""
+
+import csv
+import json
+import unicodedata
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from attest.datamodules import FilesDataModule
+from attest.datamodules.labelled import labelled
+from attest.errors import AttestError
+
+TEXTS = [f"film {number}" for number in range(20)]
+LABELS = ["pos", "neg"] * 10
+
+
+def written(path, content, encoding="utf-8"):
+    path.write_bytes(content.encode(encoding))
+    return str(path)
+
+
+def table(texts=TEXTS, labels=LABELS, between=",", end="\n"):
+    return end.join(f"{text}{between}{label}" for text, label in [("text", "label"), *zip(texts, labels, strict=True)]) + end
+
+
+def read(path, **options):
+    return labelled(str(path), "test", 10_000, **options)
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC, csv.QUOTE_ALL])
+def test_a_tsv_with_quoted_cells_holds_the_texts_of_the_same_csv(tmp_path, quoting, capsys):
+    texts = ['she said "great" to me', "two\nlines", "a\ttab", '"all of it"', '"', *TEXTS[5:]]
+    frame = pd.DataFrame({"text": texts, "label": LABELS})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_csv(tmp_path / "a.tsv", sep="\t", index=False, quoting=quoting)
+    assert read(tmp_path / "a.tsv").texts == read(tmp_path / "a.csv").texts == texts
+    assert "a.tsv: quotation marks around cells are left out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("odd", ['"great" he said', 'he said "great"', 'a 5" screen', '"', 'so "', '"never closed'])
+def test_a_tsv_with_quotation_marks_in_its_texts_keeps_them(tmp_path, odd, capsys):
+    texts = [odd, '"whole"', *TEXTS[2:]]
+    assert read(written(tmp_path / "a.tsv", table(texts, between="\t"))).texts == texts
+    assert "quotation marks" not in capsys.readouterr().out
+
+
+def test_labels_that_look_alike_are_one_class(tmp_path):
+    composed, zero = "caf\u00e9", "\u200b"
+    labels = [composed, unicodedata.normalize("NFD", composed), f"bar{zero}", "\ufeffbar", "bar\u00a0", "bar"]
+    assert set(read(written(tmp_path / "a.csv", table(TEXTS[:6], labels))).labels) == {composed, "bar"}
+    family = "\U0001f469\u200d\U0001f4bb"
+    assert read(written(tmp_path / "b.csv", table(TEXTS[:2], [family, "x"]))).labels[0] == family, "joined emoji stay whole"
+
+
+def test_what_looks_alike_in_the_middle_is_said_with_the_signs_that_are_not_seen(tmp_path, capsys):
+    labels = ["new\u200by", "newy", "two words", "two\u00a0words"] * 5
+    files = {split: written(tmp_path / f"{split}.csv", table(labels=labels)) for split in ("train", "test")}
+    assert len(FilesDataModule(**files, validation_share=0.2).label_names) == 4
+    said = capsys.readouterr().out
+    assert r"the classes 'newy' and 'new\u200by' differ in spelling alone" in said
+    assert r"the classes 'two words' and 'two\xa0words' differ in spelling alone" in said
+
+
+def test_the_names_of_columns_are_those_of_all_objects(tmp_path):
+    rows = [{"text": "no label here"}, *({"text": text, "label": label} for text, label in zip(TEXTS, LABELS, strict=True))]
+    with pytest.raises(AttestError, match=r"a\.jsonl has 1 bad row of 21: missing label \(line 1\)"):
+        read(written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows))))
+
+
+@pytest.mark.parametrize("separator", [";", ",", "\t", "|"])
+def test_excels_line_about_separators_names_no_column(tmp_path, separator):
+    path = written(tmp_path / "a.csv", f"sep={separator}\r\n" + table(between=separator, end="\r\n"))
+    assert (read(path).texts, read(path).labels) == (TEXTS, LABELS)
+
+
+@pytest.mark.parametrize("labels", [[[2, 3], [1]], [["a"], ["b", "c"]]])
+def test_several_labels_a_text_are_named_as_that(tmp_path, labels):
+    rows = [{"text": f"the film number {number} is fine", "labels": labels[number % 2]} for number in range(20)]
+    path = written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, [*rows, {"text": "thanks", "labels": [1]}])))
+    with pytest.raises(AttestError, match=r"20 of 21 are not as long as their texts \(\d labels for 6 words in line 1\)"):
+        _ = FilesDataModule(train=path, test=written(tmp_path / "b.csv", table())).tables()
+    with pytest.raises(AttestError, match="Texts with several labels are not read: make one column of each label"):
+        read(path)
+
+
+def test_names_that_stand_twice_are_refused(tmp_path):
+    twice = '{"text": "a", "text": "b", "label": "pos"}\n'
+    good = "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in zip(TEXTS, LABELS, strict=True))
+    with pytest.raises(AttestError, match=r"a name twice in one object \(line 21\)"):
+        read(written(tmp_path / "a.jsonl", good + twice))
+    pq.write_table(pa.table([["a", "b"], ["x", "y"], ["c", "d"]], names=["text", "label", "text"]), tmp_path / "a.parquet")
+    with pytest.raises(AttestError, match=r"a\.parquet has 2 columns named text; expected one"):
+        read(tmp_path / "a.parquet")
+
+
+def test_two_files_put_together_with_their_headers_are_refused(tmp_path):
+    with pytest.raises(AttestError, match=r"1 bad row of 41: the names of the columns again \(line 22\)"):
+        read(written(tmp_path / "a.csv", table() + table()))
+
+
+@pytest.mark.parametrize("text", [" \t ", "\u200b", "\ufeff \u00ad", "\u3000"])
+def test_a_text_that_shows_nothing_is_missing(tmp_path, text):
+    with pytest.raises(AttestError, match=r"1 bad row of 20: missing text \(line 2\)"):
+        read(written(tmp_path / "a.csv", table([text, *TEXTS[1:]])))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (json.dumps([{"text": "a", "label": 0}]), r"1 bad row of 1: no JSON object \(line 1\)\..*jq -c"),
+        ("not json\n" * 3, r"3 bad rows of 3: no JSON"),
+    ],
+)
+def test_a_trial_refuses_a_file_without_a_good_row_as_training_does(tmp_path, content, message):
+    with pytest.raises(AttestError, match=message):
+        read(written(tmp_path / "a.jsonl", content))
+
+
+def test_a_trial_is_told_of_its_own_options(tmp_path, capsys):
+    odd = written(tmp_path / "odd.csv", "a,b,c\nx,y,z\nu,v,w\n")
+    with pytest.raises(AttestError, match="name the columns with --text-column=<column> --label-column=<column>"):
+        read(odd)
+    assert read(odd, text_column="a", label_column="c").labels == ["z", "w"]
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "cp1252"):
+        coded = written(tmp_path / "coded.csv", table([f"“{text}”" for text in TEXTS]), encoding)
+        with pytest.raises(AttestError, match=rf"add --encoding={encoding}, or convert it"):
+            read(coded)
+        assert read(coded, encoding=encoding).labels == LABELS
+    bad = written(tmp_path / "bad.csv", table(labels=["", *LABELS[1:]]))
+    with pytest.raises(AttestError, match="or leave them out with --on-bad-rows=skip"):
+        read(bad)
+    capsys.readouterr()
+    assert read(bad, on_bad_rows="skip").texts == TEXTS[1:]
+    said = capsys.readouterr().out
+    assert "texts and labels from the columns text and label (guessed; name the columns with --text-column=" in said
+    assert "bad.csv has 1 bad row of 20: missing label (line 2)" in said
+    with pytest.raises(AttestError, match=r"--data\.init_args\.text_column=<column>"):
+        _ = FilesDataModule(train=odd, test=bad).tables()
+
+
+def test_columns_that_are_not_read_are_named(tmp_path, capsys):
+    read(written(tmp_path / "a.csv", "text,text_pair,label\na,b,c\nd,e,f\n"))
+    assert "Not read: text_pair." in capsys.readouterr().out
