@@ -23,7 +23,9 @@ def answers(
         pair: the run, first, against its twin under uniform attention, where there is one.
     """
     mean = Means(controls.summary, instances)
-    sentences = {"test": baseline.sentence(held, controls.summary), "E4": _uniform(controls, pair)}
+    sentences: dict[str, str | None] = {"test": baseline.sentence(held, controls.summary)}
+    if not controls.of_trial:
+        sentences["E4"] = _uniform(controls, pair)
     sentences |= {name: spec.answer(mean) for name, spec in EXPERIMENTS.items() if spec.answer}
     return {name: said for name, said in sentences.items() if said}
 

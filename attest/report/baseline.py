@@ -90,16 +90,24 @@ def last_words(run: RunFolder) -> list[str]:
         return []
     if held is None:
         return [scores]
-    lines = [f"{scores}; always “{held.answer}” would have accuracy {held.majority.share:.4f}"]
-    if held.only is not None:
-        lines.append(f"Warning:    the model predicts “{held.only}” every time.")
+    first = f"{scores}; always “{held.answer}” would have accuracy {held.majority.share:.4f}"
+    return [first, *(f"Warning:    {each[0].lower()}{each[1:]}" for each in warnings(held))]
+
+
+def warnings(held: Baseline) -> list[str]:
+    """Sentences on a model that is no better than a constant answer; none of any other.
+
+    Args:
+        held: the model against its baseline.
+    """
+    said = [] if held.only is None else [f"The model predicts “{held.only}” every time."]
     if not held.majority.better:
         found = "below" if held.majority.accuracy < held.majority.share else "not shown to be better than"
-        lines.append(
-            f"Warning:    its accuracy is {found} that of the constant answer ({held.test}). "
+        said.append(
+            f"Its accuracy is {found} that of the constant answer ({held.test}). "
             "What is measured on a model that has not learned its task says little."
         )
-    return lines
+    return said
 
 
 def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:

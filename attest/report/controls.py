@@ -43,6 +43,8 @@ class Controls:
 
     def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary, held: Baseline | None = None) -> None:
         self.folder, self.settings, self.summary, self.held = folder, settings, summary, held
+        self.of_trial = TRIAL in settings
+        """Whether the model was trained elsewhere, so that no control of it can be trained here."""
         self.is_uniform = settings["run"]["projection"] == "uniform"
         base, theirs = self._base = _base(folder, settings)
         self.uniform_run = None if self.is_uniform else _uniform_twin(base, theirs)
@@ -61,17 +63,16 @@ class Controls:
 
     @cached_property
     def not_run(self) -> list[str]:
-        """The kinds of controls that were not run: ``uniform``, ``seeds``."""
+        """The kinds of controls that were not run, but could be: ``uniform``, ``seeds``."""
+        if self.of_trial:
+            return []
         missing = {"uniform": not self.is_uniform and self.uniform is None, "seeds": len(self.seeds) < 2}
         return [kind for kind, lacking in missing.items() if lacking]
 
     @cached_property
     def commands(self) -> dict[str, str]:
-        """What to type for the controls that were not run, by their kind; of the base where the run depends on one.
-
-        None for a model that was trained elsewhere.
-        """
-        if TRIAL in self.settings or not self.not_run:
+        """What to type for the controls that were not run, by their kind; of the base where the run depends on one."""
+        if not self.not_run:
             return {}
         return {kind: command for kind, command in control_commands(*self._base).items() if kind in self.not_run}
 

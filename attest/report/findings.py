@@ -95,6 +95,10 @@ class Findings:
         drawn = [("truth", "Does its top token decide?", known)] if known else []
         for group in self.verdict:
             placed = [line for line in group.lines if line.place(line.value) is not None]
+            if group.experiment == "E15" and (readings := self.table("E15")) is not None:
+                placed = survival.lines(readings) or placed
+                drawn += [(group.experiment, group.question, placed[:2])] if placed else []
+                continue
             first = placed[:1] + [line for line in placed[1:] if line.key == CHUNKS]
             drawn += [(group.experiment, group.question, first)] if first else []
             if group.experiment == "E1" and self.first_tokens is not None and (lines := self.first_tokens.lines()):

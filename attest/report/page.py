@@ -11,6 +11,7 @@ from attest.datamodules.overlap import told
 from attest.datamodules.sampling import SPACED
 from attest.experiments.registry import EXPERIMENTS
 from attest.report import first_tokens, readings
+from attest.report.baseline import warnings
 from attest.report.class_names import drawable, legend
 from attest.report.comparison_illustrations import comparison_illustrations
 from attest.report.controls import NAMES
@@ -25,7 +26,7 @@ from attest.report.saved_figures import as_svg, embedded, save_figures
 from attest.report.sentence_table import sentence_table
 from attest.report.sentences import shown_sentences, tag_names, tagged_sentences
 from attest.report.templating import render
-from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_json, read_table, write_text
+from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_text
 from attest.runs.identity import identity_of
 
 TOKENS_SHOWN = 3000
@@ -50,13 +51,14 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     tables = {name: read_table(folder.evidence(name)) for name in found.experiments if name != TAGGED}
     tagged = tagged_sentences(folder.evidence(TAGGED))
     page = {
-        "name": str(identity_of(folder)),
+        "name": shown_name(folder, settings),
         "path": str(folder.path),
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
         "verdict": found.verdict,
         "answers": found.answers,
         "truth": found.truth,
+        "warnings": [] if found.held is None else warnings(found.held),
         "pictures": found.pictures,
         "judged": found.judged,
         "first_tokens": found.first_tokens,
@@ -84,6 +86,13 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         folder.report if alone is None else alone,
         render("report.html", **page, **texts) + (made_from if alone is None else ""),
     )
+
+
+def shown_name(folder: RunFolder, settings: Mapping[str, Any]) -> str:
+    """What the page is about: a run as people say it, or the class of a model that was trained elsewhere."""
+    if TRIAL in settings:
+        return f"{settings[TRIAL]['model'].rpartition('.')[2]} on trial"
+    return str(identity_of(folder))
 
 
 def _was_masked(settings: Mapping[str, Any]) -> bool:

@@ -8,7 +8,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.experiments.erasure.four_operators import KINDS, OPERATORS
-from attest.experiments.readings.compared import SURVIVAL, title_of
+from attest.experiments.readings import READINGS
+from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.report.panels import Panels
 
 EXPLAINED, RANDOM = "#0072B2", "#999999"
@@ -86,8 +87,9 @@ def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
         rows: ``tau_<reading>_and_<reading>``; NaN is left out.
         class_names: not asked.
     """
-    means = {re.fullmatch(r"tau_(.+)_and_(.+)", name): rows[name].mean() for name in rows if name.startswith("tau_")}
-    pairs = {found.groups(): mean for found, mean in means.items() if found is not None}
+    readings = (re.escape(column_of(name)) for name in READINGS)
+    pair = re.compile("tau_({0})_and_({0})".format("|".join(readings)))
+    pairs = {found.groups(): rows[name].mean() for name in rows if (found := pair.fullmatch(name))}
     names = list(dict.fromkeys(name for pair in pairs for name in pair))
     square = np.array([[1.0 if a == b else pairs.get((a, b), pairs.get((b, a), np.nan)) for b in names] for a in names])
     figure = Figure(figsize=(0.55 * len(names) + 3, 0.45 * len(names) + 2), layout=Panels())

@@ -6,12 +6,15 @@ import pandas as pd
 from attest.experiments.readings.compared import SURVIVAL, title_of
 from attest.measures import signed_rank
 from attest.measures.numbers import p_value, percent
+from attest.report.controls import Control
+from attest.report.verdict import Line, share
 
 LEVEL = 0.05
 ATTENTIONS = ("attention", "rollout")
 """What the others are held against: the attention that pools, or, where there is none, rollout."""
 APART = ("random", "oracle")
 """Rankings that are no readings of a model."""
+MEANS = "Share of random sets that its first tokens beat, the mean of both ways to erase."
 
 
 def sentence(rows: pd.DataFrame) -> str | None:
@@ -41,6 +44,21 @@ def sentence(rows: pd.DataFrame) -> str | None:
         f"of {title_of(base)} {_share(scores, base)}. {chance} (Wilcoxon's signed-rank test, corrected for the choice among "
         f"{len(scores.columns) - 1} readings: {p_value(corrected)})."
     )
+
+
+def lines(rows: pd.DataFrame) -> list[Line]:
+    """The numbers of the sentence, to be drawn: the attention, then the best reading where that is another.
+
+    Args:
+        rows: the table of E15.
+    """
+    scores = _scores(rows)
+    base = next((name for name in ATTENTIONS if name in scores), None)
+    if base is None or len(scores.columns) < 2 or not len(scores):
+        return []
+    chance = Control("as many random tokens", percent(0.5), 0.5)
+    shown = dict.fromkeys((base, str(scores.mean().idxmax())))
+    return [share("E15/survival", f"random sets beaten by {title_of(name)}", scores[name], MEANS, chance) for name in shown]
 
 
 def _scores(rows: pd.DataFrame) -> pd.DataFrame:

@@ -42,7 +42,7 @@ class Line:
 
     @property
     def experiment(self) -> str:
-        """E1 … E15, or ``test`` for scores."""
+        """E1 … E16, or ``test`` for scores."""
         return self.key.split("/")[0]
 
     @property
@@ -106,7 +106,7 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
         for key, measure in measures().items()
         if f"{key}/mean" in summary and f"{titles().newer.get(key)}/mean" not in summary
     ]
-    return _grouped(lines)
+    return _grouped(lines, may_lack=() if controls.of_trial else ("E4",))
 
 
 def uniform_control(controls: Controls) -> list[Line]:
@@ -153,12 +153,13 @@ def share(key: str, name: str, values: pd.Series, means: str, control: Control) 
     return Line(key, name, ours, mean, means, bounds=bounds, controls=[control])
 
 
-def _grouped(lines: list[Line]) -> list[Group]:
+def _grouped(lines: list[Line], may_lack: Sequence[str]) -> list[Group]:
+    """By experiment; of those in ``may_lack`` the question stands there even without lines, since it is answered."""
     experiments = [*QUESTIONS, *sorted({line.experiment for line in lines} - {*QUESTIONS})]
     groups = [
         Group(name, QUESTIONS.get(name, ""), [line for line in lines if line.experiment == name]) for name in experiments
     ]
-    return [group for group in groups if group.lines or group.experiment == "E4"]  # whose question is answered at any rate
+    return [group for group in groups if group.lines or group.experiment in may_lack]
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:

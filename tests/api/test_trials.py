@@ -128,6 +128,14 @@ def test_a_cell_shows_the_verdict(whole):
     assert whole.answers["E2"] in cell
 
 
+def test_a_trial_does_not_ask_for_a_control_that_nobody_can_train(whole):
+    assert "E4" not in whole.answers
+    page = whole.folder.report if whole.folder.report.is_file() else whole.report(whole.folder.path / "page.html")
+    written = page.read_text(encoding="utf-8")
+    assert "uniform attention" not in written.partition("<section")[2].partition("How it was computed")[0]
+    assert f"<title>Attest: {whole.settings['trial']['model'].rpartition('.')[2]} on trial</title>" in written
+
+
 def test_a_trial_that_is_saved_is_a_run_without_a_model(whole, tmp_path):
     run = whole.save(tmp_path / "kept" / "mine")
     assert run.summary == whole.summary

@@ -20,7 +20,8 @@ def said(summary, experiment, instances=None, **others):
     for key, value in summary.items():
         full |= {key: value} if key.startswith("test/") or key.endswith("/nan") else {f"{key}/mean": value, f"{key}/nan": 0.0}
     full |= {key: value for key, value in summary.items() if key.endswith("/nan")}
-    controls = SimpleNamespace(**({"summary": full, "is_uniform": False, "uniform": None} | others.pop("controls", {})))
+    known = {"summary": full, "is_uniform": False, "uniform": None, "of_trial": False}
+    controls = SimpleNamespace(**(known | others.pop("controls", {})))
     return plain(answers(controls, instances, **others).get(experiment))
 
 

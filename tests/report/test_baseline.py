@@ -5,6 +5,7 @@ import math
 import pytest
 
 from attest.cli.main import main
+from attest.report import write_report
 from attest.report.baseline import baseline, last_words, scores_line, sentence
 from tests.conftest import SMALL_RUN
 from tests.report.made import decided, made_run, tagged
@@ -111,3 +112,13 @@ def test_fit_ends_with_the_score_and_the_baseline(small_run, capsys):
     said = capsys.readouterr().out
     assert "\n".join(last_words(small_run)) in said
     assert said.index("Test:       accuracy 0.4935") < said.index("Warning:") < said.index("Run folder:")
+
+
+def test_a_page_opens_with_what_is_wrong_with_its_model(tmp_path):
+    run = made_run(tmp_path / "seed0", {"test/accuracy": 0.5}, decided([0, 1] * 20, [0] * 40))
+    write_report(run)
+    banner = run.report.read_text().partition('<p class="warning" role="note">')[2].partition("</p>")[0]
+    assert "The model predicts “bad” every time. Its accuracy is not shown to be better" in banner
+    sound = made_run(tmp_path / "other" / "seed0", {"test/accuracy": 1.0}, decided([0, 1] * 20, [0, 1] * 20))
+    write_report(sound)
+    assert 'class="warning"' not in sound.report.read_text()

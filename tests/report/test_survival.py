@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from attest.report.reading_figures import agreement_of_readings, erasure_by_operator, readings_side_by_side
-from attest.report.survival import sentence
+from attest.report.survival import lines, sentence
 
 
 def table(better: float, texts: int = 60) -> pd.DataFrame:
@@ -61,3 +61,31 @@ def test_figures_show_every_reading_and_operator():
     left, right = erasure_by_operator(pd.DataFrame(erased), ["a", "b"]).axes
     assert [text.get_text() for text in left.get_yticklabels()] == ["attention (n=2)", "mask (n=2)"]
     assert right.get_xlabel() == "sufficiency"
+
+
+def test_what_is_drawn_is_what_the_sentence_says():
+    attention, best = lines(table(0.3))
+    assert [attention.name, best.name] == [
+        "random sets beaten by Attention α",
+        "random sets beaten by Gradient × input (signed)",
+    ]
+    assert [round(each.value, 2) for each in (attention, best)] == [0.5, 0.8], "as in the sentence: the mean of both operators"
+    assert best.place(best.controls[0].value) == 50, "chance"
+    rows = table(-0.3)
+    rows["win_comprehensiveness_attention"] += 0.2
+    assert [each.name for each in lines(rows)] == ["random sets beaten by Attention α"]
+    assert lines(table(0.3).iloc[:0]) == []
+
+
+def test_agreement_has_readings_and_not_their_kinds():
+    names = ("attention", "norm")
+    rows = pd.DataFrame(
+        {
+            "tau_attention_and_norm": [0.3],
+            "tau_words_attention_and_norm": [0.6],
+            "tau_without_special_attention_and_norm": [1.0],
+        }
+    )
+    (axes,) = agreement_of_readings(rows, ["a", "b"]).axes
+    assert len(axes.get_xticks()) == len(names)
+    assert {text.get_text() for text in axes.texts} == {"1.00", "0.30"}

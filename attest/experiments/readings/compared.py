@@ -307,7 +307,7 @@ SPEC = Spec(
         ),
         Measure(
             "win_comprehensiveness_integrated_gradients_signed",
-            "the same of integrated gradients",
+            "random sets beaten by integrated gradients",
             "The same of integrated gradients, by how much tokens speak for the predicted class.",
             "It ranks tokens by the probability that erasure measures, so a good result is no surprise.",
         ),
