@@ -58,12 +58,13 @@ def tagged_batches(
     if doubtful := doubt(flat, label_names):
         say(doubtful)
     numbers = [each.tolist() for each in np.split(flat, np.cumsum(lengths)[:-1])]
-    from attest.pretrained.subwords import cut, first_alone
+    from attest.pretrained.subwords import cut, tags_of_subwords, told_of_unread
 
     found = cut(reads.tokenizer, given, reads.longest)
     reads.cut += found.shortened
-    first = [[NO_TAG if word is None else known[word] for word in first_alone(words)]
-             for known, words in zip(numbers, found.words, strict=True)]  # fmt: skip
+    if told := told_of_unread(given, found, reads.longest):
+        say(told)
+    first = tags_of_subwords(numbers, found.words, label_names)
     order = sorted(range(len(given)), key=lambda row: len(found.ids[row]))
     return [_batch(order[start : start + batch_size], found.ids, first) for start in range(0, len(order), batch_size)]
 

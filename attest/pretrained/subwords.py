@@ -1,12 +1,13 @@
 """Words as the subwords that a pretrained model knows, with the ids that our data have: 0 is padding, 1 a masked token."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
 from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
 from attest.errors import AttestError
+from attest.labels import UNLABELLED
 from attest.pretrained.loading import config_of, quieten, tokenizer_of
 from attest.pretrained.texts import longest_read
 
@@ -79,6 +80,58 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
     return tuple(known.get(id, f"<no token {id}>") for id in range(max(known) + 1))
 
 
-def first_alone(words: Sequence[int | None]) -> list[int | None]:
-    """The word of each subword, None but at the first of each."""
-    return [word if word != before else None for before, word in zip([None, *words], words, strict=False)]
+def tags_of_subwords(
+    tags: Sequence[Sequence[int]], words: Sequence[Sequence[int | None]], label_names: Sequence[str]
+) -> list[list[int]]:
+    """The tag of each subword: that of its word at the first of each, and ``UNLABELLED`` elsewhere.
+
+    Some words have no subword, a soft hyphen for example. Where one begins a chunk, the next word of this chunk begins it.
+
+    Args:
+        tags: of the words of each text.
+        words: as in ``Cut``.
+        label_names: the tags, in class order.
+    """
+    begins = {
+        number: label_names.index(begin)
+        for number, name in enumerate(label_names)
+        if name[:2] == "I-" and (begin := f"B-{name[2:]}") in label_names
+    }
+    rows = []
+    for known, read in zip(tags, words, strict=True):
+        whole = _begun(known, {*read}, begins)
+        first = [word if word != before else None for before, word in zip([None, *read], read, strict=False)]
+        rows.append([UNLABELLED if word is None else whole[word] for word in first])
+    return rows
+
+
+def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int, int]) -> list[int]:
+    """Tags of words, B- in place of I- where no word of the same chunk has been read before."""
+    found, has_begun = list(tags), False
+    for place, tag in enumerate(tags):
+        goes_on = place > 0 and tag in begins and tags[place - 1] in (tag, begins[tag])
+        has_begun = has_begun and goes_on
+        if place in read:
+            found[place] = begins[tag] if goes_on and not has_begun else tag
+            has_begun = True
+    return found
+
+
+def told_of_unread(texts: Sequence[Sequence[str]], cut: Cut, longest: int) -> str | None:
+    """A sentence on words that have no subword; None where all have. What is cut is not counted.
+
+    Args:
+        texts: as words.
+        cut: their subwords.
+        longest: most subwords of a text.
+    """
+    unread = 0
+    for words, ids, read in zip(texts, cut.ids, cut.words, strict=True):
+        known = {word for word in read if word is not None} or {0}
+        unread += (max(known) - min(known) + 1 if len(ids) >= longest else len(words)) - len(known & {*read})
+    if not unread:
+        return None
+    return (
+        f"{unread} of {sum(map(len, texts))} words have no subword, because the tokenizer drops them; they have no decision, "
+        "and no score counts them. A chunk that one of them begins is taken to begin at its next word."
+    )

@@ -345,6 +345,7 @@ class ConfiguredRun(LightningCLI):
         if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
             kwargs["strategy"] = "ddp_find_unused_parameters_true"
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
+        _require_whole_weights(trainer.precision)
         without_deprecated(trainer.loggers)
         return trainer
 
@@ -524,6 +525,15 @@ class OnlyParsing(ConfiguredRun):
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         self.config = Namespace(subcommand="fit")
+
+
+def _require_whole_weights(precision: str) -> None:
+    """Refuse to train weights in half precision, in which nobody can tell how far a prediction has moved."""
+    if precision not in ("64-true", "32-true") and not precision.endswith("-mixed"):
+        raise AttestError(
+            f"trainer.precision is {precision}, and weights in half precision do not resolve what experiments measure; "
+            "expected 64-true, 32-true, bf16-mixed or 16-mixed. Type --trainer.precision=bf16-mixed"
+        )
 
 
 def _idle_parameters(model: LightningModule) -> bool:

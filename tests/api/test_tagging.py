@@ -139,6 +139,16 @@ def test_a_model_of_the_library_reads_a_column_as_it_reads_a_list(tokenizer):
     assert "special" in one
 
 
+def test_words_that_the_tokenizer_drops_are_counted_and_their_chunks_begin_later(model, tokenizer, capsys):
+    words = [["a", "\u00ad", "film", "."], ["\u00ad", "\u00ad", "dully", "film"], ["film", "\u00ad", "film"], ["a"]]
+    gold = [[0, 1, 2, 0], [1, 2, 2, 2], [1, 2, 2], [1]]
+    table = attest.trial(model, words, ("E13",), tokenizer=tokenizer, labels=gold, progress=False).table("tagged")
+    assert [row[row >= 0].tolist() for row in table["tags"]] == [[0, 1, 0], [1, 2], [1, 2], [1]]
+    assert "4 of 12 words have no subword" in capsys.readouterr().out
+    attest.trial(model, [SENTENCES[0], ["a"] * 80], ("E13",), tokenizer=tokenizer, labels=[GOLD[0], [0] * 80], progress=False)
+    assert "no subword" not in capsys.readouterr().out, "an end that is cut is another thing"
+
+
 def test_batches_need_tags(model):
     tokens, mask = batch()
     with pytest.raises(AttestError, match=r"a batch has no tags \(B, T\)"):

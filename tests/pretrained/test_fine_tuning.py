@@ -41,6 +41,14 @@ def batch_of(subwords, **columns):
     return EncodedDocuments(documents, Vocabulary(subwords.vocabulary)).__getitems__([0, 1, 2])
 
 
+def test_a_chunk_begins_at_the_first_word_that_is_read(subwords, capsys):
+    texts = [["fine", "\u00ad", "film"], ["\u00ad", "dull"], ["film"]]
+    documents = in_subwords(Documents.of(range(3), texts, tags=[[0, 1, 2], [2, 2], [2]]), subwords, ("O", "B-X", "I-X"))
+    tags = documents.table["tags"].to_pylist()
+    assert [[tag for tag in row if tag >= 0] for row in tags] == [[0, 1], [1], [2]], "a first I- alone is as it was"
+    assert "2 of 6 words have no subword" in capsys.readouterr().out
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_probabilities_are_those_of_the_library_on_its_own_tokens(folder, subwords, outputs):
