@@ -22,6 +22,72 @@ FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shel
 FORBIDDEN_CALLS = {"eval", "exec", "os.system", "os.popen", "yaml.unsafe_load", "np.load", "torch.jit.load"}
 PLAIN_YAML = {"yaml.BaseLoader", "yaml.SafeLoader", "yaml.CSafeLoader", "YAML", "AS_TYPED"}
 """Loaders that make plain values alone; the last two are ours, each one of these or its twin in C."""
+DANGEROUS = {
+    *("eval", "query", "exec", "exec_module", "import_module", "__import__", "load", "load_checkpoint"),
+    *("rmtree", "unlink", "rmdir", "system", "popen", "Popen", "run", "execvp", "call", "check_output"),
+}
+"""Calls that compute or import what they are given, build objects from bytes, delete, or start processes."""
+OURS, TYPED = "names of ours alone", "what the user typed"
+REACHES = {
+    ("attest/__init__.py", "import_module"): OURS,
+    ("attest/attention/multihead.py", "self.query"): "numbers: a layer of ours",
+    ("attest/attention/scoring.py", "self.query"): "numbers: a layer of ours",
+    ("attest/cli/doctor.py", "load"): OURS,
+    ("attest/cli/judges.py", "spec.loader.exec_module"): "the user's own.py, which is code: docs/trust.md says so",
+    ("attest/cli/judges.py", "subprocess.run"): "git in the folder of our own configs",
+    ("attest/cli/main.py", "import_module"): "names of ours alone: commands are looked up in a list",
+    ("attest/cli/trial.py", "load"): "a model's folder: safetensors alone, see pretrained/loading.py",
+    ("attest/experiments/registry.py", "import_module"): OURS,
+    ("attest/experiments/registry.py", "run"): "numbers: an experiment of ours",
+    ("attest/measures/__init__.py", "import_module"): OURS,
+    ("attest/report/__init__.py", "import_module"): OURS,
+    ("attest/report/illustration.py", "import_module"): OURS,
+    (
+        "attest/report/saved_figures.py",
+        "(figures / stale).unlink",
+    ): "a run's list of figures: plain names in a folder that is no link",
+    (
+        "attest/runs/capabilities.py",
+        "import_module",
+    ): "what the user typed, for a base run of this command; never a folder's settings",
+    ("attest/runs/configured.py", "import_module"): "names of ours alone, for the list of options",
+    ("attest/runs/configured.py", "yaml.load"): "what our parser has written out",
+    ("attest/runs/dependent.py", "torch.load"): "a checkpoint, weights_only",
+    (
+        "attest/runs/folder.py",
+        "self.evidence(identity).unlink",
+    ): "experiments of the run: words without a slash, see class_paths.py",
+    (
+        "attest/runs/folder.py",
+        "shutil.rmtree",
+    ): "the run that the user begins afresh with FORCE=1, and links in it are not followed",
+    ("attest/runs/folder.py", "temporary.unlink"): "a file that this process has made",
+    (
+        "attest/runs/folder.py",
+        "unfinished.unlink",
+    ): "files of a claimed run, in which no folder is a link, that end as ours do",
+    ("attest/runs/folder.py", "yaml.load"): "a run's settings: plain values, see bounded_yaml.py",
+    ("attest/runs/lightly.py", "import_module"): OURS,
+    ("attest/runs/loaded.py", "self.trainer.strategy.checkpoint_io.load_checkpoint"): "a checkpoint, weights_only",
+    ("attest/runs/option_names.py", "yaml.load"): "files of ours",
+    ("attest/runs/past.py", "yaml.load"): "a file of ours",
+    ("attest/runs/uncompiled.py", "import_module"): OURS,
+    ("attest/runs/versions.py", "subprocess.run"): "git in the folder of our own code",
+    ("attest/tables/definition.py", "yaml.load"): "a table of anybody's: plain values, see bounded_yaml.py",
+    ("attest/tables/gpus.py", "os.execvp"): "the command that attest reproduce has put together",
+    ("attest/tables/kubernetes.py", "subprocess.run"): "kubectl, with a list of words",
+    (
+        "attest/tables/process_group.py",
+        "subprocess.Popen",
+    ): "Snakemake, with a list of words; runs of a table: see tables/definition.py",
+    ("callbacks/checkpoints.py", "super().load_checkpoint"): "a checkpoint, weights_only",
+    ("datamodules/__init__.py", "import_module"): OURS,
+    ("datamodules/cache.py", "Path(temporary).unlink"): "a file that this process has made",
+    ("datamodules/word_vectors.py", "archive.unlink"): "an archive that this process has fetched",
+    ("lightning_modules/guided.py", "self.base.load"): "parameters of the base, read with weights_only",
+    ("lightning_modules/trained_adversary.py", "self.base.load"): "parameters of the base, read with weights_only",
+}
+"""By file and call, whose input reaches it."""
 SECRETS = {
     "WANDB_API_KEY": "5ecre7" + "0" * 34,
     "HF_TOKEN": "hf_5ecre7" + "x" * 28,
@@ -58,6 +124,18 @@ def test_nothing_unpickles_evaluates_or_runs_a_shell(path):
             assert given.get("weights_only") == "True", f"line {call.lineno}"
         if name == "yaml.load":
             assert {ast.unparse(argument) for argument in call.args[1:]} | {*given.values()} <= PLAIN_YAML
+
+
+def dangerous(path: Path) -> set[tuple[str, str]]:
+    named = {(ast.unparse(call.func), bool(call.args)) for call in calls(path)}
+    found = {name for name, given in named if name.rpartition(".")[2] in DANGEROUS and (given or not name.endswith("eval"))}
+    return {(str(path.relative_to(ROOT)), name) for name in found}
+
+
+def test_of_every_call_that_runs_reads_or_deletes_it_is_said_whose_input_reaches_it():
+    """A new one needs an entry in ``REACHES``, and a look at what a stranger could put into it."""
+    product = [path for path in SOURCES if path.relative_to(ROOT).parts[0] != "benchmarks" and not path.is_symlink()]
+    assert {each for path in product for each in dangerous(path)} == REACHES.keys()
 
 
 def test_our_loaders_make_plain_values_alone():

@@ -1,11 +1,12 @@
 """A trained run with its model and data in memory, to ask it about texts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attest.api.batches import Batch
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.report.explained_text import ExplainedText
+from attest.runs.evaluating import configuration_of
 from attest.runs.folder import RunFolder
 from attest.runs.in_process import as_a_command
 from attest.runs.loaded import LoadedRun
@@ -41,11 +42,12 @@ class Opened(LoadedRun):
 
     Args:
         folder: of a trained run.
+        trusted: modules whose classes it may name, beside ours and torch's.
     """
 
-    def __init__(self, folder: RunFolder) -> None:
-        with as_a_command():
-            super().__init__([f"--config={folder.config}"], folder)
+    def __init__(self, folder: RunFolder, trusted: Sequence[str]) -> None:
+        with as_a_command(), configuration_of(folder, trusted) as configuration:
+            super().__init__(configuration, folder)
             with self.prepared():
                 """Model and data stay when the block ends."""
 

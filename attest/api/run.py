@@ -1,5 +1,6 @@
 """A run that was trained, here or elsewhere, opened from its folder."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +20,13 @@ SHOWN = 3
 """Run folders that are named where a folder is none itself."""
 
 
-def open_run(path: str | Path) -> "Run":
+def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
     """Open the folder of a run.
 
     Args:
         path: ``runs/<data>/<name>/seed<n>``, the folder that training prints at the end; or the folder of a saved trial.
+        trust: modules that define classes of the run's model or data, if these are neither Attest's nor torch's. They are
+            imported, and so run, when the model is first asked for.
     Raises:
         AttestError: there is no finished run.
     """
@@ -36,7 +39,7 @@ def open_run(path: str | Path) -> "Run":
         raise AttestError(
             f"the run in {path} is not finished: it has no summary.json. Type the command that began it again: it resumes."
         )
-    return Run(folder)
+    return Run(folder, trust)
 
 
 def _runs_below(path: Path) -> str:
@@ -49,6 +52,10 @@ def _runs_below(path: Path) -> str:
 
 class Run(Outcome):
     """A finished run: its numbers, tables, report and model. The model can explain new texts."""
+
+    def __init__(self, folder: RunFolder, trusted: Sequence[str] = ()) -> None:
+        super().__init__(folder)
+        self._trusted = trusted
 
     @property
     def name(self) -> str:
@@ -125,4 +132,4 @@ class Run(Outcome):
                 f"{self.folder.best} does not exist, so there is no model; expected a run that was trained here. Its "
                 "numbers, tables and report can be read."
             )
-        return Opened(self.folder)
+        return Opened(self.folder, self._trusted)

@@ -9,6 +9,7 @@ from attest.errors import AttestError
 
 NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'", re.DOTALL)
 KINDS = {"int": "a whole number", "float": "a number"}
+TRUST = "a module whose classes the run may name, if you know its code, which is run; may be given several times"
 
 
 class CommandParser(argparse.ArgumentParser):

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attest.cli.command_parser import CommandParser
+from attest.cli.command_parser import TRUST, CommandParser
 from attest.compute.cores import cores
 from attest.errors import AttestError
 from attest.runs.choices import expand
@@ -63,12 +63,12 @@ def main(arguments: list[str]) -> int:
 
     if typed.shards:
         assert run is not None
-        return _in_shards(run, typed.shards, wanted, options, words)
+        return _in_shards(run, typed, wanted, options, words)
     if typed.shard:
         assert run is not None
-        return _one_shard(run, typed.shard, wanted, options)
+        return _one_shard(run, typed, wanted, options)
     own = run is not None and typed.out is None and typed.ckpt is None and typed.reading is None
-    with configuration_of(run) as configuration:
+    with configuration_of(run, typed.trust) as configuration:
         apart = None if own else Apart(checkpoint, typed.out, typed.reading)
         evaluate(RunOnTrial(expand([*configuration, *options]), run, checkpoint, wanted, apart))
     return 0
@@ -86,27 +86,28 @@ def _refuse_apart(typed: argparse.Namespace) -> None:
         )
 
 
-def _one_shard(run: RunFolder, shard: str, wanted: list[str], options: list[str]) -> int:
+def _one_shard(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str]) -> int:
     from attest.runs.evaluating import configuration_of, evaluate
     from attest.runs.shards import read_shard, shard_on_trial
 
-    with configuration_of(run) as configuration:
-        evaluate(shard_on_trial(expand([*configuration, *options]), run, wanted, read_shard(shard)))
+    with configuration_of(run, typed.trust) as configuration:
+        evaluate(shard_on_trial(expand([*configuration, *options]), run, wanted, read_shard(typed.shard)))
     return 0
 
 
-def _in_shards(run: RunFolder, shards: int, wanted: list[str], options: list[str], words: Words) -> int:
+def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str], words: Words) -> int:
     """Have a workflow gather what is missing, and put it together where no shard has failed."""
     from attest.runs.evaluating import RunOnTrial, configuration_of
     from attest.runs.shards import put_together
 
-    with configuration_of(run) as configuration:
+    with configuration_of(run, typed.trust) as configuration:
+        trusting = [f"--trust={module}" for module in typed.trust]
         on_trial = RunOnTrial(expand([*configuration, *options]), run, run.best, wanted, None)  # mistakes end it here
         missing = on_trial.missing_tables()
-        if missing and (code := _gather(run, shards, missing, options, words)):
+        if missing and (code := _gather(run, typed.shards, missing, [*options, *trusting], words)):
             print(f"attest: a shard has failed; the logs are {run.path / 'shards' / '*' / 'evidence.log'}", file=sys.stderr)
             return code
-        put_together(on_trial, shards)
+        put_together(on_trial, typed.shards)
     return 0
 
 
@@ -147,6 +148,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--run", type=Path, help="a run folder; its best checkpoint is put on trial")
     parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, add its choices or --config")
     parser.add_argument("--out", type=Path, help="the folder for tables; by default the run folder, or that of the checkpoint")
+    parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
     parser.add_argument("--reading", help="a reading in the place of attention: norm, rollout, integrated-gradients, …")
     parser.add_argument(
         "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"

@@ -9,7 +9,7 @@ rollout. A file holds one text a line; blank lines are skipped.
 
 from pathlib import Path
 
-from attest.cli.command_parser import CommandParser
+from attest.cli.command_parser import TRUST, CommandParser
 from attest.cli.output import kind_of, require_own
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     from attest.runs.evaluating import configuration_of
     from attest.runs.loaded import LoadedRun
 
-    with configuration_of(folder) as configuration:
+    with configuration_of(folder, typed.trust) as configuration:
         run = LoadedRun(configuration, folder)
         with run.prepared():
             explained = [run.explained(number, text) for number, text in enumerate(texts, start=1)]
@@ -58,6 +58,7 @@ def _parser() -> CommandParser:
     parser.add_argument("--run", type=Path, required=True, help="a run folder; its best checkpoint is explained")
     parser.add_argument("--text", action="append", default=[], help="a text; may be given several times")
     parser.add_argument("--file", type=Path, help="a file with one text a line, in UTF-8")
+    parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
     parser.add_argument("--out", type=Path, help=f"the file of the page; by default {PAGE} in the run folder")
     return parser
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import yaml
 
 from attest.errors import AttestError
 from attest.runs.choices import choice_arguments, configs_folder, default_choices
-from attest.runs.class_paths import names_known_classes
+from attest.runs.class_paths import strange_class
 from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.identity import identity_of
 from attest.runs.lightly import import_lightly
@@ -21,6 +22,7 @@ from attest.runs.remembered import Remembered
 
 Settings = dict[str, Any]
 
+NAME = re.compile(r"[\w.:+-]+")
 CHOICES = ("data", "model", "scoring", "projection", "recipe")
 """The choices that a run's settings name."""
 WHOLE = ("experiments",)
@@ -51,6 +53,8 @@ def control_commands(folder: RunFolder, settings: Settings) -> dict[str, str]:
 def _typed(folder: RunFolder, settings: Settings) -> tuple[dict[str, str], list[str]] | None:
     """The choices and options that give these settings; None where our choices do not."""
     run, root = settings["run"], _root(folder, settings)
+    if strange_class(settings) or not all(NAME.fullmatch(str(run[name])) for name in CHOICES):
+        return None  # nothing that a stranger may have written is resolved or put into a command
     choices = {name.upper(): run[name] for name in CHOICES if name != "recipe" or not _is_default_recipe(run)}
     elsewhere = [] if root == "runs" else [f"--run.root={root}"]
     if not identity_of(folder).variant:
@@ -72,8 +76,6 @@ def _root(folder: RunFolder, settings: Settings) -> str:
 
 def _remembered_options(choices: dict[str, str], settings: Settings) -> list[str] | None:
     """As ``_options``; what they were for these settings before, unless they name a class that may change without us."""
-    if not names_known_classes(settings):
-        return _options(choices, settings)
     asked = hashlib.sha256(json.dumps([choices, without_machine_keys(settings)], sort_keys=True).encode()).hexdigest()
     remembered = Remembered("commands.json")
     if asked not in remembered:

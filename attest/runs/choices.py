@@ -60,7 +60,7 @@ def config_file(choice: str, value: str) -> Path:
         )
     folder = configs_folder() / choice.lower()
     file = folder / f"{value}.yaml"
-    if not file.is_file():
+    if Path(value).name != value or not file.is_file():
         raise unknown_choice(choice, value, values_of(choice), f"make train {choice}={{}}")
     return file
 

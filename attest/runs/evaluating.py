@@ -23,6 +23,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
 from attest.runs.choices import config_file, default_choices
+from attest.runs.class_paths import require_trusted
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import INSTANCES, RunFolder, read_json, read_yaml, write_json
 from attest.runs.naming import canonical
@@ -95,12 +96,19 @@ class Apart:
 
 
 @contextmanager
-def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
-    """The run's configuration as an argument, with every experiment that ships for its model; none for a bare checkpoint."""
+def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> Iterator[list[str]]:
+    """The run's configuration as an argument, with every experiment that ships for its model; none for a bare checkpoint.
+
+    Args:
+        run: which may be a stranger's: its model, data and experiments are taken, and of its trainer numbers and words.
+        trusted: modules whose classes may be built, beside ours and torch's; see ``attest.runs.class_paths``.
+    Raises:
+        AttestError: the configuration cannot be read, or names other classes.
+    """
     if run is None:
         yield []
         return
-    settings = _settings_of(run)
+    settings = _settings_of(run, trusted)
     suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
     shipped = read_yaml(suited)["experiments"]
     settings["run"]["until"] = None  # of the evidence that was gathered then
@@ -111,11 +119,22 @@ def configuration_of(run: RunFolder | None) -> Iterator[list[str]]:
         yield [f"--config={file}"]
 
 
-def _settings_of(run: RunFolder) -> dict[str, Any]:
+def _settings_of(run: RunFolder, trusted: Iterable[str]) -> dict[str, Any]:
+    """What says which model was trained on what; nothing that writes, and no code but of ours or of those who are trusted."""
     settings = run.settings()
-    if not isinstance(settings, dict) or not {"run", "model", "data", "experiments"} <= settings.keys():
+    sections = ("run", "model", "data", "experiments", "trainer")
+    if not isinstance(settings, dict) or not all(isinstance(settings.get(name), dict) for name in sections):
         raise AttestError(f"{run.config} is not the configuration of a run; expected the file that `attest fit` wrote there.")
-    return settings
+    trainer = {
+        name: value for name, value in settings["trainer"].items() if name not in BESIDE and not isinstance(value, dict | list)
+    }
+    taken = {name: settings[name] for name in sections} | {"trainer": trainer}
+    require_trusted(taken, trusted, str(run.config))
+    return taken | {name: settings[name] for name in ("seed_everything",) if name in settings}
+
+
+BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
+"""What a Trainer is given beside how to compute: classes of anybody's, and where these write."""
 
 
 class RunOnTrial(ConfiguredRun):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module, metadata
 
-from attest.runs.class_paths import names_known_classes
+from attest.runs.class_paths import strange_class
 from attest.runs.folder import RunFolder
 from attest.runs.words import are_ours
 
@@ -40,7 +40,7 @@ def import_lightly_for(run: RunFolder) -> None:
     Raises:
         AttestError: that cannot be read.
     """
-    if names_known_classes(run.settings()):
+    if strange_class(run.settings()) is None:
         import_lightly(())
 
 

@@ -91,7 +91,7 @@ def _trained(base: Base, step: Step, read: RunFolder, own: list[str]) -> RunFold
 
 def _erased(read: RunFolder, step: Step) -> pd.DataFrame:
     """The tokens of every text that are gone after a step, by a reading of the model before it."""
-    with configuration_of(read) as configuration:
+    with configuration_of(read, trusted=[""]) as configuration:  # it was trained by this command, of what was typed
         run = LoadedRun(configuration, read)
         with run.prepared():
             parts = [_of_split(run, split, step) for split in SPLITS]

@@ -130,13 +130,18 @@ def test_another_setting_and_other_code_are_resolved(tmp_path, monkeypatch):
         control_commands(folder, settings)
 
 
-def test_settings_with_a_class_from_elsewhere_are_resolved_each_time(tmp_path, monkeypatch):
+def test_settings_with_a_class_from_elsewhere_are_not_resolved_which_would_import_it(tmp_path, monkeypatch):
     folder, settings = finished(tmp_path, *OF_A_VARIANT)
     settings["trainer"]["callbacks"] = [{"class_path": "mine.Callback"}]
-    control_commands(folder, settings)
     monkeypatch.setattr("attest.runs.configured.resolve", unable_to_resolve)
-    with pytest.raises(RuntimeError, match="was resolved"):
-        control_commands(folder, settings)
+    assert control_commands(folder, settings)["seeds"] == f"attest fit --config={folder.config} --seed_everything=1"
+
+
+@pytest.mark.parametrize("part", ["data", "recipe"])
+def test_no_word_of_a_stranger_is_put_into_a_command(tmp_path, part):
+    folder, settings = finished(tmp_path, "DATA=planted")
+    settings["run"][part] = "$(shell touch ran)"
+    assert "touch" not in "".join(control_commands(folder, settings).values())
 
 
 @pytest.mark.parametrize("inside", [True, False])
