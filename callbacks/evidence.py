@@ -20,7 +20,7 @@ from attest.callbacks.split import GIVE_IDS, Split
 from attest.compute.memory import give_back_freed_memory, longest_quadratic
 from attest.datamodules.notice import say
 from attest.errors import AttestError
-from attest.experiments.readings import read_as
+from attest.experiments.readings import read_as, where_explained
 from attest.experiments.rows import joined, rows_of
 from attest.measures import summarise
 from attest.runs.folder import RunFolder
@@ -248,6 +248,8 @@ class Evidence(Callback):
             with torch.inference_mode(False):
                 observation = observation if self.reading is None else read_as(observation, self.reading)
                 columns = self.measure(observation, batch, trainer)
+                if self.reading is not None:
+                    columns = where_explained(observation, columns)
             self._parts.append(rows_of(self._identity(observation) | columns, observation.mask))
         give_back_freed_memory()
         self._seconds += time.perf_counter() - started

@@ -104,7 +104,8 @@ class Classifier(LightningModule):
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
         """What the network's layers attend to, where it has self-attention."""
-        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get("label"))
+        special = batch["word"] < 0 if "word" in batch else None
+        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get("label"), special)
 
     def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Cross-entropy of each instance, ``(B,)``; positive instances weighted in a binary task."""

@@ -73,7 +73,8 @@ class Tagger(LightningModule):
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
         """What the network's layers attend to."""
-        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get("tags"))
+        special = batch["word"] < 0 if "word" in batch else None
+        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get("tags"), special)
 
     def model_step(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Logits ``(B, T, K)`` and the mean cross-entropy of the batch's tokens, ``()``."""

@@ -17,7 +17,8 @@ from attest.labels import class_numbers, doubt, require_no_table
 
 Batch = dict[str, Any]
 """``id`` int64 (B,), ``token_ids`` int64 (B, T), ``mask`` bool (B, T), True at real tokens; ``tokens``, the words of each
-text; and, where it is known, ``label`` int64 (B,)."""
+text; and, where they are known, ``label`` int64 (B,) and ``special`` bool (B, T), True at tokens that are in every text, such
+as [CLS], which are then neither ranked nor erased."""
 Encode = Callable[[str], Sequence[int]]
 """A text -> the ids of its tokens."""
 Words = Mapping[int, str] | Sequence[str]

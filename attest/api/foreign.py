@@ -100,12 +100,18 @@ def require_known_ids(model: Any, tokenizer: Any, *tokens: torch.Tensor) -> None
 
 
 def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
-    """Batches of texts with the word of each token, ``word`` int64 ``(B, T)``, where we have encoded them."""
+    """Batches of texts with the word of each token, ``word`` int64 ``(B, T)``, where we have encoded them.
+
+    Of other batches we know which tokens the tokenizer adds to every text, ``special`` bool ``(B, T)``, where there is one.
+    """
     from attest.pretrained.texts import Encoder
 
-    texts = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
-    if not texts or not all(isinstance(text, str) for text in texts):
+    if not isinstance(encode, Encoder):
         return batches
+    texts = list(data) if isinstance(data, Sequence) else []
+    if not texts or not all(isinstance(text, str) for text in texts):
+        added = torch.tensor(encode.tokenizer("")["input_ids"], dtype=torch.int64)
+        return [{"special": torch.isin(batch["token_ids"].cpu(), added)} | batch for batch in batches]
     return [batch | {"word": _padded([encode.word_of(texts[row]) for row in batch["id"].tolist()], -1)} for batch in batches]
 
 

@@ -177,8 +177,8 @@ class Measuring:
     def _observed(self, batch: Batch) -> Observation:
         device = next((parameter.device for parameter in self.network.parameters()), torch.device("cpu"))
         ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
-        words = batch["word"].to(device) if "word" in batch else None
-        observation = observe(cast(Network, self.network), ids, tokens, mask, words=words)
+        words, special = (batch[name].to(device) if name in batch else None for name in ("word", "special"))
+        observation = observe(cast(Network, self.network), ids, tokens, mask, words=words, special=special)
         self._require_decisions(observation.logits, ids, observation.probabilities.shape[-1])
         return observation
 
@@ -202,7 +202,8 @@ class Measuring:
         if getattr(self.network, "pools_by_attention", True):
             return None
         with torch.no_grad():
-            return observe_layers(self.network, observation.ids, observation.tokens, observation.mask)
+            texts = observation.ids, observation.tokens, observation.mask
+            return observe_layers(self.network, *texts, special=observation.spared)
 
     def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
         if "label" not in batch:

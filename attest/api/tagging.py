@@ -66,15 +66,17 @@ def tagged_batches(
         say(told)
     first = tags_of_subwords(numbers, found.words, label_names)
     order = sorted(range(len(given)), key=lambda row: len(found.ids[row]))
-    return [_batch(order[start : start + batch_size], found.ids, first) for start in range(0, len(order), batch_size)]
+    special = [[word is None for word in words] for words in found.words]
+    return [_batch(order[start : start + batch_size], found.ids, first, special) for start in range(0, len(order), batch_size)]
 
 
-def _batch(rows: list[int], ids: list[list[int]], tags: list[list[int]]) -> Batch:
+def _batch(rows: list[int], ids: list[list[int]], tags: list[list[int]], special: list[list[bool]]) -> Batch:
     lengths = torch.tensor([len(ids[row]) for row in rows])
     return {
         "id": torch.tensor(rows),
         "token_ids": pad_sequence([torch.tensor(ids[row]) for row in rows], batch_first=True),
         "tags": pad_sequence([torch.tensor(tags[row]) for row in rows], batch_first=True, padding_value=NO_TAG),
+        "special": pad_sequence([torch.tensor(special[row]) for row in rows], batch_first=True),
         "mask": torch.arange(int(lengths.max())) < lengths.unsqueeze(-1),
     }
 
@@ -115,7 +117,8 @@ class TaggedMeasuring(Measuring):
         seen = observe_layers(self.network, ids, tokens, mask)
         self._require_decisions(seen.logits[mask], ids.unsqueeze(-1).expand_as(mask)[mask], seen.probabilities.shape[-1])
         tags = class_numbers(batch["tags"], tuple(mask.shape), self.label_names, partly=True)
-        return replace(seen, labels=torch.from_numpy(tags).to(device))
+        special = batch["special"].to(device) if "special" in batch else None
+        return replace(seen, labels=torch.from_numpy(tags).to(device), special=special)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
         """Accuracy over words; F1 of single tags and of whole chunks where tags mark chunks."""

@@ -117,8 +117,9 @@ def trial(
             ``attest.experiments.Network``), or a LightningModule that has such a ``network``; or a model of the library
             transformers that classifies texts or tokens. It is in evaluation mode during the trial, and does not change.
         data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
-            optionally ``label`` int64 (B,), ``id`` int64 (B,) and ``tokens``, the words of each text; or a list of texts, of
-            lists of words where the model decides words.
+            optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as [CLS] that are
+            neither ranked nor erased, and ``tokens``, the words of each text; or a list of texts, of lists of words where the
+            model decides words.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
         tokenizer: of a model of transformers.
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.

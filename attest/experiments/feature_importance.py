@@ -36,15 +36,15 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
         Per token ``(B, T)``, at least 0: ``gradient_inputs``, ``gradient_norm_inputs``, ``gradient_norm_hidden``,
         ``leave_one_out_inputs``, ``leave_one_out_hidden``, ``leave_one_out_hidden_renormalised``; those of hidden states only
         where the network has any between ``encode`` and ``decode``.
-        Per instance ``(B,)`` float64, NaN where undefined, for each importance: ``tau_<importance>``, tau-b in [-1, 1];
-        ``significant_…``, 1 where its p < 0.05; ``ceiling_…``, the largest |tau| that ties allow; ``ratio_…``, tau over
-        ceiling; ``concordant_…``, of the pairs of tokens that differ in attention and in importance the share that both order
-        alike, in [0, 1]; ``tau_support_…``, tau-b among the tokens that get attention; ``tau_top_k_…``, agreement of the top-k
-        lists at k = size of the support. Also ``tau_gradient_and_leave_one_out`` and
-        ``concordant_gradient_and_leave_one_out``, how far the two importances of Jain & Wallace (of inputs) agree. Where
-        texts are in subwords, also what ``agreement_over_words`` says of these two. Of a decoder ``tau_…`` and
-        ``concordant_…`` again with ``_without_sink``, over all tokens but the first. Leave-one-out is ranked in steps of what
-        rounding does: of words without any effect no order is known.
+        Per instance ``(B,)`` float64, NaN where undefined, for each importance, over all tokens that are not spared
+        (``spared_by``): ``tau_<importance>``, tau-b in [-1, 1]; ``significant_…``, 1 where its p < 0.05; ``ceiling_…``, the
+        largest |tau| that ties allow; ``ratio_…``, tau over ceiling; ``concordant_…``, of the pairs of tokens that differ in
+        attention and in importance the share that both order alike, in [0, 1]; ``tau_support_…``, tau-b among the tokens that
+        get attention; ``tau_top_k_…``, agreement of the top-k lists at k = size of the support. Also
+        ``tau_gradient_and_leave_one_out`` and ``concordant_gradient_and_leave_one_out``, how far the two importances of Jain
+        & Wallace (of inputs) agree. Where texts are in subwords, also what ``agreement_over_words`` says of these two. Of a
+        decoder ``tau_…`` and ``concordant_…`` again with ``_without_sink``, over all tokens but the first. Leave-one-out
+        is ranked in steps of what rounding does: of words without any effect no order is known.
     """
     kinds = GRADIENTS | LEAVE_ONE_OUT if leave_one_out else GRADIENTS
     if getattr(observation.network, "reads_in_decode", False):
@@ -54,7 +54,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
     columns = importances | _correlations(observation, ranked)
     if leave_one_out:
         pair = ranked["gradient_inputs"], ranked["leave_one_out_inputs"]
-        between = kendall_tau_b(*pair, observation.mask)
+        between = kendall_tau_b(*pair, observation.ranked)
         columns["tau_gradient_and_leave_one_out"] = between.tau
         columns["concordant_gradient_and_leave_one_out"] = between.concordant
     if parks_attention(observation.network):
@@ -68,7 +68,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
 def _correlations(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
     """All taus at once: the importances stand below one another as rows of one batch."""
     count = len(importances)
-    attention, mask = (rows.repeat(count, 1) for rows in (observation.explanation, observation.mask))
+    attention, mask = (rows.repeat(count, 1) for rows in (observation.explanation, observation.ranked))
     stacked, support = torch.cat(list(importances.values())), mask & (attention > 0)
     tau = kendall_tau_b(attention, stacked, mask)
     measured = {
@@ -78,7 +78,7 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
         "ratio": tau.tau / tau.ceiling,
         "concordant": tau.concordant,
         "tau_support": tau_b(attention, stacked.unsqueeze(1), support).squeeze(1),
-        "tau_top_k": kendall_top_k(attention, stacked, support.sum(dim=-1), mask),
+        "tau_top_k": kendall_top_k(attention, stacked, support.sum(dim=-1).clamp(min=1), mask),
     }
     return {
         f"{statistic}_{name}": column
@@ -89,7 +89,7 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
 
 def _agreement_without_sink(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
     """Ranks of the other tokens, which are those of their renormalised weights, too."""
-    others = without_sink(observation.mask)
+    others = without_sink(observation.ranked)
     pairs = {name: (observation.explanation, importance) for name, importance in importances.items()}
     if "leave_one_out_inputs" in importances:
         pairs["gradient_and_leave_one_out"] = importances["gradient_inputs"], importances["leave_one_out_inputs"]
@@ -177,8 +177,8 @@ SPEC = Spec(
     cost="T forward passes for each text for leave-one-out, two backward passes for gradients",
     about_columns="Where texts are in subwords, `tau` and `concordant` are also there of words, `tau_words_<importance>`: "
     "attention and gradients added up over the subwords of a word, which leave-one-out removes together "
-    "(`leave_one_out_words`, at the first of them); and without `[CLS]`, `[SEP]` and their like, "
-    "`tau_without_special_<importance>`. In all other columns they count as tokens.",
+    "(`leave_one_out_words`, at the first of them). Special tokens, and the token at which a Transformer decides, are ranked "
+    "in no column.",
     columns=(
         Column("<importance>", "list of float", AT_LEAST_0, "", "importance of each token"),
         Column("tau_<importance>", "float", CORRELATION, "", "Kendall's τ-b with attention"),
@@ -250,16 +250,8 @@ SPEC = Spec(
         Measure(
             "tau_words_leave_one_out_inputs",
             "τ-b of attention and leave-one-out, words",
-            "The same for whole words: attention is summed over a word's subwords, which are removed together. Special "
-            "tokens do not count.",
+            "The same for whole words: attention is summed over a word's subwords, which are removed together.",
             "The model was not trained on texts without one of their words.",
-            suspicious="low",
-        ),
-        Measure(
-            "tau_without_special_leave_one_out_inputs",
-            "τ-b of attention and leave-one-out, no special tokens",
-            "The same for subwords without special tokens such as [CLS] and [SEP], which are in every text.",
-            "A model may store what it reads in its special tokens, and attend to them for that reason.",
             suspicious="low",
         ),
         Measure(

@@ -91,7 +91,7 @@ class Observation:
     ids_given: bool = True
     """Whether the instances were named; else ``ids`` count the rows of this batch."""
     spared: Tensor | None = None
-    """bool ``(B, T)``: the one token of each text that is never erased, since its tag is asked for; None for no token."""
+    """bool ``(B, T)``: tokens that are neither ranked nor erased, as ``spared_by`` has them; None for no token."""
 
     @cached_property
     def attention(self) -> Tensor:
@@ -135,9 +135,19 @@ class Observation:
         return torch.cat([values[:, :size], values[:, self.reach :]], dim=1)
 
     @cached_property
+    def ranked(self) -> Tensor:
+        """Tokens that may be ranked and erased, bool ``(B, T)``: all real ones that are not spared."""
+        return self.mask if self.spared is None else self.mask & ~self.spared
+
+    @cached_property
     def erasable(self) -> Tensor:
-        """Tokens of each text that may be erased, int64 ``(B,)``: all, or all but the one that is spared."""
-        return self.lengths if self.spared is None else self.lengths - 1
+        """How many these are, int64 ``(B,)``."""
+        return self.ranked.sum(dim=-1)
+
+    @cached_property
+    def several(self) -> Tensor:
+        """Texts of which a token can be erased so that another is left, bool ``(B,)``."""
+        return (self.erasable > 0) & (self.lengths > 1)
 
     @cached_property
     def predicted(self) -> Tensor:
@@ -291,6 +301,7 @@ def observe(
     mask: Tensor,
     labels: Tensor | None = None,
     words: Tensor | None = None,
+    special: Tensor | None = None,
 ) -> Observation:
     """Run a network once, keeping every named step and the graph from the embedded input onwards.
 
@@ -298,6 +309,8 @@ def observe(
         network: any ``nn.Module`` that offers the seam, in evaluation mode.
         ids: as in ``Observation``; None counts the rows from 0, and callbacks put the rows of the data set in their place.
         tokens, mask, labels, words: as in ``Observation``.
+        special: bool ``(B, T)``, True at tokens that are in every text whatever it says, ``[CLS]`` and ``[SEP]`` for example;
+            None for those that are of no word, where words are known. They are neither ranked nor erased.
     Raises:
         AttestError: the network or the batch is not as described (see ``contract.py``), or the network looks its tokens up in
             no ``nn.Embedding``, or in more than one.
@@ -324,7 +337,30 @@ def observe(
         require_repeatable(module, logits.detach(), lambda: network.decode(network.encode(tokens, mask), weights))
     require_attention(module, hidden, scores, weights, logits, mask)
     steps = (tokens, mask, embedded, hidden, scores, weights, logits)
-    return Observation(network, numbered(ids, mask), *steps, labels=labels, words=words, ids_given=ids is not None)
+    spared = spared_by(network, mask, special if words is None or special is not None else words < 0)
+    return Observation(
+        network, numbered(ids, mask), *steps, labels=labels, words=words, ids_given=ids is not None, spared=spared
+    )
+
+
+def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> Tensor | None:
+    """Tokens that evidence about tokens neither ranks nor erases: the place of decision, and special tokens.
+
+    A Transformer that decides at one place, the first token of an encoder or the last one of a decoder, cannot do without
+    it, and attention rollout begins there; without special tokens it reads what it was never trained on.
+
+    Args:
+        network: which says by ``deciding(mask)`` how its last hidden states come to the decision, if it has such a place.
+        mask: bool ``(B, T)``.
+        special: bool ``(B, T)``, if known.
+    Returns:
+        bool ``(B, T)``; None where there is none.
+    """
+    spared = torch.zeros_like(mask) if special is None else special & mask
+    deciding = getattr(network, "deciding", None)
+    if deciding is not None:
+        spared = spared | (deciding(mask) == 1)
+    return spared if spared.any() else None
 
 
 def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -20,11 +20,11 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
         class_names: K of them, in class order.
     Returns:
         ``(B,)``: ``probability_<class name>`` in [0, 1] and ``max_attention``; per token ``(B, T)``: ``attention``, or what
-        is read instead of it; of texts in subwords ``special`` too, True at the tokens that are of no word.
+        is read instead of it; ``special`` too where there are tokens that are neither ranked nor erased.
     """
     columns = {f"probability_{name}": observation.probabilities[:, k] for k, name in enumerate(class_names)}
-    if observation.words is not None:
-        columns["special"] = observation.words < 0
+    if observation.spared is not None:
+        columns["special"] = observation.spared
     return columns | {"max_attention": observation.explanation.amax(dim=-1), "attention": observation.explanation}
 
 

@@ -25,6 +25,16 @@ def first_of_words(words: Tensor) -> Tensor:
     return first
 
 
+def ranked_words(observation: Observation) -> Tensor:
+    """The word of each token, int64 ``(B, T)``; below 0 for those that are not ranked, too.
+
+    Args:
+        observation: with ``words``.
+    """
+    assert observation.words is not None
+    return observation.words.masked_fill(~observation.ranked, -1)
+
+
 def over_words(values: Tensor, words: Tensor) -> Tensor:
     """Sums over the subwords of each word, at its first one, 0 elsewhere: ``(B, T)``, ``(B, T)`` -> ``(B, T)``."""
     position = torch.arange(words.shape[-1], device=words.device)
@@ -35,17 +45,17 @@ def over_words(values: Tensor, words: Tensor) -> Tensor:
 def leave_words_out(observation: Observation) -> Tensor:
     """TVD of the prediction when all subwords of a word are removed and the text is read anew, ``(B, T)`` in [0, 1].
 
-    Special tokens stay. NaN for a text in which nothing is left without one of its words; 0 but at first subwords. A word of
-    one subword has the number of that subword, which is not read twice.
+    Special tokens stay, and so does the token at which a Transformer decides. NaN for a text in which nothing is left without
+    one of its words; 0 but at first subwords. A word of one subword has the number of that subword, which is not read twice.
 
     Args:
         observation: with ``words``.
     """
-    assert observation.words is not None
+    words = ranked_words(observation)
     of_tokens = leave_one_out_inputs(observation)
-    known = _of_one_subword(observation.words) & of_tokens.isfinite()
+    known = _of_one_subword(words) & of_tokens.isfinite()
     moved = torch.where(known, of_tokens, 0)
-    texts, places = (first_of_words(observation.words) & ~known).nonzero(as_tuple=True)
+    texts, places = (first_of_words(words) & ~known).nonzero(as_tuple=True)
     if len(texts):
         moved[texts, places] = _movements_without(observation, texts, places)
     return moved
@@ -58,8 +68,7 @@ def _of_one_subword(words: Tensor) -> Tensor:
 
 def _movements_without(observation: Observation, texts: Tensor, places: Tensor) -> Tensor:
     """TVD ``(N,)`` of the predictions of N texts, each without the word that begins at its place: int64 ``(N,)`` twice."""
-    assert observation.words is not None
-    words = observation.words[texts]
+    words = ranked_words(observation)[texts]
     kept = observation.mask[texts] & (words != words.gather(-1, places.unsqueeze(-1)))
     order = kept.sum(dim=-1).argsort()
     outcomes = by_rows(
@@ -85,7 +94,7 @@ def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
 
 
 def agreement_over_words(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """How the explanation and importances agree once words count instead of subwords, and once special tokens do not.
+    """How the explanation and importances agree once words count instead of subwords.
 
     Args:
         observation: with ``words``.
@@ -93,21 +102,15 @@ def agreement_over_words(observation: Observation, importances: dict[str, Tensor
     Returns:
         Per token ``(B, T)`` ``leave_one_out_words``, where ``leave_one_out_inputs`` is among the importances. Per instance
         ``(B,)``, for each importance, τ-b in [-1, 1] and the share of pairs that are ordered alike: ``tau_words_…`` and
-        ``concordant_words_…``, of words, their subwords added up or left out together; ``tau_without_special_…`` and
-        ``concordant_without_special_…``, of the tokens that are of a word.
+        ``concordant_words_…``, of words, their subwords added up or left out together.
     """
-    assert observation.words is not None
-    words = observation.words
+    words = ranked_words(observation)
     lifted = {name: over_words(values, words) for name, values in importances.items()}
     columns = {}
     if "leave_one_out_inputs" in importances:
         columns["leave_one_out_words"] = lifted["leave_one_out_inputs"] = leave_words_out(observation)
     of_words = over_words(observation.explanation, words)
-    for name, values in importances.items():
-        for kind, first, second, counted in (
-            ("words", of_words, lifted[name], first_of_words(words)),
-            ("without_special", observation.explanation, values, words >= 0),
-        ):
-            found = kendall_tau_b(first, second, counted)
-            columns |= {f"tau_{kind}_{name}": found.tau, f"concordant_{kind}_{name}": found.concordant}
+    for name in importances:
+        found = kendall_tau_b(of_words, lifted[name], first_of_words(words))
+        columns |= {f"tau_words_{name}": found.tau, f"concordant_words_{name}": found.concordant}
     return columns

@@ -16,6 +16,7 @@ from transformers.masking_utils import eager_mask
 
 from attest.attention import Softmax
 from attest.attention.hook_points import HookedModule
+from attest.compute.rounding import rounding
 from attest.errors import AttestError
 
 PACKED = ("cu_seq_lens_q", "cu_seq_lens_k", "cu_seqlens")
@@ -53,6 +54,8 @@ class AttentionCall(HookedModule):
         self.memory: Memory | None = None
         """What earlier tokens had here, where the last one alone passes; kept by ``attest.pretrained.last_token``."""
         self._seen = 0
+        self._written_out = False
+        """Whether outputs as we write them out have been held against the model's own."""
 
     def attend(
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
@@ -77,6 +80,7 @@ class AttentionCall(HookedModule):
         if not self.replacements:
             return output, weights
         own = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
+        self._require_written_out(module, weights, own, output, real)
         values, tampered = self.hook("values", own, real), self._tampered(weights, support, real)
         if values is own and tampered is weights:
             return output, weights
@@ -96,19 +100,38 @@ class AttentionCall(HookedModule):
             raise AttestError("a token was left without any edge; expected at least one token that it may attend to.")
         return support & left if support.dtype == torch.bool else support.masked_fill(~left, torch.finfo(support.dtype).min)
 
+    def _require_written_out(self, module: nn.Module, weights: Tensor, values: Tensor, output: Tensor, real: Tensor) -> None:
+        """Refuse, the first time, a model whose outputs are not its weights times its values.
+
+        Raises:
+            AttestError: they differ by more than rounding.
+        """
+        if self._written_out:
+            return
+        apart = ((weights @ values).transpose(1, 2) - output).detach().abs()[real].amax()
+        if not apart <= rounding(output.dtype) * max(1.0, float(output.detach().abs()[real].amax())):
+            raise AttestError(
+                f"{type(module).__name__} makes something else of its attention than weights times values (up to "
+                f"{float(apart):.1g} apart); expected a model whose attention can be written out. Ask for experiments that "
+                "read attention and leave it as it is."
+            )
+        self._written_out = True
+
     def _look(self, weights: Tensor, support: Tensor | None, real: Tensor) -> None:
         """How many heads there are, and who may attend: once, but longer texts may reach beyond a window."""
-        if self.heads is None or (self.everywhere and weights.shape[-1] > self._seen):
-            self.heads, self._seen = weights.shape[1], weights.shape[-1]
+        longest = int(last_real(real).max()) + 1
+        if self.heads is None or (self.everywhere and longest > self._seen):
+            self.heads, self._seen = weights.shape[1], longest
             self.everywhere = support is None or _all_may_attend(allowed_by(support).expand_as(weights), real)
             self.causal = support is not None and not allowed_by(support).triu(1).any()
 
     def _tampered(self, weights: Tensor, support: Tensor | None, real: Tensor) -> Tensor:
         allowed = torch.ones_like(weights, dtype=torch.bool) if support is None else allowed_by(support).expand_as(weights)
-        logarithms = weights.clamp(min=torch.finfo(weights.dtype).tiny).log()
+        exact = weights.float() if weights.dtype.itemsize < 4 else weights  # the logarithm of a half has but three digits
+        logarithms = exact.clamp(min=torch.finfo(exact.dtype).tiny).log()
         scores, projection = self.hook("scores", logarithms, real), self.hook("projection", self.projection, real)
         if scores is not logarithms or projection is not self.projection:
-            weights = _projected(projection, scores, allowed, weights)
+            weights = _projected(projection, scores, allowed, exact, rounding(weights.dtype)).to(weights.dtype)
         replaced = self.hook("weights", weights, real)
         if replaced is not weights and not self.everywhere and (replaced.detach().where(~allowed, 0) * real_rows(real)).any():
             raise AttestError(
@@ -116,6 +139,11 @@ class AttentionCall(HookedModule):
                 "distant one in a sliding window; expected attention within the mask."
             )
         return replaced
+
+
+def last_real(mask: Tensor) -> Tensor:
+    """The place of the last real token, whatever is left out before it: bool ``(B, T)`` -> int64 ``(B,)``."""
+    return mask.shape[-1] - 1 - mask.flip(-1).to(torch.uint8).argmax(dim=-1)
 
 
 def allowed_by(support: Tensor) -> Tensor:
@@ -133,11 +161,15 @@ def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
     return bool((allowed == real[:, None, None])[real.unsqueeze(1).expand(allowed.shape[:-1])].all())
 
 
-def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor) -> Tensor:
-    """Weights under a projection; what a sink keeps for itself is a column of its own, which is then left out."""
+def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
+    """Weights under a projection; what a sink keeps for itself is a column of its own, which is then left out.
+
+    Args:
+        within: what rounding alone may take from the sum of a row.
+    """
     allowed = allowed | ~allowed.any(dim=-1, keepdim=True)  # padding whose window holds nothing but padding
     sink = 1 - weights.sum(dim=-1, keepdim=True)
-    if sink.max() < 1e-3:
+    if sink.max() <= within:
         return projection(scores, allowed)
     with_sink = torch.cat([scores, sink.clamp(min=torch.finfo(sink.dtype).tiny).log()], dim=-1)
     return projection(with_sink, torch.cat([allowed, torch.ones_like(allowed[..., :1])], dim=-1))[..., :-1]

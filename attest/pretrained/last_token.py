@@ -15,19 +15,12 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor
 
+from attest.compute.rounding import rounding
 from attest.experiments.layers.observation import entering
-from attest.pretrained.attention import AttentionCall, Memory
+from attest.pretrained.attention import AttentionCall, Memory, last_real
 
 if TYPE_CHECKING:
     from attest.pretrained.network import PretrainedNetwork
-
-CLOSE = 1e-4
-"""How far the logits of a clean last token may be from those of the clean pass; beyond, another one was read."""
-
-
-def last_real(mask: Tensor) -> Tensor:
-    """The place of the last real token, whatever is left out before it: bool ``(B, T)`` -> int64 ``(B,)``."""
-    return mask.shape[-1] - 1 - mask.flip(-1).to(torch.uint8).argmax(dim=-1)
 
 
 class Kept:
@@ -91,7 +84,8 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
         with _remembering(network, [Recalled(each, rows, at) for each in kept]), begun:
             return network.logits_of(one, input_ids=tokens[rows, at].unsqueeze(-1), position_ids=at.unsqueeze(-1))
 
-    return again if torch.allclose(again(everyone), clean, rtol=CLOSE, atol=CLOSE) else None
+    close = rounding(clean.dtype)  # beyond, another token was read
+    return again if torch.allclose(again(everyone), clean, rtol=close, atol=close) else None
 
 
 def _tampered(network: "PretrainedNetwork") -> list[int]:

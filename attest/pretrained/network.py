@@ -17,9 +17,9 @@ from attest.attention import Uniform
 from attest.attention.interventions import attending, recorded
 from attest.compute.evaluation import in_evaluation_mode
 from attest.errors import AttestError, said_by
-from attest.pretrained.attention import AttentionCall, attending_through
+from attest.pretrained.attention import AttentionCall, attending_through, last_real
 from attest.pretrained.blocks import beginning_at, blocks_of
-from attest.pretrained.last_token import last_real, last_token_of
+from attest.pretrained.last_token import last_token_of
 
 UNREACHED = "its attention does not go through transformers' AttentionInterface"
 LENGTH = 5

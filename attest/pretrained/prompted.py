@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from attest.errors import AttestError
-from attest.pretrained.last_token import last_real
+from attest.pretrained.attention import last_real
 from attest.pretrained.network import PretrainedNetwork
 from attest.pretrained.texts import Encoder
 

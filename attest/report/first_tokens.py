@@ -31,7 +31,7 @@ LEGEND = (
     "most of them of two unimportant tokens: readings that agree on the first tokens can still have a low τ-b."
 )
 SPECIAL = (
-    " Rows without special tokens leave out those that are of no word, such as [CLS] and [SEP]. They are in every text, and a "
+    " Special tokens such as [CLS], and the token at which a Transformer decides, are left out: they are in every text, and a "
     "model may attend to them because it stores there what it has read."
 )
 UNKNOWN = (
@@ -39,8 +39,7 @@ UNKNOWN = (
     "text, so readings may share them among their first."
 )
 SPECIAL_COLUMN = "special"
-"""Of the table of texts: where tokens are of no word."""
-WITHOUT = "no special tokens"
+"""Of the table of texts: where tokens are not ranked."""
 EMPTY = "–"
 
 
@@ -52,38 +51,23 @@ class FirstTokens:
         shares: one row a text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN where undefined.
         taus: Kendall's τ-b with attention, mean over texts, by importance; NaN where undefined.
         legend: how to read the table.
-        without_special: the same of the tokens that are of a word; None where all are, or where that is not known.
     """
 
     shares: pd.DataFrame
     taus: Mapping[str, float]
     legend: str = LEGEND
-    without_special: "FirstTokens | None" = None
 
     def lines(self, k: int = DRAWN) -> list[Line]:
-        """Of the importances that are drawn, each beside random tokens of the same texts; without special tokens if known."""
-        if self.without_special is not None:
-            return [replace(line, name=f"{line.name}, {WITHOUT}") for line in self.without_special.lines(k)]
-        return self._lines(k)
-
-    def _lines(self, k: int) -> list[Line]:
+        """Of the importances that are drawn, each beside random tokens of the same texts."""
         return [line for name, title in IMPORTANCES.items() if (line := self._line(name, title, k)) is not None]
 
     @property
     def sentence(self) -> str | None:
         """How often the very first token is the same; None where that is not known."""
-        said = self._first
-        if said is None:
-            return None
-        without = None if self.without_special is None else self.without_special._first
-        special = f" Without special tokens such as [CLS] it is {without}." if without else ""
-        return f"The token with the most attention is also the first {said}.{special}"
-
-    @property
-    def _first(self) -> str | None:
-        found = self._lines(1)
+        found = self.lines(1)
         said = " and ".join(f"of {line.name} in {percent(line.value or 0.0, 1)}" for line in found)
-        return f"{said} of texts; a random token would be in {found[0].controls[0].text}" if found else None
+        chance = f"a random token would be in {found[0].controls[0].text}" if found else ""
+        return f"The token with the most attention is also the first {said} of texts; {chance}." if found else None
 
     @property
     def header(self) -> list[str]:
@@ -92,16 +76,7 @@ class FirstTokens:
 
     @property
     def rows(self) -> list[list[str]]:
-        """Its cells as text, random tokens last; below them the same without special tokens, where that is known."""
-        below = [] if self.without_special is None else self.without_special.rows
-        return [*self._rows, *([f"{title}, {WITHOUT}", *self._as_wide(cells)] for title, *cells in below)]
-
-    def _as_wide(self, cells: list[str]) -> list[str]:
-        """Texts without some of their tokens may be too short for the largest sizes."""
-        return [*cells, *[EMPTY] * (len(self.header) - 1 - len(cells))]
-
-    @property
-    def _rows(self) -> list[list[str]]:
+        """Its cells as text, random tokens last."""
         titles = {name: title for name, title in _titles().items() if name in self.taus}
         body = [[title, _tau(self.taus[name]), *(self._cell(name, k) for k in self._sizes)] for name, title in titles.items()]
         return [*body, ["Random tokens", number(0.0), *(self._cell("random", k) for k in self._sizes)]]
@@ -141,23 +116,16 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
     names = [name for name in _titles() if {name, f"tau_{name}"} <= {*rows}]
     if not names:
         return None
-    return _beside_words(_compared(read["attention"], rows, names), read, rows, names)
-
-
-def _beside_words(everything: FirstTokens, read: pd.DataFrame, rows: pd.DataFrame, names: list[str]) -> FirstTokens:
-    """With the same of the tokens that are of a word, of texts that have others."""
     if SPECIAL_COLUMN not in read:
-        in_subwords = any(name.startswith("tau_without_special_") for name in rows)
-        return replace(everything, legend=LEGEND + UNKNOWN) if in_subwords else everything
-    of_words = [~np.asarray(each, dtype=bool) for each in read[SPECIAL_COLUMN]]
-    if all(map(np.all, of_words)):
-        return everything
-    without = _compared(read["attention"], rows, names, "tau_without_special_", of_words)
-    return replace(everything, legend=LEGEND + SPECIAL, without_special=without)
+        in_subwords = any(name.startswith("tau_words_") for name in rows)
+        return replace(_compared(read["attention"], rows, names), legend=LEGEND + UNKNOWN if in_subwords else LEGEND)
+    ranked = [~np.asarray(each, dtype=bool) for each in read[SPECIAL_COLUMN]]
+    found = _compared(read["attention"], rows, names, ranked)
+    return found if all(map(np.all, ranked)) else replace(found, legend=LEGEND + SPECIAL)
 
 
 def _compared(
-    attention: pd.Series, rows: pd.DataFrame, names: list[str], tau: str = "tau_", kept: Sequence[np.ndarray] | None = None
+    attention: pd.Series, rows: pd.DataFrame, names: list[str], kept: Sequence[np.ndarray] | None = None
 ) -> FirstTokens:
     """Of all tokens, or of those that are kept, bool ``(T,)`` a text."""
 
@@ -168,6 +136,8 @@ def _compared(
         some[:] = [np.asarray(each)[left] for each, left in zip(weights, kept, strict=True)]
         return some
 
+    without = any(name.startswith("tau_without_special_") for name in rows)  # of runs whose τ-b still ranks special tokens
+    tau = "tau_without_special_" if without and kept is not None else "tau_"
     taus = {name: float(rows[f"{tau}{name}"].mean()) if f"{tau}{name}" in rows else np.nan for name in names}
     return FirstTokens(_shares(of(attention), {name: of(rows[name]) for name in names}), taus)
 

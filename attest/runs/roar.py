@@ -19,7 +19,7 @@ from attest.datamodules.encoded import EncodedDocuments
 from attest.datamodules.erased import read_erased
 from attest.errors import AttestError
 from attest.experiments.erasure.sets import ranks_of, sizes
-from attest.experiments.observation import Observation
+from attest.experiments.observation import Observation, spared_by
 from attest.experiments.readings.kinds import random_reading, reading_of
 from attest.runs.capabilities import predicts
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_dependent
@@ -116,11 +116,12 @@ def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:
 def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step) -> Tensor:
     """What is gone already, and of the rest what the reading ranks first, until the step's share is: bool ``(B, T)``."""
     if step.reading == EVERYTHING:
-        return batch["mask"]
+        spared = spared_by(run.model.network, batch["mask"], batch["word"] < 0 if "word" in batch else None)
+        return batch["mask"] if spared is None else batch["mask"] & ~spared
     observation = run.model.observe_steps(batch)
     values = _values(observation, step.reading, run.data.seed).masked_fill(gone, torch.inf)
-    ranks = ranks_of(values.unsqueeze(1), observation.ids, observation.mask, run.data.seed).squeeze(1)
-    return (ranks < sizes(observation.lengths, (step.number / step.of,))) & observation.mask
+    ranks = ranks_of(values.unsqueeze(1), observation.ids, observation.ranked, run.data.seed).squeeze(1)
+    return (ranks < sizes(observation.erasable, (step.number / step.of,))) & observation.ranked
 
 
 def _values(observation: Observation, reading: str, seed: int) -> Tensor:

@@ -34,11 +34,9 @@ def test_texts_are_read_as_the_model_reads_them(tried):
     assert "[UNK]" in list(table["tokens"][4])
 
 
-def test_words_count_beside_subwords_and_special_tokens_with_and_without(tried):
+def test_words_count_beside_subwords_and_special_tokens_never(tried):
     table = tried.table("E1")
-    assert {"tau_leave_one_out_inputs", "tau_words_leave_one_out_inputs", "tau_without_special_leave_one_out_inputs"} <= set(
-        table
-    )
+    assert {"tau_leave_one_out_inputs", "tau_words_leave_one_out_inputs"} <= set(table)
     assert tried.table()["special"][3].tolist() == [True, False, False, False, False, True]
     left_out = table["leave_one_out_words"][3]  # [CLS] very dull ##y film [SEP]
     assert [place for place, moved in enumerate(left_out) if moved > 0] == [1, 2, 4]

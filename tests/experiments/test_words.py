@@ -59,7 +59,7 @@ def test_a_text_of_one_word_without_special_tokens_has_no_number():
     assert found[1, :2].isfinite().all()
 
 
-def test_attention_is_compared_word_by_word_and_without_special_tokens(observation):
+def test_attention_is_compared_word_by_word_and_never_with_special_tokens(observation):
     columns = feature_importance(observation)
     attention = observation.attention
     inner = WORDS >= 0
@@ -68,9 +68,8 @@ def test_attention_is_compared_word_by_word_and_without_special_tokens(observati
         of_words = kendall_tau_b(over_words(attention, WORDS), lifted, first_of_words(WORDS))
         torch.testing.assert_close(columns[f"tau_words_{name}"], of_words.tau, equal_nan=True)
         of_inner = kendall_tau_b(attention, columns[name], inner)
-        torch.testing.assert_close(columns[f"tau_without_special_{name}"], of_inner.tau, equal_nan=True)
+        torch.testing.assert_close(columns[f"tau_{name}"], of_inner.tau, equal_nan=True)
     assert not torch.equal(columns["tau_words_gradient_inputs"][0], columns["tau_gradient_inputs"][0])
-    assert not torch.equal(columns["tau_without_special_gradient_inputs"][0], columns["tau_gradient_inputs"][0])
 
 
 def test_texts_in_words_have_no_such_columns():
@@ -82,5 +81,4 @@ def test_readings_agree_word_by_word_as_well(observation):
     columns = side_by_side(observation, torch.ones(3, dtype=torch.bool), sets=2)
     pairs = [name for name in columns if name.startswith("tau_words_")]
     assert "tau_words_attention_and_gradient_input" in pairs
-    assert {name.replace("words", "without_special") for name in pairs} <= columns.keys()
     assert {name.replace("words_", "") for name in pairs} <= columns.keys()

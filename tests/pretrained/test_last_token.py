@@ -7,7 +7,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from attest.attention import Sparsemax
 from attest.attention.interventions import Intervention, intervene
-from attest.pretrained.last_token import last_real
+from attest.pretrained.attention import last_real
 from attest.pretrained.network import PretrainedNetwork
 from tests.pretrained.tiny import DECODERS, batch, tiny
 

@@ -87,46 +87,42 @@ OF_SUBWORDS = pd.DataFrame(
         "id": [0, 1, 2],
         "gradient_inputs": [np.array([9.0, 2.0, 1.0, 0.0]), np.array([9.0, 2.0, 1.0, 0.0]), np.ones(2)],
         "tau_gradient_inputs": [0.5, 1.0, NAN],
-        "tau_without_special_gradient_inputs": [-1.0, 1.0, NAN],
     }
 )
 
 
-def test_special_tokens_count_once_with_and_once_without():
-    """By hand: [CLS] is first in both texts that have words; of these words readings order those of the first otherwise.
-
-    In the third text, all special, importances tie: half a place.
-    """
+def test_special_tokens_are_left_out():
+    """By hand: [CLS] is first in both texts that have words; of these words readings order those of the first otherwise."""
     found = compared_first_tokens(IN_SUBWORDS, OF_SUBWORDS)
     assert [plain(row) for row in found.rows] == [
-        ["Gradient × input", "0.750", "83.3 %", "91.7 %"],
-        ["Random tokens", "0.000", "33.3 %", "75.0 %"],
-        ["Gradient × input, no special tokens", "0.000", "50.0 %", "–"],
-        ["Random tokens, no special tokens", "0.000", "50.0 %", "–"],
+        ["Gradient × input", "0.750", "50.0 %"],
+        ["Random tokens", "0.000", "50.0 %"],
     ]
-    assert "leave out those that are of no word, such as [CLS]" in found.legend
+    assert "Special tokens such as [CLS], and the token at which a Transformer decides, are left out" in found.legend
     assert [found.sentence.replace("\N{NO-BREAK SPACE}", " ")] == [
-        "The token with the most attention is also the first of gradient × input in 83.3 % of texts; a random token would be "
-        "in 33.3 %. Without special tokens such as [CLS] it is of gradient × input in 50.0 % of texts; a random token would "
-        "be in 50.0 %."
+        "The token with the most attention is also the first of gradient × input in 50.0 % of texts; a random token would be "
+        "in 50.0 %."
     ]
-    assert [line.name for line in found.lines(1)] == ["gradient × input, no special tokens"]
-    assert found.lines(1)[0].value == 0.5
+    assert [line.value for line in found.lines(1)] == [0.5]
+
+
+def test_an_earlier_run_has_the_correlation_that_leaves_special_tokens_out():
+    earlier = OF_SUBWORDS.assign(tau_without_special_gradient_inputs=[-1.0, 1.0, NAN])
+    assert compared_first_tokens(IN_SUBWORDS, earlier).taus == {"gradient_inputs": 0.0}
 
 
 def test_a_run_that_has_not_stored_which_tokens_are_special_says_that_they_count():
-    found = compared_first_tokens(IN_SUBWORDS.drop(columns="special"), OF_SUBWORDS)
+    in_words = OF_SUBWORDS.assign(tau_words_gradient_inputs=1.0)
+    found = compared_first_tokens(IN_SUBWORDS.drop(columns="special"), in_words)
     assert "Special tokens such as [CLS] and [SEP] count as tokens here" in found.legend
     assert found.lines(1)[0].value == pytest.approx((1 + 1 + 1 / 2) / 3)
     assert len(found.rows) == 2
 
 
-def test_texts_without_special_tokens_have_each_reading_once():
+def test_nothing_is_said_of_special_tokens_where_there_are_none():
     of_words = IN_SUBWORDS.assign(special=[np.zeros(len(each), dtype=bool) for each in IN_SUBWORDS["attention"]])
     for instances, importances in ((of_words, OF_SUBWORDS), (INSTANCES, IMPORTANCES)):
-        found = compared_first_tokens(instances, importances)
-        assert found.without_special is None
-        assert "pecial tokens" not in found.legend
+        assert "pecial tokens" not in compared_first_tokens(instances, importances).legend
 
 
 @pytest.mark.parametrize(

@@ -34,14 +34,15 @@ def beam_limits(observation: Observation, counts: Tensor, operator: Operator, wi
 
 def _searched(observation: Observation, counts: Tensor, operator: Operator, width: int, alone: bool, sign: int) -> Tensor:
     """The AOPC of the best ranking found, ``(B,)``; ``alone``: of the first k kept, not of the rest."""
-    mask, size = observation.mask, observation.mask.shape[-1]
+    mask, size = observation.ranked, observation.mask.shape[-1]
+    always = (observation.mask & ~mask).unsqueeze(1)
     before = observation.probabilities.gather(-1, observation.predicted.unsqueeze(-1))
     chosen = torch.zeros(len(mask), 1, size, dtype=torch.bool, device=mask.device)
     score = before.new_zeros(len(mask), 1)
     for step in range(1, int(counts.max()) + 1):
         grown = (chosen.unsqueeze(2) | torch.eye(size, dtype=torch.bool, device=mask.device)).flatten(1, 2)
         possible = (~chosen & mask.unsqueeze(1)).flatten(1)
-        kept = (grown if alone else ~grown) & mask.unsqueeze(1)
+        kept = (grown if alone else ~grown) & mask.unsqueeze(1) | always
         fall = before - operator(observation, kept)
         times = (counts == step).sum(dim=-1, keepdim=True)
         total = score.repeat_interleave(size, dim=1) + times * fall

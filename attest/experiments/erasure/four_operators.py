@@ -19,7 +19,7 @@ from attest.experiments.erasure.outcomes import outcomes_of
 from attest.experiments.erasure.randomised import tau_randomised
 from attest.experiments.erasure.sample import Columns, on_part
 from attest.experiments.erasure.scores import Scores, area, between_limits, scored
-from attest.experiments.erasure.sets import random_ranks, ranks_of, sizes, spared_last
+from attest.experiments.erasure.sets import random_ranks, ranks_of, sizes
 from attest.experiments.erasure.soft import of_predicted_class, soft_scores
 from attest.experiments.importance_entropy import sample_of_ids
 from attest.experiments.means import Means
@@ -29,6 +29,8 @@ from attest.measures.numbers import percent
 
 KINDS = ("comprehensiveness", "sufficiency")
 OPERATORS = ("attention", "delete", "mask", "resample")
+STAY = "Special tokens, and the token at which a Transformer decides, are neither ranked nor erased."
+"""What reports say of the tokens that are spared."""
 
 
 def erasure(
@@ -43,6 +45,9 @@ def erasure(
 ) -> Columns:
     """Erase the tokens that the explanation ranks first, or keep them alone, by four operators, and as many at random.
 
+    Tokens that are spared, the place at which a Transformer decides and special ones (``spared_by``), are neither ranked nor
+    erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
+
     Args:
         observation: the batch.
         sampled: bool ``(B,)``, the texts that are also read anew; ``attention`` alone needs no reading, unless tokens attend
@@ -54,7 +59,8 @@ def erasure(
         erase_by: some of ``OPERATORS``.
         extras: False leaves soft scores, ferret's numbers and parameters made anew out, most of the cost.
     Returns:
-        Per instance ``(B,)``, NaN for a text of one token and, but for ``attention``, for texts outside the sample. For each
+        Per instance ``(B,)``, NaN for a text of one token or of spared ones alone and, but for ``attention``, for texts
+        outside the sample. For each
         operator: ``comprehensiveness_<operator>`` and ``sufficiency_<operator>``, AOPC, the mean over sizes of how far the
         predicted class's probability falls without the first k tokens, or with them alone, in [-1, 1];
         ``random_<either>_<operator>``, the same of random sets, their mean; ``win_<either>_<operator>``, share of random sets
@@ -64,7 +70,7 @@ def erasure(
         ``soft_<either>`` (Zhao & Aletras 2023), ``eraser_<either>`` and ``ferret_<either>``, as those libraries count, and
         ``tau_randomised_<part>``, τ-b of the attention with itself as parts of the network are made anew.
     """
-    several = observation.lengths > 1
+    several = observation.several
     read = sampled & several & (observation.lengths <= longest_quadratic())
 
     def of_operator(name: str, draws: tuple[Operator, ...]) -> Columns:
@@ -86,7 +92,7 @@ def erasure(
 def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int) -> Columns:
     """The scores of the explanation under one operator; random sets are dealt to its draws, and meet the explanation there."""
     explained = _ranked(observation, observation.explanation.unsqueeze(1), seed)
-    random = spared_last(random_ranks(observation.ids, observation.mask, sets, seed), observation.spared)
+    random = random_ranks(observation.ids, observation.ranked, sets, seed)
     rounds = [
         _in_one_draw(observation, torch.cat([explained, random[:, place :: len(draws)]], dim=1), operator)
         for place, operator in enumerate(draws[:sets])
@@ -155,7 +161,7 @@ def _read_anew(observation: Observation, seed: int) -> Columns:
 
 def _ferret(observation: Observation, seed: int) -> Tensor:
     """AOPC over every k from 1 to the whole text, tokens deleted, as ferret counts: ``(B, 2)``."""
-    lengths = observation.lengths
+    lengths = observation.erasable
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
     ranks = _ranked(observation, observation.explanation.unsqueeze(1), seed)
     outcomes = outcomes_of(observation, ranks, counts, delete)[:, :, 0].double()
@@ -164,7 +170,7 @@ def _ferret(observation: Observation, seed: int) -> Tensor:
 
 
 def _ranked(observation: Observation, explanations: Tensor, seed: int) -> Tensor:
-    return spared_last(ranks_of(explanations, observation.ids, observation.mask, seed), observation.spared)
+    return ranks_of(explanations, observation.ids, observation.ranked, seed)
 
 
 def _before(observation: Observation) -> Tensor:
@@ -266,6 +272,8 @@ SPEC = Spec(
     source="DeYoung et al. 2020; Edin et al. 2024",
     about="tokens",
     cost="linear in T; a sample of texts is read again",
+    about_columns=f"{STAY} They are in no random set, and k is a share of the others. Where there is no other, numbers are "
+    "NaN.",
     columns=tuple(_columns()),
     measures=(
         _win("attention", "nothing attends to them", about="states"),
@@ -305,7 +313,7 @@ SPEC = Spec(
             "operators",
             "Erasure by four operators",
             "How far the prediction falls without the tokens ranked first (left, more is better) and with them alone (right, "
-            "less is better), beside as many random tokens. Bars: 95 % intervals over texts.",
+            f"less is better), beside as many random tokens. Bars: 95 % intervals over texts. {STAY}",
             "erasure_by_operator",
             ("comprehensiveness_attention",),
         ),

@@ -49,19 +49,19 @@ def attends_within(network: object) -> bool:
 
 def is_pooled_linearly(observation: Observation) -> bool:
     """Whether an erasure of attention only takes summands out of a weighted mean of what tokens decide alone."""
-    return observation.class_logits is not None and not attends_within(observation.network)
+    alone = observation.class_logits is not None and not attends_within(observation.network)
+    return alone and observation.spared is None
 
 
 def attention(observation: Observation, kept: Tensor) -> Tensor:
     """Nothing attends to an erased token: its pooled weight is 0 and the rest renormalised; it stands where it stood.
 
-    Where tokens attend to one another, none attends to it in any layer. Where nothing that is attended to is left, the context
-    is 0 and the bias alone decides.
+    Where tokens attend to one another, none attends to it in any layer, itself not either; its embedding is as it was. Where
+    nothing that is attended to is left, the context is 0 and the bias alone decides.
     """
     if attends_within(observation.network):
-        return _read(
-            observation, observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:]), kept
-        )
+        everyone = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
+        return _read(observation, everyone, kept, in_place=True)
     weights = observation.attention.unsqueeze(1) * kept
     left = weights.sum(dim=-1, keepdim=True)
     outcomes = of_predicted(observation, observation.probabilities_under(weights / torch.where(left > 0, left, 1)))
@@ -111,22 +111,27 @@ def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor
     return _read(observation, written, mask.expand(-1, kept.shape[1], -1))
 
 
-def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
-    """Read every variant from its beginning: ``(B, V, T, …)``, bool ``(B, V, T)`` -> ``(B, V)``; equal ones once."""
+def _read(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
+    """Read every variant from its beginning: ``(B, V, T, …)``, bool ``(B, V, T)`` -> ``(B, V)``; equal ones once.
+
+    Args:
+        in_place: whether erased tokens are still embedded, where the network embeds and attends one after the other.
+    """
+    in_place = in_place and getattr(observation.network, "reads_in_decode", False)
     rows = torch.arange(len(tokens), device=tokens.device)[:, None, None].expand(*kept.shape[:2], 1)
     asked = torch.arange(kept.shape[-1], device=kept.device) >= observation.reach
-    written = torch.cat([rows, kept, (tokens * _beside(kept | asked, tokens)).flatten(2)], dim=-1).flatten(0, 1)
+    written = torch.cat([rows, kept, (tokens * _beside(kept | asked | in_place, tokens)).flatten(2)], dim=-1).flatten(0, 1)
     different, again = written.unique(dim=0, return_inverse=True)
     whose, kept = different[:, 0], different[:, 1 : 1 + kept.shape[-1]].bool()
     tokens = different[:, 1 + kept.shape[-1] :].unflatten(-1, tokens.shape[2:])
-    return _read_each(observation, whose, tokens, kept)[again].unflatten(0, (len(rows), -1))
+    return _read_each(observation, whose, tokens, kept, in_place)[again].unflatten(0, (len(rows), -1))
 
 
 def _beside(kept: Tensor, tokens: Tensor) -> Tensor:
     return kept.view(*kept.shape, *(1,) * (tokens.ndim - kept.ndim))
 
 
-def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Tensor) -> Tensor:
+def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Tensor, in_place: bool) -> Tensor:
     """Read rows ``(N, T, …)`` of texts ``whose (N,)``: ``(N,)``; rows of like length side by side."""
     last = kept.shape[-1] - kept.flip(-1).to(torch.uint8).argmax(dim=-1)
     order = last.argsort()
@@ -134,7 +139,7 @@ def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Te
     def of_rows(rows: Tensor) -> Tensor:
         size = min(int(last[rows].max()), observation.reach)
         narrowed = (observation.narrowed(each[rows], size) for each in (tokens, kept))
-        read = _predictions(observation, *narrowed)
+        read = _predictions(observation, *narrowed, in_place)
         return read.gather(-1, observation.predicted[whose[rows]].unsqueeze(-1)).squeeze(-1)
 
     outcomes = torch.empty(len(order), dtype=observation.probabilities.dtype, device=order.device)
@@ -143,10 +148,10 @@ def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Te
 
 
 @torch.no_grad()
-def _predictions(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
+def _predictions(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool) -> Tensor:
     network, kept = observation.network, kept.clone()
     kept[:, 0] |= ~kept.any(dim=-1)  # an empty text is not read; whoever asks puts the bias in its place
-    hidden = network.encode(tokens, kept)
+    hidden = network.encode(tokens, torch.ones_like(kept) if in_place else kept)
     return probabilities(network.decode(hidden, network.project(network.score(hidden, kept), kept)))
 
 

@@ -16,7 +16,7 @@ def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
     """How many tokens each share is, rounded up: at least one, int64 ``(B, K)``.
 
     Args:
-        lengths: int64 ``(B,)``, real tokens of each text.
+        lengths: int64 ``(B,)``, tokens of each text that may be erased.
         shares: K of them, in (0, 1].
     """
     exact = lengths.unsqueeze(-1).double() * torch.tensor(shares, dtype=torch.float64, device=lengths.device)
@@ -29,10 +29,10 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
     Args:
         explanations: float ``(B, R, T)``, finite at real tokens.
         ids: int64 ``(B,)``, identities of the instances, which with the seed break ties.
-        mask: bool ``(B, T)``, True at real tokens, which come first.
+        mask: bool ``(B, T)``, True at the tokens that are ranked.
         seed: of the run.
     Returns:
-        int64 ``(B, R, T)``, from 0; padding comes last.
+        int64 ``(B, R, T)``, from 0; all others come last.
     """
     shuffled_BRT = random_permutations(stream(seed, "ties"), ids, 1, mask).expand(explanations.shape)
     keys_BRT = explanations.masked_fill(~mask.unsqueeze(1), -torch.inf).gather(-1, shuffled_BRT)
@@ -43,13 +43,6 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
 def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
     """Places in random orders, int64 ``(B, draws, T)``; what stands before place k is a random set of k tokens."""
     return random_permutations(stream(seed, "random sets"), ids, draws, mask).argsort(dim=-1)
-
-
-def spared_last(ranks: Tensor, spared: Tensor | None) -> Tensor:
-    """The same rankings with spared tokens, bool ``(B, T)``, after all others: int64 ``(B, R, T)``."""
-    if spared is None:
-        return ranks
-    return (ranks + ranks.shape[-1] * spared.unsqueeze(1)).argsort(dim=-1).argsort(dim=-1)
 
 
 def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:

@@ -19,9 +19,9 @@ def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Ten
     r"""Their normalised soft comprehensiveness and sufficiency, ``(B, 2)``; more is better of both.
 
     Each element of a token's embedding is kept with probability :math:`1 - a_i` (comprehensiveness) or :math:`a_i`
-    (sufficiency), where a is the importance over its largest. :math:`C = \max(0, f(x) - f(x'))`,
-    :math:`S = 1 - \max(0, f(x) - f(x'))`; with S₀, the sufficiency of embeddings that are all 0, the columns are
-    :math:`C / (1 - S_0)` and :math:`(S - S_0) / (1 - S_0)`. NaN where S₀ is 1.
+    (sufficiency), where a is the importance over its largest; spared tokens are kept whole.
+    :math:`C = \max(0, f(x) - f(x'))`, :math:`S = 1 - \max(0, f(x) - f(x'))`; with S₀, the sufficiency of embeddings that are
+    all 0, the columns are :math:`C / (1 - S_0)` and :math:`(S - S_0) / (1 - S_0)`. NaN where S₀ is 1.
 
     Args:
         observation: the batch.
@@ -29,11 +29,13 @@ def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Ten
         seed: with an instance's id it fixes what is dropped.
     """
     before = of_predicted_class(observation, observation.probabilities)
+    explanation = explanation.masked_fill(~observation.ranked, 0)
     share = explanation / explanation.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(explanation.dtype).tiny)
     draws = _uniforms(seed, observation)
+    always = _beside(observation.mask & ~observation.ranked, draws)
     falls = [
-        (before - reading_embedded(observation, observation.embedded.detach() * kept)).clamp(min=0)
-        for kept in (draws >= _beside(share, draws), draws < _beside(share, draws), torch.zeros_like(draws))
+        (before - reading_embedded(observation, observation.embedded.detach() * (kept | always))).clamp(min=0)
+        for kept in (draws >= _beside(share, draws), draws < _beside(share, draws), torch.zeros_like(draws, dtype=torch.bool))
     ]
     rest = falls[2]  # 1 - S₀
     columns = torch.stack([falls[0], rest - falls[1]], dim=-1) / rest.unsqueeze(-1)

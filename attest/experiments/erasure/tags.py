@@ -2,11 +2,13 @@
 
 A tagger decides at every token. So one token of a sentence is drawn, its tag is the decision, and the sentence is read as the
 text of a classifier whose decision that is. The token itself stays, whatever is erased: else there would be no tag to ask for.
+Nor are special tokens ranked or erased.
 
 Legend: B batch, T tokens, K tags.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -67,7 +69,7 @@ def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observati
         scores=torch.zeros_like(explanation),
         weights=explanation,
         logits=network.decode(states, explanation),
-        spared=asked.bool(),
+        spared=asked.bool() if observation.special is None else asked.bool() | (observation.special & observation.mask),
     )
     return view, place
 
@@ -93,7 +95,12 @@ class _TagOfOne:
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """int64 ``(B, T, 2)``, bool ``(B, T)`` -> logits of all tags, and the second number, ``(B, T, K + 1)``."""
-        logits = self.tagger(tokens[..., 0], mask)
+        tagger: Any = self.tagger
+        if getattr(tagger, "reads_in_decode", False):  # where ids of padding count, as RoBERTa's do, others would move up
+            embedded = tagger.encode(tokens[..., 0], torch.ones_like(mask))
+            logits = tagger.decode(embedded, mask.to(embedded))
+        else:
+            logits = tagger(tokens[..., 0], mask)
         return torch.cat([logits, tokens[..., 1:].to(logits)], dim=-1)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:

@@ -52,7 +52,8 @@ def knockout(
     """Take the edges from the deciding token to a set of others out of the attention mask, in all layers and in windows.
 
     The set are the tokens that the deciding one attends to most, mean over the heads of these layers; neither the first token
-    of a text, on which attention is parked, nor the deciding one is ever in it. Beside it as many random edges to others.
+    of a text, on which attention is parked, nor the deciding one, nor a special one is ever in it. Beside it as many random
+    edges to others.
 
     Args:
         observation: the batch, of a decoder.
@@ -75,7 +76,7 @@ def knockout(
     _require_settings(share, draws, width)
     deciding = network.deciding(observation.mask).argmax(dim=-1)
     row_BYNT = _deciding_rows(observation, deciding)
-    candidates = _candidates(observation.mask, deciding)
+    candidates = _candidates(observation, deciding)
     again = network.from_the_last(observation.tokens, observation.mask)
     columns = _sinks(row_BYNT[..., 0])
     for suffix, layers in _windows(list(observation.attention), width).items():
@@ -127,8 +128,9 @@ def _deciding_rows(observation: LayerObservation, deciding: Tensor) -> Tensor:
     return torch.stack([weights[everyone, :, deciding] for weights in observation.attention.values()], dim=1)
 
 
-def _candidates(mask: Tensor, deciding: Tensor) -> Tensor:
-    """Tokens whose edge can be taken out, bool ``(B, T)``: neither the first one nor the deciding one."""
+def _candidates(observation: LayerObservation, deciding: Tensor) -> Tensor:
+    """Tokens whose edge can be taken out, bool ``(B, T)``: neither the first one, nor the deciding one, nor a special one."""
+    mask = observation.mask if observation.special is None else observation.mask & ~observation.special
     place_T = torch.arange(mask.shape[-1], device=mask.device)
     return mask & (place_T > 0) & (place_T < deciding.unsqueeze(-1))
 
@@ -159,8 +161,8 @@ def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) 
         places = list(spans.get(identity, ()))
         if any(not 0 <= place < cut.shape[-1] or not candidates[row, place] for place in places):
             raise AttestError(
-                f"spans of E16 names the tokens {places} of the text {identity}; expected places from 1 to "
-                f"{int(candidates[row].sum())}, because the first token and the deciding one cannot be cut."
+                f"spans of E16 names the tokens {places} of the text {identity}; expected some of "
+                f"{candidates[row].nonzero().flatten().tolist()}: not the first token, the deciding one or a special one."
             )
         cut[row, places] = True
     return cut
@@ -252,8 +254,8 @@ SPEC = Spec(
     source="Geva et al. 2023",
     about="layers",
     cost="one pass of the whole text, and one pass of the last token for each set and window",
-    about_columns="Of decoders alone. The first token and the deciding one are in no set. The columns from `drop` to "
-    "`flipped_sink` are also there with `_layers<first>to<last>` at the end, for a window of layers, counted from 1.",
+    about_columns="Of decoders alone. The first token, the deciding one and special ones are in no set. The columns from "
+    "`drop` to `flipped_sink` are also there with `_layers<first>to<last>` at the end, for a window of layers from 1 on.",
     columns=(
         Column("sink", "float", SHARE, "", "attention of the deciding token on the first one, mean over layers and heads"),
         Column("sink_layer<l>", "float", SHARE, "", "the same in one layer, mean over heads"),

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attest.attention.interventions import Intervention, attending, intervene, recorded, unwrapped
+from attest.compute.rounding import rounding
 from attest.errors import AttestError
 from attest.experiments.observation import numbered, outside_inference, rightly
 from attest.measures import jensen_shannon, probabilities, total_variation
@@ -60,6 +61,8 @@ class LayerObservation:
     """int64 ``(B,)``: gold classes, of a tagger ``(B, T)``, below 0 where a token has none, where they are known."""
     ids_given: bool = True
     """As in ``Observation``."""
+    special: Tensor | None = None
+    """bool ``(B, T)``: tokens that are in every text whatever it says, as in ``observe``; None where they are not known."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
     """float ``(B, T, H)`` that enter each layer, of a clean pass of a network that can go on from there: one that is
     ``Resuming`` or ``Skipping``. Else empty, and the pass is run again from the tokens on."""
@@ -113,8 +116,8 @@ class LayerObservation:
         attention = {layer: weights[index] for layer, weights in self.attention.items()}
         inputs = {layer: hidden[index] for layer, hidden in self.inputs.items()}
         ids, tokens, mask, logits = (column[index] for column in (self.ids, self.tokens, self.mask, self.logits))
-        labels = None if self.labels is None else self.labels[index]
-        return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given, inputs)
+        labels, special = (None if each is None else each[index] for each in (self.labels, self.special))
+        return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given, special, inputs)
 
     def per_instance(self, values: Tensor) -> Tensor:
         """One number an instance ``(B,)``: values ``(B,)`` as they are, ``(B, T)`` averaged over the tokens that decide."""
@@ -178,14 +181,19 @@ def self_attending(network: nn.Module) -> list[str]:
 
 
 def observe_layers(
-    network: nn.Module, ids: Tensor | None, tokens: Tensor, mask: Tensor, labels: Tensor | None = None
+    network: nn.Module,
+    ids: Tensor | None,
+    tokens: Tensor,
+    mask: Tensor,
+    labels: Tensor | None = None,
+    special: Tensor | None = None,
 ) -> LayerObservation:
     """Run a network once and keep what its layers attend to.
 
     Args:
         network: takes tokens and mask to logits, in evaluation mode.
         ids: as in ``attest.experiments.observe``.
-        tokens, mask, labels: as in ``LayerObservation``.
+        tokens, mask, labels, special: as in ``LayerObservation``.
     Raises:
         AttestError: no layer of the network attends from token to token.
     """
@@ -195,7 +203,25 @@ def observe_layers(
         logits, weights = _passed(network, partial(network, tokens, mask), tokens.device)
     attention = {layer: weights[layer] for layer in layers}
     kept = {layer: inputs[layer] for layer in layers} if inputs.keys() >= set(layers) else {}
-    return LayerObservation(network, numbered(ids, mask), tokens, mask, attention, logits, labels, ids is not None, kept)
+    if kept and not _goes_on(network, tokens, mask, logits, kept):
+        kept = {}
+    numbers, given = numbered(ids, mask), ids is not None
+    return LayerObservation(network, numbers, tokens, mask, attention, logits, labels, given, special, kept)
+
+
+@torch.no_grad()
+def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, inputs: Mapping[str, Tensor]) -> bool:
+    """Whether a pass of this batch that begins at the last layer has the logits of the whole pass, to rounding."""
+    bare, place, last = cast(Any, unwrapped(network)), len(inputs) - 1, [*inputs.values()][-1]
+    with torch.autocast(tokens.device.type, enabled=False):
+        if hasattr(bare, "beginning_at"):
+            with bare.beginning_at(place, last):
+                again = network(tokens, mask)
+        else:
+            again = bare.resume(last, mask, place)
+    real = slice(None) if logits.ndim == 2 else mask
+    close = rounding(logits.dtype)
+    return torch.allclose(again[real], logits.detach()[real], rtol=close, atol=close)
 
 
 def _entered(network: nn.Module) -> Mapping[str, nn.Module]:

@@ -6,6 +6,15 @@ attention's place, for any other experiment.
 """
 
 from attest.experiments.readings.compared import readings_of, side_by_side
-from attest.experiments.readings.kinds import READINGS, Reading, read_as, reading_of, suited_readings
+from attest.experiments.readings.kinds import READINGS, Reading, read_as, reading_of, suited_readings, where_explained
 
-__all__ = ["READINGS", "Reading", "read_as", "reading_of", "readings_of", "side_by_side", "suited_readings"]
+__all__ = [
+    "READINGS",
+    "Reading",
+    "read_as",
+    "reading_of",
+    "readings_of",
+    "side_by_side",
+    "suited_readings",
+    "where_explained",
+]

@@ -12,7 +12,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from attest.experiments.erasure.four_operators import KINDS, naopc
+from attest.experiments.erasure.four_operators import KINDS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.erasure.outcomes import outcomes_of
@@ -23,10 +23,12 @@ from attest.experiments.erasure.soft import of_predicted_class
 from attest.experiments.importance_entropy import sample_of_ids
 from attest.experiments.means import Means
 from attest.experiments.observation import Observation, observe
+from attest.experiments.readings.gradients import completeness_gap
 from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
+from attest.experiments.readings.layers import relevance_gap
 from attest.experiments.readings.truth import found, hangs_on
-from attest.experiments.spec import ANY, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
-from attest.experiments.words import first_of_words, over_words
+from attest.experiments.spec import ANY, AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
+from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.measures import tau_b
 from attest.measures.numbers import number, percent
 
@@ -54,16 +56,19 @@ def side_by_side(
         truth: bool ``(B, T)``, the tokens that decide, where they are known.
         clock: to which the seconds that each reading took are added.
     Returns:
-        Per instance ``(B,)``, NaN outside the sample and for texts of one token. For each reading, with underscores for the
+        Per instance ``(B,)``, NaN outside the sample, for texts of one token and for those of spared tokens alone. Spared are
+        the place at which a Transformer decides and special tokens (``spared_by``): they are neither ranked nor erased, are
+        in no random set, and do not count among the tokens that k is a share of. For each reading, with underscores for the
         hyphens of its name: ``comprehensiveness_<reading>`` and ``sufficiency_<reading>``, AOPC, nothing attending to what is
         erased; ``win_<either>_<reading>``, share of random sets that it beats; ``deleted_<either>_<reading>`` and
         ``win_deleted_<either>_<reading>``, the same where tokens are deleted; ``naopc_<either>_<reading>`` where limits are
         exact. A signed reading ranks tokens by magnitude, and, as ``<reading>_signed``, by how much they speak for the
-        predicted class. ``tau_<reading>_and_<reading>``, τ-b of two; where texts are in subwords, also
-        ``tau_words_…``, of words, and ``tau_without_special_…``. Where the truth is known, and the decision hangs on it:
-        ``precision_<reading>``, ``depth_<reading>``, ``auprc_<reading>``; ``hangs_on_truth``, 1 where it does.
+        predicted class. ``tau_<reading>_and_<reading>``, τ-b of two; where texts are in subwords, also ``tau_words_…``, of
+        words. ``gap_integrated_gradients``, how far their sum is from the prediction minus that of embeddings of 0, and
+        ``gap_lrp``, how far the sum of relevance is from the margin in logits. Where the truth is known, and the decision
+        hangs on it: ``precision_<reading>``, ``depth_<reading>``, ``auprc_<reading>``; ``hangs_on_truth``, 1 where it does.
     """
-    chosen = sampled & (observation.lengths > 1)
+    chosen = sampled & observation.several
 
     def measured(part: Observation) -> Columns:
         return _measured(part, seed, sets, None if truth is None else _rows_of(truth, observation, part), clock)
@@ -106,15 +111,25 @@ def _rows_of(truth: Tensor, whole: Observation, part: Observation) -> Tensor:
 
 
 def _measured(part: Observation, seed: int, sets: int, truth: Tensor | None, clock: Clock | None) -> Columns:
-    observation = observe(part.network, part.ids, part.tokens, part.mask, part.labels, part.words)  # gradients need the graph
+    texts = part.ids, part.tokens, part.mask, part.labels, part.words, part.spared
+    observation = observe(part.network, *texts)  # gradients need the graph
     readings = readings_of(observation, seed, clock)
     rankings = _rankings(readings)
     if truth is not None:
         rankings[ORACLE] = truth.to(observation.attention)
-    columns = _erased(observation, rankings, seed, sets) | _agreement(readings, observation.mask)
+    columns = _gaps(observation, readings) | _erased(observation, rankings, seed, sets)
+    columns |= _agreement(readings, observation.ranked)
     if observation.words is not None:
-        columns |= _agreement_over_words(readings, observation.words)
+        columns |= _agreement_over_words(readings, ranked_words(observation))
     return columns if truth is None else columns | _against(observation, rankings, truth, seed)
+
+
+def _gaps(observation: Observation, readings: dict[str, Tensor]) -> Columns:
+    """How far readings that should add up are from it."""
+    gaps = {"gap_integrated_gradients": completeness_gap(observation).double()}
+    if "lrp" in readings:
+        gaps["gap_lrp"] = relevance_gap(observation, readings["lrp"]).double()
+    return gaps
 
 
 def _rankings(readings: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -130,12 +145,12 @@ def _signed() -> list[str]:
 
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
     """What erasing the first tokens of every ranking does, beside random sets that all share."""
-    counts, before = sizes(observation.lengths), of_predicted_class(observation, observation.probabilities)
+    counts, before = sizes(observation.erasable), of_predicted_class(observation, observation.probabilities)
     explanations = _stacked(rankings)
     ranks = torch.cat(
         [
-            ranks_of(explanations, observation.ids, observation.mask, seed),
-            random_ranks(observation.ids, observation.mask, sets, seed),
+            ranks_of(explanations, observation.ids, observation.ranked, seed),
+            random_ranks(observation.ids, observation.ranked, sets, seed),
         ],
         dim=1,
     )
@@ -176,22 +191,20 @@ def _agreement(readings: dict[str, Tensor], mask: Tensor) -> Columns:
 
 
 def _agreement_over_words(readings: dict[str, Tensor], words: Tensor) -> Columns:
-    """The same of words, the numbers of whose subwords are added up, and of subwords without the special tokens."""
+    """The same of words, the numbers of whose subwords are added up."""
     lifted = {name: over_words(values, words) for name, values in readings.items()}
-    kinds = {"words": (lifted, first_of_words(words)), "without_special": (readings, words >= 0)}
-    return {
-        name.replace("tau_", f"tau_{kind}_", 1): tau
-        for kind, (values, counted) in kinds.items()
-        for name, tau in _agreement(values, counted).items()
-    }
+    agreed = _agreement(lifted, first_of_words(words))
+    return {name.replace("tau_", "tau_words_", 1): tau for name, tau in agreed.items()}
 
 
 def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tensor, seed: int) -> Columns:
     hangs = hangs_on(observation, truth, seed)
-    scores = found(ranks_of(_stacked(rankings), observation.ids, observation.mask, seed), truth, observation.mask)
+    ranks = ranks_of(_stacked(rankings), observation.ids, observation.ranked, seed)
+    scores = found(ranks, truth, observation.ranked)
     columns: Columns = {"hangs_on_truth": hangs.double()}
     for name, rows in scores._asdict().items():
-        columns |= _named(name, rankings, rows.masked_fill(~hangs.unsqueeze(-1), torch.nan))
+        named = _named(name, rankings, rows.masked_fill(~hangs.unsqueeze(-1), torch.nan))
+        columns |= {each: column.masked_fill(_undefined(each, rankings), torch.nan) for each, column in named.items()}
     return columns
 
 
@@ -275,6 +288,16 @@ def _columns() -> tuple[Column, ...]:
         Column("win_deleted_<either>_<reading>", "float", SHARE, "", "the same, when tokens are deleted"),
         Column("naopc_<either>_<reading>", "float", ANY, "", "its place between the exact limits"),
         Column("tau_<reading>_and_<other>", "float", CORRELATION, "", "τ-b of two readings, by magnitude"),
+        Column(
+            "gap_integrated_gradients",
+            "float",
+            AT_LEAST_0,
+            "",
+            "how far their sum is from the prediction minus that of embeddings of 0; beyond 0.01 they are undefined",
+        ),
+        Column(
+            "gap_lrp", "float", AT_LEAST_0, "logits", "the margin without the sum of relevance: what biases and positions say"
+        ),
         Column("hangs_on_truth", "float", SHARE, "0 or 1", "deleting the true tokens lowers the prediction the most"),
         Column(
             "precision_<reading>",
@@ -295,6 +318,8 @@ SPEC = Spec(
     source="Kobayashi et al. 2020; Abnar & Zuidema 2020; Sundararajan et al. 2017; Mohebbi et al. 2023",
     about="tokens",
     cost="linear in T, on a sample of texts",
+    about_columns=f"{STAY} They are in no random set, and k is a share of the others. Where there is no other, numbers are "
+    "NaN.",
     columns=_columns(),
     measures=(
         Measure(
@@ -310,6 +335,13 @@ SPEC = Spec(
             "random sets beaten by integrated gradients",
             "The same of integrated gradients, by how much tokens speak for the predicted class.",
             "It ranks tokens by the probability that erasure measures, so a good result is no surprise.",
+        ),
+        Measure(
+            "gap_integrated_gradients",
+            "what integrated gradients miss",
+            "Their sum should be the prediction minus that of embeddings of 0. This is how far it is from that, in "
+            "probability; on texts where that is more than 0.01 they are undefined.",
+            "A network that scales embeddings first (RMSNorm) jumps at 0, and no number of points of the path sees that.",
         ),
         Measure(
             "tau_attention_and_integrated_gradients",
@@ -335,7 +367,7 @@ SPEC = Spec(
             "Readings side by side",
             "Random sets beaten by the tokens that each reading ranks first: nothing attending to them, or the text "
             "shortened. Dashed: no better than chance. Bars: 95 % intervals over texts. Readings named signed rank tokens by "
-            "how much they speak for the predicted class, the others by magnitude.",
+            f"how much they speak for the predicted class, the others by magnitude. {STAY}",
             "readings_side_by_side",
             ("win_comprehensiveness_random",),
         ),

@@ -132,3 +132,12 @@ def read_as(observation: Observation, name: str) -> Observation:
     if name == "attention":
         return observation
     return observation.explained_by(reading_of(name, observation).magnitude(observation))
+
+
+def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The columns ``(B,)`` of an experiment with NaN for texts that the reading on trial has no numbers for."""
+    undefined = observation.explanation.isnan().any(dim=-1)
+    return {
+        name: column.double().masked_fill(undefined, torch.nan) if column.ndim == 1 else column
+        for name, column in columns.items()
+    }

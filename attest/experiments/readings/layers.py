@@ -63,7 +63,9 @@ def flow(observation: Observation) -> Tensor:
 def relevance_propagation(observation: Observation) -> Tensor:
     """Layer-wise relevance with attention and layer norms' denominators held constant (Ali et al. 2022), ``(B, T)``, signed.
 
-    Of the logit of the predicted class over the mean of the others: gradient × input of the network so linearised.
+    Of the logit of the predicted class over the mean of the others: gradient × input of the network so linearised. What biases
+    and positions say is no token's, so that the sum of the tokens is that margin only where there are none. NaN for texts on
+    which the linearised pass is not the network's own.
     """
     embedded = observation.embedded.detach().requires_grad_()
     network = cast(nn.Module, observation.network)
@@ -73,7 +75,17 @@ def relevance_propagation(observation: Observation) -> Tensor:
         predicted = logits.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
         margin = predicted - (logits.sum(dim=-1) - predicted) / (logits.shape[-1] - 1)
         (gradient,) = torch.autograd.grad(margin.sum(), embedded)
-    return (gradient * embedded.detach()).sum(dim=-1).masked_fill(~observation.mask, 0)
+    relevance = (gradient * embedded.detach()).sum(dim=-1)
+    other = (logits.softmax(dim=-1) - observation.probabilities).abs().amax(dim=-1) > observation.within
+    return relevance.masked_fill(other.unsqueeze(-1), torch.nan).masked_fill(~observation.mask, 0)
+
+
+def relevance_gap(observation: Observation, relevance: Tensor) -> Tensor:
+    """How far the sum of the tokens' relevance is from the margin that it is of, in logits, ``(B,)``."""
+    logits = class_logits(observation.logits.detach())
+    predicted = logits.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
+    margin = predicted - (logits.sum(dim=-1) - predicted) / (logits.shape[-1] - 1)
+    return (margin - relevance.sum(dim=-1)).abs()
 
 
 def _layers(observation: Observation) -> dict[str, Tensor]:
@@ -145,7 +157,8 @@ def _constant_denominators(network: nn.Module) -> Iterator[None]:
         norm = cast(nn.LayerNorm, module)
         centred = inputs[0] - inputs[0].mean(dim=-1, keepdim=True)
         deviation = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt().detach()
-        return centred / deviation * norm.weight + norm.bias
+        scaled = centred / deviation if norm.weight is None else centred / deviation * norm.weight
+        return scaled if norm.bias is None else scaled + norm.bias
 
     hooks = [part.register_forward_hook(linearised) for part in network.modules() if isinstance(part, nn.LayerNorm)]
     try:

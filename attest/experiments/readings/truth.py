@@ -31,7 +31,7 @@ def found(ranks: Tensor, truth: Tensor, mask: Tensor) -> Found:
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
-        truth, mask: bool ``(B, T)``.
+        truth, mask: bool ``(B, T)``, True at the tokens that decide and at those that are ranked.
     """
     true = (truth & mask).unsqueeze(1).expand(ranks.shape)
     count = true.sum(dim=-1)
@@ -58,12 +58,12 @@ def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20)
         seed: with an instance's id it fixes the random sets.
         sets: how many.
     """
-    truth = truth & observation.mask
+    truth = truth & observation.ranked
     counts = truth.sum(dim=-1, keepdim=True)
-    first = ranks_of(truth.double().unsqueeze(1), observation.ids, observation.mask, seed)
-    ranks = torch.cat([first, random_ranks(observation.ids, observation.mask, sets, seed)], dim=1)
+    first = ranks_of(truth.double().unsqueeze(1), observation.ids, observation.ranked, seed)
+    ranks = torch.cat([first, random_ranks(observation.ids, observation.ranked, sets, seed)], dim=1)
     left = delete(observation, kept_sets(ranks, counts, observation.mask)[:, 0].squeeze(2))
     before = of_predicted_class(observation, observation.probabilities)
-    known = (counts.squeeze(-1) > 0) & (counts.squeeze(-1) < observation.lengths)
+    known = (counts.squeeze(-1) > 0) & (counts.squeeze(-1) < observation.erasable)
     lower = compared(left[:, :1], torch.cat([before.unsqueeze(-1), left[:, 1:]], dim=1), observation.within) < 0
     return known & lower.all(dim=-1)

@@ -116,6 +116,13 @@ def test_resampling_draws_from_the_same_relative_position():
         )
 
 
+def test_a_long_text_is_drawn_from_throughout_the_span_of_a_token():
+    one, ids = Background(torch.arange(10), torch.tensor([0]), torch.tensor([10])), torch.arange(40)
+    drawn = one.drawn(0, ids, torch.full((40,), 2), 30, 2)
+    assert drawn[..., 0].unique().tolist() == [0, 1, 2, 3, 4]
+    assert drawn[..., 1].unique().tolist() == [5, 6, 7, 8, 9]
+
+
 def test_of_sentences_each_word_is_unknown():
     torch.manual_seed(0)
     tokens, mask = torch.randint(2, 50, (2, 4, 5)), torch.ones(2, 4, dtype=torch.bool)

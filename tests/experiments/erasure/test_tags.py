@@ -6,7 +6,7 @@ from torch import nn
 
 from attest.experiments.erasure import Background, about_one_token, erasure
 from attest.experiments.erasure.operators import UNKNOWN, operators
-from attest.experiments.erasure.sets import ranks_of, sizes, spared_last
+from attest.experiments.erasure.sets import ranks_of, sizes
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.networks import TransformerTagger
 
@@ -50,7 +50,7 @@ def test_with_one_layer_tokens_are_ranked_by_the_mean_over_heads(asked):
     _, observation, view, place = asked
     (weights,) = observation.attention.values()
     row = weights.mean(dim=1)[torch.arange(4), place]
-    ranks = spared_last(ranks_of(view.explanation.unsqueeze(1), view.ids, view.mask, SEED), view.spared)[:, 0]
+    ranks = ranks_of(view.explanation.unsqueeze(1), view.ids, view.ranked, SEED)[:, 0]
     for text, length in enumerate(LENGTHS):
         others = [token for token in row[text, :length].argsort(descending=True).tolist() if token != place[text]]
         assert ranks[text, :length].argsort().tolist() == [*others, place[text].item()]

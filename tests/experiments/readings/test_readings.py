@@ -5,10 +5,23 @@ import pytest
 import torch
 from torch import nn
 
+from attest.attention import Sparsemax
 from attest.errors import AttestError
 from attest.experiments import erasure_until_flip, feature_importance, observe, single_erasure
-from attest.experiments.readings import READINGS, read_as, reading_of, readings_of, side_by_side, suited_readings
-from attest.experiments.readings.layers import flow, relevance_propagation, value_zeroing
+from attest.experiments.erasure.soft import reading_embedded
+from attest.experiments.readings import (
+    READINGS,
+    gradients,
+    read_as,
+    reading_of,
+    readings_of,
+    side_by_side,
+    suited_readings,
+    where_explained,
+)
+from attest.experiments.readings.compared import _rankings
+from attest.experiments.readings.gradients import _along_the_path
+from attest.experiments.readings.layers import _flows, flow, relevance_propagation, value_zeroing
 from attest.networks.self_attention import TransformerClassifier
 from tests.experiments.networks import DeepDecoder, FourSteps, Given, observation_of, pooling_classifier
 
@@ -117,6 +130,12 @@ def test_flow_through_one_layer_is_bounded_by_both_sides():
         np.testing.assert_allclose(flow(observation)[row, :length], expected.detach(), atol=1e-5)
 
 
+def test_flow_goes_from_the_last_layer_down_to_the_first():
+    """By hand: all of the text is the first token's, the last layer leaves it there, the first layer hands most of it on."""
+    first, last = np.array([[0.2, 0.8], [0.9, 0.1]]), np.array([[1.0, 0.0], [0.5, 0.5]])
+    np.testing.assert_allclose(_flows([first, last], np.array([1.0, 0.0])), [0.2, 0.8], atol=1e-6)
+
+
 def test_long_texts_have_no_flow():
     observation = observation_of(transformer(1), [30, 3])
     flows = flow(observation)
@@ -178,6 +197,45 @@ def test_a_reading_stands_in_for_attention_in_every_experiment():
     assert not torch.equal(*flips)
     assert torch.equal(*(erasure_until_flip(each)["fraction_minimum"].nan_to_num() for each in (observation, other)))
     assert read_as(observation, "attention") is observation
+
+
+def test_a_signed_reading_ranks_by_magnitude_and_by_sign():
+    rankings = _rankings({"margin": torch.tensor([[0.5, -0.9, 0.4]]), "norm": torch.tensor([[0.3, 0.1, 0.2]])})
+    ranks = {name: values.argsort(descending=True).tolist() for name, values in rankings.items()}
+    assert ranks == {"margin": [[1, 0, 2]], "norm": [[0, 2, 1]], "margin_signed": [[0, 2, 1]]}
+
+
+def test_integrated_gradients_take_more_points_where_they_help():
+    """Sparse attention and relu bend the path; what is left is less than a hundredth, and is told."""
+    torch.manual_seed(0)
+    network = TransformerClassifier(50, 1, 16, 2, 2, 16, projection=Sparsemax()).double().eval()
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.7)
+    observation = observation_of(network, [6, 9, 4, 12, 3, 7] * 4)
+    nothing = reading_embedded(observation, torch.zeros_like(observation.embedded))
+    expected = observation.probabilities.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1) - nothing
+    at_once = (expected - _along_the_path(observation, torch.arange(24), 20).sum(dim=-1)).abs()
+    assert at_once.max() > 0.04
+    gap = gradients.completeness_gap(observation)
+    assert gap.max() < 0.01
+    np.testing.assert_allclose(gap, (expected - gradients.integrated_gradients(observation).sum(dim=-1)).abs(), atol=1e-12)
+    assert torch.equal(gap[at_once < 0.001], at_once[at_once < 0.001]), "as it was where nothing is missing"
+
+
+def test_a_reading_that_is_undefined_has_no_number_in_any_experiment(monkeypatch):
+    observation = observation_of(pooling_classifier(), [8] * 4)
+    gap = torch.tensor([0.0, 0.2, 0.0, 0.0]).double()
+    values = torch.rand(4, 8, dtype=torch.float64)
+    monkeypatch.setattr(gradients, "_integrated", lambda _: (values, gap))
+    columns = side_by_side(observation, torch.ones(4, dtype=torch.bool))
+    for name, column in columns.items():
+        if "integrated_gradients" in name and not name.startswith("gap"):
+            assert column.isnan()[1], name
+    assert columns["gap_integrated_gradients"].tolist() == gap.tolist()
+    read = read_as(observation, "integrated-gradients")
+    found = where_explained(read, single_erasure(read) | erasure_until_flip(read))
+    assert all(column[1].isnan() for column in found.values())
+    assert found["flips_top_bias"][[0, 2, 3]].isfinite().all()
 
 
 def test_the_same_random_sets_for_all_and_a_perfect_truth():
