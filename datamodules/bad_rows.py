@@ -11,7 +11,8 @@ from attest.datamodules.rows import UNDECODED
 from attest.errors import AttestError
 
 BY_PROBLEM = {
-    "no JSON": "A .jsonl file holds one JSON object a line; `jq -c '.[]' <file>` makes that of one large array. ",
+    "no JSON": "A .jsonl file holds one JSON object a line; `jq -c '.[]' <file>` makes that of one large array, "
+    "`jq -c . <file>` of objects over several lines. ",
     "a list where a label": "Texts with several labels are not read: make one column of each label, and name one. ",
     "cells instead of": "The first line must name the columns, and a cell that holds the separator needs quotation marks. ",
 }

@@ -12,6 +12,7 @@ from attest.errors import AttestError
 FEW = 20
 """As many classes as this are believed, whatever they look like."""
 MISSING = ("nan", "na", "n/a", "null", "none")
+TRUTH = {"true": Decimal(1), "false": Decimal(0)}
 SHOWN = 3
 
 
@@ -61,7 +62,7 @@ def _require_few(source: str, names: list[str], texts: int) -> None:
 def _oddities(names: list[str]) -> list[str]:
     alike: dict[str | Decimal, list[str]] = defaultdict(list)
     for name in names:
-        number = _number(name)
+        number = TRUTH.get(name.casefold(), _number(name))
         alike[_to_the_eye(name) if number is None else number].append(name)
     written = [
         f"the classes {' and '.join(map(_shown, spellings))} differ in spelling alone; they are taken for different classes."

@@ -148,8 +148,9 @@ def _first_cell(rows: Sequence[Row], column: str) -> object:
 
 
 def _first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
-    by_small_name = {name.lower(): name for name in names if name != other_than}
-    return next((by_small_name[name] for name in known if name in by_small_name), None)
+    there = [name for name in names if name != other_than]
+    by_name = {name.lower(): name for name in there} | {name: name for name in there}
+    return next((by_name[name] for name in known if name in by_name), None)
 
 
 def _by_length(names: list[str], rows: Sequence[Row], text: str | None, label: str | None) -> tuple[str, str]:

@@ -131,6 +131,12 @@ class Corpus:
         """How many texts of a split stand in an earlier one too, by ``test in train``."""
         return copies({split: getattr(self, split).as_read for split in SPLITS})
 
+    def unread(self, split: str) -> int:
+        """How many texts of a split have no word of the vocabulary."""
+        tokens = getattr(self, split).table["tokens"].combine_chunks()
+        known = pc.is_in(pc.list_flatten(tokens), value_set=pa.array(self.vocabulary.words, pa.string()))
+        return len(tokens) - pc.count_distinct(pc.list_parent_indices(tokens).filter(known)).as_py()
+
     @property
     def sizes(self) -> dict[str, int]:
         """Texts of each split."""

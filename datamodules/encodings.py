@@ -46,6 +46,17 @@ def require_text(path: Path) -> None:
         raise AttestError(f"{path} is {kind}, not {path.suffix} text; expected plain text. Unpack, rename or export the file.")
 
 
+def doubt(path: Path, encoding: str) -> str | None:
+    """The sentence that a file is UTF-8 with letters beyond ASCII, where another encoding is named; None where it is not."""
+    if python_name(encoding) == python_name(UTF_8):
+        return None
+    try:
+        plain = path.read_bytes().decode(UTF_8).isascii()
+    except UnicodeDecodeError:
+        return None
+    return None if plain else f"{path} is good UTF-8, which text in {encoding} hardly ever is; leave the encoding out if so."
+
+
 def encoding_advice(path: Path, encoding: str) -> str:
     """Which byte of a file is not in its encoding, in which line, and how to read or convert the file."""
     content = path.read_bytes()
@@ -67,6 +78,8 @@ def _first_undecodable(content: bytes, encoding: str) -> str:
 
 def _guess(content: bytes) -> str:
     """UTF-16 has null bytes between letters; Latin-1 has no signs at 0x80 to 0x9F, where Windows-1252 has quotation marks."""
+    if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if b"\0" in content[:NULLS_LOOKED_FOR]:

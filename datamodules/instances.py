@@ -10,8 +10,10 @@ from attest.datamodules.columns import Columns
 from attest.datamodules.notice import shortened
 from attest.datamodules.rows import Row
 
-UNSEEN = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
-"""Blanks, and signs that take no room: zero-width spaces, byte order marks."""
+UNSEEN = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "".join(
+    sign for sign in map(chr, range(0x10000)) if unicodedata.category(sign) == "Cf"
+)
+"""Blanks, and signs that take no room: zero-width spaces, byte order marks, marks of direction."""
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """One of a pair of surrogates, which JSON can spell and no text holds."""
 

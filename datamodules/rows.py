@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 import pyarrow as pa
 
-from attest.datamodules.encodings import UTF_8, encoding_advice, python_name, require_text
+from attest.datamodules.encodings import UTF_8, doubt, encoding_advice, python_name, require_text
 from attest.datamodules.hub import load_hub_split
 from attest.datamodules.notice import say, shortened
 from attest.datamodules.sources import read_parquet
@@ -55,6 +55,8 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[Row]:
     if path.is_file():
         if path.suffix.lower() not in READERS:
             raise AttestError(f"{source} ends in {path.suffix or 'nothing'}; expected {_KINDS}. Rename or convert the file.")
+        if path.suffix.lower() != ".parquet" and (sentence := doubt(path, encoding)):
+            say(sentence)
         try:
             return list(READERS[path.suffix.lower()](path, encoding))
         except UnicodeError as error:  # of encodings that have no way to keep bytes of another

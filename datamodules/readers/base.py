@@ -84,6 +84,9 @@ class CorpusReader:
         if self.texts is not None:
             corpus = self._thinned(corpus, self.texts)
         corpus.require_texts(type(self).__name__)
+        for split in SPLITS[1:]:
+            if unread := corpus.unread(split):
+                say(f"{unread:,} of the {corpus.sizes[split]:,} texts of the {split} split have no word of the vocabulary.")
         for sentence in told(corpus.copies, corpus.sizes):
             say(sentence)
         return corpus if self.subwords is None else corpus_in_subwords(corpus, self._cutter)

@@ -144,3 +144,36 @@ def test_a_trial_is_told_of_its_own_options(tmp_path, capsys):
 def test_columns_that_are_not_read_are_named(tmp_path, capsys):
     read(written(tmp_path / "a.csv", "text,text_pair,label\na,b,c\nd,e,f\n"))
     assert "Not read: text_pair." in capsys.readouterr().out
+
+
+def test_the_advice_knows_utf_32_and_doubts_an_encoding_that_is_not_the_files(tmp_path, capsys):
+    with pytest.raises(AttestError, match="add --encoding=utf-32"):
+        read(written(tmp_path / "a.csv", table(), "utf-32"))
+    accented = [f"{text} é" for text in TEXTS]
+    read(written(tmp_path / "b.csv", table(accented)), encoding="latin-1")
+    assert "b.csv is good UTF-8, which text in latin-1 hardly ever is" in capsys.readouterr().out
+    assert read(written(tmp_path / "c.csv", table(accented), "latin-1"), encoding="latin-1").texts == accented
+    read(written(tmp_path / "d.csv", table()), encoding="latin-1")
+    assert "good UTF-8" not in capsys.readouterr().out
+
+
+def test_the_exact_name_of_a_column_comes_before_others_in_capitals(tmp_path):
+    assert read(written(tmp_path / "a.csv", "text,Text,label\na,b,c\nd,e,f\n")).texts == ["a", "d"]
+
+
+def test_truth_values_among_numbers_are_said(tmp_path, capsys):
+    files = {
+        split: written(tmp_path / f"{split}.csv", table(labels=[0, 1, "True", "\u202e0\u202c"] * 5))
+        for split in ("train", "test")
+    }
+    assert FilesDataModule(**files, validation_share=0.2).label_names == ("0", "1", "True")
+    assert "the classes '1' and 'True' differ in spelling alone" in capsys.readouterr().out
+
+
+def test_texts_without_a_word_that_training_knows_are_counted(tmp_path, capsys):
+    train = written(tmp_path / "train.csv", table())
+    test = written(tmp_path / "test.csv", table(["xx yy", "film of xx", "zz"], ["pos", "neg", "pos"]))
+    _ = FilesDataModule(train=train, test=test).corpus
+    said = capsys.readouterr().out
+    assert "2 of the 3 texts of the test split have no word of the vocabulary." in said
+    assert "of the train split have no word" not in said
