@@ -79,3 +79,11 @@ def test_classes_of_others_are_found_at_any_depth(settings, known):
 @pytest.mark.parametrize("typed", ["--config=mine.yaml", "--model=mine.Network", "--config"])
 def test_nothing_is_left_out_where_code_from_elsewhere_may_run(typed):
     assert after("DATA=sst", typed) == ""
+
+
+def test_a_module_is_trusted_by_its_whole_name():
+    settings = {"model": {"class_path": "mine.parts.Network"}}
+    assert strange_class(settings, ["mine"]) is None
+    assert strange_class(settings, ["mine.parts"]) is None
+    assert strange_class(settings, [""]) is None
+    assert strange_class(settings, ["min", "mine.part", "m", "parts"]) == "mine.parts.Network"

@@ -62,7 +62,13 @@ def test_nothing_else_is_read(text, tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("text", ["tau > 9**9**9", "9**9**9**9", "1 / 0 < tau", "1 < 2", "3", "tau and same", "not 1"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("tau > 9**9**9", "9**9**9**9", "1 / 0 < tau", "1 < 2", "3"),
+        *("tau and same", "label and predicted", "not label", "not 1"),
+    ],
+)
 def test_what_cannot_be_computed_is_a_sentence(text):
     parsed(text)
     with pytest.raises(AttestError, match=r"it (cannot be computed|names no column)"):
