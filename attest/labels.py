@@ -48,9 +48,10 @@ def class_numbers(
     if wrong.any():
         least = f"from 0 to {most - 1}" if most < MOST_CLASSES else "from 0"
         ignored = f", or {UNLABELLED} for no label" if partly else ""
-        counted = " Labels that are counted from 1 are one too large: subtract 1." if (values[wrong] == most).all() else ""
+        mend = {most: " Of labels that are counted from 1, subtract 1.", UNLABELLED: " Leave out the texts without a label."}
+        how = mend.get(values[wrong][0], "") if len(np.unique(values[wrong])) == 1 else ""
         raise AttestError(
-            f"the labels have {_shown(values[wrong])}; expected class numbers {least}{_named(names)}{ignored}.{counted}"
+            f"the labels have {_shown(values[wrong])}; expected class numbers {least}{_named(names)}{ignored}.{how}"
         )
     _require_no_other_name(values, names)
     return values.astype(np.int64)
@@ -98,24 +99,31 @@ def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
     return f"No label is 0. Labels are counted from 0, so {first} is {names[first]!r}; if you count from 1, subtract 1."
 
 
-def require_names(names: Sequence[str]) -> None:
-    """Refuse names of classes that are empty or not all different.
+def names_of(given: Any) -> tuple[str, ...]:
+    """The names of classes as strings, in class order; none of None.
 
     Raises:
-        AttestError: they are.
+        AttestError: they are no list, empty or not all different.
     """
-    if twice := sorted({name for name in names if list(names).count(name) > 1 or not str(name).strip()}):
+    if isinstance(given, str | Mapping | AbstractSet):
+        raise AttestError(
+            f"label_names is a {type(given).__name__}; expected a list with a name for each class, in class order. For "
+            'example: label_names=["bad", "good"]'
+        )
+    names = () if given is None else tuple(map(str, given))
+    if twice := sorted({name for name in names if names.count(name) > 1 or not name.strip()}):
         raise AttestError(
             f"the names of the classes ({_some(names)}) are empty or not all different: {_some(map(repr, twice))}; expected "
             "a name of its own for each class. Give others: label_names=[…], or --labels negative,positive"
         )
+    return names
 
 
 def class_names(config: Any) -> list[str]:
     """The classes of a model of transformers, in class order.
 
     Raises:
-        AttestError: its ``id2label`` has other numbers than those from 0.
+        AttestError: its ``id2label`` has other numbers than those from 0, or two classes of one name.
     """
     if sorted(config.id2label) != list(range(config.num_labels)):
         raise AttestError(
@@ -123,7 +131,7 @@ def class_names(config: Any) -> list[str]:
             f"{_some(map(str, range(config.num_labels)))}. Correct its id2label, or name the classes in their order: "
             "label_names=[…], or --labels negative,positive"
         )
-    return [str(config.id2label[number]) for number in range(config.num_labels)]
+    return list(names_of(config.id2label[number] for number in range(config.num_labels)))
 
 
 def require_no_table(what: str, given: Any) -> None:
@@ -148,7 +156,10 @@ def _array(labels: Any, partly: bool) -> np.ndarray:
     require_no_table("labels", labels)
     if isinstance(labels, str | bytes | Mapping | AbstractSet):
         raise AttestError(f"the labels are one {type(labels).__name__}; expected a list with a label for each text.")
-    each = np.array([_listed(label) for label in _listed(labels)], dtype=object)
+    listed = _listed(labels)
+    if not isinstance(listed, list):
+        raise AttestError(f"the labels are one {type(listed).__name__}; expected a list with a label for each text.")
+    each = np.array([_listed(label) for label in listed], dtype=object)
     if (missing := pd.isna(each)).any():
         mend = f"Give {UNLABELLED} where there is none." if partly else "Leave out the texts without one, or all labels."
         place = missing.ravel().argmax()
@@ -166,7 +177,9 @@ def _listed(values: Any) -> Any:
     """Arrays, tensors and columns as lists, and what they hold as Python has it."""
     if hasattr(values, "tolist"):
         return values.tolist()
-    return list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping) else values
+    if isinstance(values, str):
+        return str.__str__(values)  # of a member of an Enum, its value
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, bytes | Mapping) else values
 
 
 def _of_shape(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -186,7 +199,7 @@ def _of_shape(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def _require_whole(values: np.ndarray) -> None:
     if values.dtype.kind not in "biuf":
-        found = next(each for each in values.ravel().tolist())
+        found = max(values.ravel().tolist(), key=lambda each: len(str(each)))
         raise AttestError(
             f"a label is {str(found)[:40]!r}, of the type {type(found).__name__}; expected a class number or a name for each "
             "text."

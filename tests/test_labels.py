@@ -1,14 +1,20 @@
 """Labels as anyone may give them: class numbers, or one sentence."""
 
+from enum import Enum
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
 from attest.errors import AttestError
-from attest.labels import by_name, class_names, class_numbers, doubt, require_names
+from attest.labels import by_name, class_names, class_numbers, doubt, names_of
 
 NAMES = ["bad", "good", "mixed"]
+
+
+class Name(str, Enum):  # noqa: UP042 - a StrEnum is written as its value already
+    BAD, GOOD = "bad", "good"
 
 
 @pytest.mark.parametrize(
@@ -20,6 +26,7 @@ NAMES = ["bad", "good", "mixed"]
         [False, True, True],
         [0.0, 1.0, 1.0],
         ["bad", "good", "good"],
+        [Name.BAD, Name.GOOD, Name.GOOD],
         ["BAD", "Good", "good "],
         ["0", "1", "1.0"],
         np.array([0, 1, 1], dtype=np.uint8),
@@ -44,24 +51,26 @@ def test_labels_of_many_kinds_are_the_same_classes(labels):
         ([0, 1], "there are 2 labels for 3 texts"),
         (
             [0, 1, 3],
-            r"the labels have 3; expected class numbers from 0 to 2 \(bad, good, mixed\)\. Labels that are counted from 1",
+            r"the labels have 3; expected class numbers from 0 to 2 \(bad, good, mixed\)\. Of labels that are counted from 1",
         ),
         ([0, 1, -1], "the labels have -1; expected class numbers from 0 to 2"),
-        ([0, 1, -100], "the labels have -100; expected class numbers from 0 to 2"),
-        ([0, 1, 10**30], "type int"),
+        ([0, 1, -100], r"the labels have -100; .* Leave out the texts without a label\."),
+        ([0, 1, 10**30], "a label is '10{30}', of the type int"),
         ([0.7, 0.2, 1.0], r"the labels have 0\.2, 0\.7, which are no whole numbers"),
         ([0.0, float("inf"), 1.0], "the labels have inf"),
         ([0, None, 1], "1 of 3 labels are missing, the first at place 1 counted from 0"),
         (pd.Series([0, None, 1], dtype="Int64"), "1 of 3 labels are missing"),
         (["bad", float("nan"), None], "2 of 3 labels are missing, the first at place 1"),
         ([[1, 0, 0], [0, 1, 0], [0, 1, 0]], r"each text has 3 labels, the first of them 1, 0, 0; .* give argmax\(-1\)"),
-        ([["bad"], ["good", "mixed"], []], r"a label is \"\['bad'\]\", of the type list"),
+        ([["bad"], ["good", "mixed"], []], r"a label is .*'mixed'.*, of the type list"),
         (
             ["bad", "dull", "good"],
             "the data have the labels dull, and the model the classes bad, good, mixed; expected the same",
         ),
         (["bad", 1, "good"], "the data have the labels 1, and the model"),
         ("bad", "the labels are one str"),
+        (3, "the labels are one int"),
+        (np.array(1), "the labels are one int"),
         ({0: "bad"}, "the labels are one dict"),
         ({"bad", "good"}, "the labels are one set"),
         (pd.DataFrame({"label": [0, 1, 1]}), r'DataFrame with the columns label; .* frame\["label"\]\.tolist\(\)'),
@@ -114,10 +123,15 @@ def test_numbers_in_python_without_a_0_are_doubted():
 
 
 def test_every_class_has_a_name_of_its_own():
-    require_names(NAMES)
+    assert names_of(np.array(NAMES)) == names_of(pd.Series(NAMES)) == tuple(NAMES)
+    assert names_of(None) == ()
+    assert names_of([1, 2]) == ("1", "2")
     for names in (["bad", "bad"], ["bad", " "]):
         with pytest.raises(AttestError, match="empty or not all different"):
-            require_names(names)
+            names_of(names)
+    for given in ("bad", {0: "bad"}, {"bad"}):
+        with pytest.raises(AttestError, match="expected a list with a name for each class"):
+            names_of(given)
 
 
 class Config:
@@ -129,5 +143,7 @@ class Config:
 
 def test_the_classes_of_a_model_are_counted_from_0():
     assert class_names(Config({1: "good", 0: "bad"})) == ["bad", "good"]
+    with pytest.raises(AttestError, match="not all different: 'bad'"):
+        class_names(Config({0: "bad", 1: "bad"}))
     with pytest.raises(AttestError, match=r"names the classes 1, 2; expected 0, 1\. Correct its id2label"):
         class_names(Config({1: "bad", 2: "good"}))

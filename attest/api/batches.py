@@ -52,6 +52,10 @@ def batches_of(
         if known is not None and (doubtful := doubt(known, label_names)):
             say(doubtful)
         batches = list(_of_texts(given, encode, known, batch_size))
+    elif any(isinstance(each, str) for each in given):
+        place, other = next((place, each) for place, each in enumerate(given) if not isinstance(each, str))
+        kind = type(other).__name__
+        raise AttestError(f"text {place} is {str(other)[:20]!r}, of the type {kind}; expected a string. Leave it out.")
     elif labels is not None:
         raise AttestError(
             "labels= goes with a list of texts; expected the labels of batches under the key 'label' of each batch."
@@ -59,6 +63,8 @@ def batches_of(
     else:
         batches = [_checked(batch) for batch in given]
     _number(batches)
+    if len({batch.get("label") is None for batch in batches}) > 1:
+        raise AttestError("some batches have labels and some have none; expected a label for every text, or for none.")
     return [batch | {"tokens": _tokens(batch, words)} for batch in batches]
 
 
@@ -71,7 +77,7 @@ def read_once(data: Iterable[Any]) -> list[Any]:
     require_no_table("texts", data)
     if isinstance(data, str | Mapping) or not isinstance(data, Iterable):
         raise AttestError(f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list.")
-    given = list(data)
+    given = [each.tolist() if isinstance(each, np.ndarray) else each for each in data]
     if not given:
         raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
     return given

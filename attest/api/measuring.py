@@ -23,7 +23,7 @@ from attest.experiments.layers import LayerObservation, attention_rollout, obser
 from attest.experiments.observation import Network, Observation, observe
 from attest.experiments.registry import Asked, Run
 from attest.experiments.rows import rows_of, text_columns
-from attest.labels import class_numbers, require_names
+from attest.labels import class_numbers
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_text
 from attest.runs.processes import can_fork, together
@@ -190,7 +190,6 @@ class Measuring:
                 "Look at these texts and at the model's parameters."
             )
         self.label_names = self.label_names or tuple(map(str, range(classes)))
-        require_names(self.label_names)
         if len(self.label_names) != classes:
             raise AttestError(
                 f"there are {len(self.label_names)} label names for {classes} classes; expected one for each class that the "
@@ -206,7 +205,7 @@ class Measuring:
             return observe_layers(self.network, *texts, special=observation.spared)
 
     def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
-        if "label" not in batch:
+        if batch.get("label") is None:
             return None
         return torch.from_numpy(class_numbers(batch["label"], observation.ids.shape, self.label_names)).to(observation.ids)
 

@@ -35,7 +35,7 @@ from attest.experiments.itself import require_itself
 from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
 from attest.experiments.registry import Run as Measured
 from attest.experiments.registry import chosen, runnable, runnable_inside
-from attest.labels import require_names, require_no_table
+from attest.labels import names_of, require_no_table
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import RunFolder
@@ -146,13 +146,13 @@ def trial(
     Raises:
         AttestError: the model, the data or an experiment is not as it should be.
     """
+    label_names = names_of(label_names)
     require_bounds({"seed": seed, "batch_size": batch_size, "processes": processes, "until": until})
     if foreign := is_of_transformers(model):
         asked = prompt_of(prompt, answers)
         model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)
     network = network_of(model)
-    names = tuple(label_names or getattr(data, "label_names", None) or ())
-    require_names(names)
+    names = names_of(label_names or getattr(data, "label_names", None))
     texts = given = read_once(data)
     tags = bool(getattr(network, "tags", False))
     if tags:

@@ -109,12 +109,11 @@ def _loaded(typed: Namespace, data: "Labelled") -> tuple[Any, Any, dict[str, Any
 
 def _names(typed: str | None, config: Any) -> list[str]:
     """The classes of a model as the user calls them, or else as it does itself."""
-    from attest.labels import class_names, require_names
+    from attest.labels import class_names, names_of
 
     if typed is None:
         return class_names(config)
-    names = [name.strip() for name in typed.split(",")]
-    require_names(names)
+    names = list(names_of(name.strip() for name in typed.split(",")))
     if len(names) != config.num_labels:
         raise AttestError(
             f"--labels names {len(names)} labels for {config.num_labels} classes ({', '.join(config.id2label.values())}); "

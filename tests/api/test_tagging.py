@@ -128,8 +128,8 @@ def test_what_is_no_tagged_sentence_is_refused(model, tokenizer, sentences, labe
 
 
 def test_tags_by_name_are_the_same(tried, model, tokenizer):
-    names = pd.Series([[TAGS[tag] for tag in tags] for tags in GOLD], index=[3, 1, 0, 2])
-    again = attest.trial(model, SENTENCES, ("E13",), tokenizer=tokenizer, labels=names)
+    names = pd.Series([np.array([TAGS[tag] for tag in tags]) for tags in GOLD], index=[3, 1, 0, 2])
+    again = attest.trial(model, map(np.array, SENTENCES), ("E13",), tokenizer=tokenizer, labels=names)
     assert [row.tolist() for row in again.table("tagged")["tags"]] == [row.tolist() for row in tried.table("tagged")["tags"]]
 
 
