@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from torch import Tensor
 
 from attest.errors import AttestError
 
@@ -55,6 +57,12 @@ def class_numbers(
         )
     _require_no_other_name(values, names)
     return values.astype(np.int64)
+
+
+def of_batch(labels: Any, shape: tuple[int, ...], names: Sequence[str], *, partly: bool = False) -> Tensor:
+    """The same of a batch, as a tensor, where a tensor holds class numbers already, whatever the classes are called."""
+    known = () if isinstance(labels, Tensor) else names
+    return torch.from_numpy(class_numbers(labels, shape, known, len(names), partly=partly))
 
 
 def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: bool = True) -> dict[str, int]:

@@ -23,7 +23,7 @@ from attest.experiments.layers import LayerObservation, attention_rollout, obser
 from attest.experiments.observation import Network, Observation, observe
 from attest.experiments.registry import Asked, Run
 from attest.experiments.rows import rows_of, text_columns
-from attest.labels import class_numbers
+from attest.labels import of_batch
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_text
 from attest.runs.processes import can_fork, together
@@ -207,7 +207,7 @@ class Measuring:
     def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
         if batch.get("label") is None:
             return None
-        return torch.from_numpy(class_numbers(batch["label"], observation.ids.shape, self.label_names)).to(observation.ids)
+        return of_batch(batch["label"], observation.ids.shape, self.label_names).to(observation.ids)
 
     def _texts(self, observation: Any, asked: Asked) -> dict[str, Tensor]:
         return text_columns(observation, self.label_names)

@@ -23,7 +23,7 @@ from attest.experiments.layers.observation import self_attending
 from attest.experiments.registry import Asked
 from attest.experiments.rows import rows_of, tag_columns
 from attest.labels import UNLABELLED as NO_TAG
-from attest.labels import class_numbers, doubt
+from attest.labels import class_numbers, doubt, of_batch
 from attest.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
 from attest.runs.folder import TAGGED
 
@@ -116,9 +116,9 @@ class TaggedMeasuring(Measuring):
             raise AttestError(f"a batch has no tags (B, T); expected a class for each token, {NO_TAG} where it has none.")
         seen = observe_layers(self.network, ids, tokens, mask)
         self._require_decisions(seen.logits[mask], ids.unsqueeze(-1).expand_as(mask)[mask], seen.probabilities.shape[-1])
-        tags = class_numbers(batch["tags"], tuple(mask.shape), self.label_names, partly=True)
+        tags = of_batch(batch["tags"], mask.shape, self.label_names, partly=True)
         special = batch["special"].to(device) if "special" in batch else None
-        return replace(seen, labels=torch.from_numpy(tags).to(device), special=special)
+        return replace(seen, labels=tags.to(device), special=special)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
         """Accuracy over words; F1 of single tags and of whole chunks where tags mark chunks."""

@@ -174,6 +174,10 @@ def test_numbers_are_read_by_the_range_of_the_whole_file(tmp_path, tokenizer, ca
     assert tried(*command[:-1], tmp_path / "other", "--labels", "0, 1,2", "E13") == 0
     table = pd.read_parquet(RunFolder(tmp_path / "other").evidence("instances"))
     assert table["label"].tolist() == [1, 2, 2] * 3 + [0]
+    file.write_text("text,label\n" + "a film,1\ndull,2\nfine,3\n" * 3)
+    assert tried(*command[:-1], tmp_path / "from 1", "--labels", "1,2,3", "E13") == 0
+    table = pd.read_parquet(RunFolder(tmp_path / "from 1").evidence("instances"))
+    assert table["label"].tolist() == [0, 1, 2] * 3
 
 
 def test_what_is_typed_wrongly(folder, reviews, capsys):
