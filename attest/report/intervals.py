@@ -11,9 +11,12 @@ from functools import cache
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
+import pandas as pd
 from scipy import special
 
+from attest.experiments.registry import EXPERIMENTS
 from attest.measures.numbers import interval
+from attest.measures.summary import share_interval
 
 PARTS = ("mean", "ci_low", "ci_high")
 """What a summary says of a number with an interval."""
@@ -53,7 +56,25 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
         return None
     mean, low, high = defined
     wider = errors(compared, math.inf) / errors(2, math.inf)
-    return Interval(mean, mean - wider * (mean - low), mean + wider * (high - mean))
+    return Interval(mean, *within(key, mean - wider * (mean - low), mean + wider * (high - mean)))
+
+
+def within(key: str, low: float, high: float) -> tuple[float, float]:
+    """An interval without what lies beyond the least and the greatest value of its number, where no mean can be."""
+    experiment, _, name = key.partition("/")
+    column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
+    if column is None or column.range is None:
+        return low, high
+    return max(low, column.range[0]), min(high, column.range[1])
+
+
+def whiskers(shares: pd.Series) -> tuple[float, float]:
+    """How far the interval of the mean of shares, in [0, 1], reaches below and above it; NaN is left out, 0 of no shares."""
+    known = shares.dropna().to_numpy(dtype=float)
+    if not len(known):
+        return 0.0, 0.0
+    low, high = share_interval(known)
+    return known.mean() - low, high - known.mean()
 
 
 def over_seeds(values: Sequence[float], compared: int = 2) -> Interval | None:

@@ -119,7 +119,9 @@ def in_words(judged: pd.DataFrame, sees: float) -> str:
             sentences.append(f"No test sees {listed(unseen)}.")
         misled = wrong[wrong.least < 0.5]
         if len(misled):
-            pairs = [f"{row.test} by {row.defendant}" for row in misled.sort_values("least").head(3).itertuples()]
+            pairs = [
+                f"{row.test} by {row.defendant}" for row in misled.sort_values("least", kind="stable").head(3).itertuples()
+            ]
             sentences.append(f"Most misled: {listed(pairs)}.")
     advice = (
         "Before attention is shown to users, run a set that sees all, and read a single test only for what it can see. "

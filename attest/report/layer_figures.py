@@ -9,6 +9,7 @@ from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
 from attest.report.figures import CLASS_COLOURS
+from attest.report.intervals import whiskers
 from attest.report.panels import Panels
 
 TICKS = 30
@@ -71,7 +72,7 @@ def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | Non
     return figure
 
 
-def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[float], list[float]]]:
+def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[float], np.ndarray]]:
     """Of each kind of tampering its label, and mean and margin for every layer alone and then for all."""
     if table is None:
         return []
@@ -80,6 +81,6 @@ def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[flo
     for kind in kinds:
         alone = [name for name in table.columns if name.startswith(f"{kind}_layer")]  # as written, first layer to last
         columns = [table[name].astype(float) for name in (*alone, kind)]
-        margins = [1.96 * float(column.sem()) for column in columns]
+        margins = np.transpose([whiskers(column) for column in columns])
         series.append((f"{prefix}{kind.removeprefix('correct_')}", [float(column.mean()) for column in columns], margins))
     return series

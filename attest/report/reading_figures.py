@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from attest.experiments.erasure.four_operators import KINDS, OPERATORS
 from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
+from attest.report.intervals import whiskers
 from attest.report.panels import Panels
 
 EXPLAINED, RANDOM = "#0072B2", "#999999"
-Z = 1.96
 LEGEND = 1.6
 """Rows of room below the last one."""
 
@@ -34,7 +34,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
                 np.arange(len(shown)) + shift,
                 [each.mean() for each in values],
                 0.38,
-                xerr=[_half_width(each) for each in values],
+                xerr=[1.96 * each.sem() for each in values],
                 color=colour,
                 capsize=2,
                 label=name,
@@ -66,7 +66,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
         axes.errorbar(
             [each.mean() for each in values],
             range(len(order)),
-            xerr=[_half_width(each) for each in values],
+            xerr=np.transpose([whiskers(each) for each in values]),
             fmt=marker,
             capsize=2,
             label=label,
@@ -104,7 +104,3 @@ def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
 def _of(column: str, prefix: str) -> str:
     return column.removeprefix(prefix)
-
-
-def _half_width(values: pd.Series) -> float:
-    return Z * float(values.std()) / len(values) ** 0.5 if len(values) > 1 else 0.0

@@ -13,6 +13,7 @@ from attest.measures import summarise
 from attest.measures.numbers import interval, number, percent
 from attest.report.controls import Control, Controls
 from attest.report.described import QUESTIONS, SCORES
+from attest.report.intervals import PARTS, within
 from attest.report.published import Published, published
 from attest.report.titles import titles
 from attest.runs.identity import identity_of
@@ -130,7 +131,9 @@ def _line(
     controls: list[Control],
     theirs: Published | None,
 ) -> Line:
-    mean, low, high = (summary[f"{key}/{part}"] for part in ("mean", "ci_low", "ci_high"))
+    mean, low, high = (summary[f"{key}/{part}"] for part in PARTS)
+    if low is not None and high is not None:
+        low, high = within(key, low, high)
     bounds = None if low is None or high is None or low == high else (low, high)
     return Line(key, measure.title, interval(mean, low, high), mean, measure.means, measure.misread,
                 _detail(summary, key, names), bounds, controls, theirs)  # fmt: skip
@@ -147,8 +150,8 @@ def share(key: str, name: str, values: pd.Series, means: str, control: Control) 
         control: what it is held against.
     """
     found = summarise(pd.DataFrame({"share": values}))
-    mean, low, high = (found[f"share/{part}"] for part in ("mean", "ci_low", "ci_high"))
-    bounds = None if math.isnan(low) or low == high else (max(0.0, low), min(1.0, high))
+    mean, low, high = (found[f"share/{part}"] for part in PARTS)
+    bounds = None if math.isnan(low) or low == high else (low, high)
     ours = percent(mean, 1) + ("" if bounds is None else f" [{percent(bounds[0], 1)}, {percent(bounds[1], 1)}]")
     return Line(key, name, ours, mean, means, bounds=bounds, controls=[control])
 

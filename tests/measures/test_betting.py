@@ -59,11 +59,11 @@ def test_candidates_are_ruled_out_as_by_hand_however_values_are_parted(undefined
     draw = np.random.default_rng(1)
     values = draw.beta(2, 5, 60)
     values[draw.random(60) < undefined] = np.nan
-    found = sequence(80, 0.05)
+    found = sequence(80, 0.002)
     for part in np.split(values, [1, 20, 21]):
         found.update(part[:, None])
-    kept = [candidate for candidate in np.linspace(0, 1, 21) if not by_hand(values.tolist(), 80, candidate)]
-    assert found.intervals[0].tolist() == pytest.approx([max(kept[0] - 0.05, 0), min(kept[-1] + 0.05, 1)])
+    kept = [candidate for candidate in np.linspace(0, 1, 501) if not by_hand(values.tolist(), 80, candidate)]
+    assert found.intervals[0].tolist() == pytest.approx([max(kept[0] - 0.002, 0), min(kept[-1] + 0.002, 1)])
 
 
 def test_at_the_end_the_mean_is_known_undefined_values_or_not():

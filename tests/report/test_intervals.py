@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from attest.report.intervals import Interval, errors, over_seeds, over_texts
+from attest.report.intervals import Interval, errors, over_seeds, over_texts, whiskers, within
 
 
 def test_of_seeds_it_is_students():
@@ -52,6 +53,22 @@ def test_intervals_widen_with_the_number_of_settings_on_both_sides():
     assert over_texts(summary, "E7/jsd", 3) == pytest.approx(over_texts(summary, "E7/jsd")), "never narrower than one alone"
     narrow, wide = over_seeds([0.1, 0.4, 0.3]), over_seeds([0.1, 0.4, 0.3], 18)
     assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(errors(18, 2) / errors(2, 2))
+
+
+def test_no_interval_reaches_beyond_what_its_number_can_be():
+    """Widened for 18 settings, a share's interval ended at 1.02; a number without an end keeps its own."""
+    summary = {"E2/flipped/mean": 0.9, "E2/flipped/ci_low": 0.8, "E2/flipped/ci_high": 0.98}
+    assert over_texts(summary, "E2/flipped", 18).high == 1
+    assert within("E2/tvd_median", -0.01, 0.4) == (0, 0.4)
+    assert within("E1/tau_gradient_inputs", -1.2, 1.1) == (-1, 1)
+    assert within("E12/excess_attention", 0.5, 3.0) == (0.5, 3.0)
+    assert within("mine/of_no_spec", -2.0, 3.0) == (-2.0, 3.0)
+
+
+def test_whiskers_are_the_interval_of_shares_and_leave_undefined_texts_out():
+    below, above = whiskers(pd.Series([1.0, 1.0, 1.0, np.nan, 1.0]))
+    assert (1 - below, above) == (pytest.approx(0.025 ** (1 / 4)), 0)
+    assert whiskers(pd.Series([np.nan])) == (0, 0)
 
 
 def test_a_setting_alone_waits_for_no_distribution_of_several(monkeypatch):

@@ -2,6 +2,7 @@
 
 import shutil
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -57,6 +58,15 @@ def test_a_part_is_read_and_the_summary_says_so(stopped, small_run):
     assert "E3" in stopped.stopped_evidence(), "a run's search reads all texts"
     assert "E14" not in stopped.stopped_evidence(), "it reads a sample of its own"
     assert f"{read:.0f} of {ALL} texts" in stopped.report.read_text(encoding="utf-8")
+
+
+def test_it_goes_on_until_every_mean_is_known():
+    """One that is the same of all texts is known at once, a coin is not."""
+    coin = np.random.default_rng(0).integers(2, size=1000).astype(float)
+    constant, rule = np.full(1000, 0.5), stopping.Stopping("E2", 0.02, 10_000)
+    assert not rule.after(pd.DataFrame({"tvd_median": constant, "flipped": coin}))
+    assert rule.names == ["tvd_median", "flipped"]
+    assert stopping.Stopping("E2", 0.02, 10_000).after(pd.DataFrame({"tvd_median": constant, "flipped": constant}))
 
 
 def test_what_takes_a_sample_says_so():
