@@ -15,12 +15,14 @@ from importlib import import_module
 from pathlib import Path
 from unittest.mock import patch
 
+from attest.cli.choices_help import choices_help
 from attest.cli.command_parser import CommandParser
 from attest.cli.main import COMMANDS, TRAINING, Command
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import LN2, Column, Measure, Spec
 from attest.judges import findings
 from attest.runs.choices import configs_folder, file_choices
+from attest.runs.plain_help import plain_help
 from docs.drawing import HOUSE, house
 
 ROOT = Path(__file__).parents[1]
@@ -97,7 +99,8 @@ def commands_reference() -> str:
 def _command(name: str, command: Command) -> str:
     parts = [f"## attest {name}", f"{command.does[0].upper()}{command.does[1:]}."]
     if command.module != TRAINING or name == "fit":
-        parts += [f"```text\n{inspect.getdoc(import_module(command.module))}\n```", _options(command.module)]
+        said = choices_help(name) if name == "fit" else plain_help(inspect.getdoc(import_module(command.module)))
+        parts += [f"```text\n{said.strip()}\n```", _options(command.module)]
     return "\n\n".join(part for part in parts if part)
 
 

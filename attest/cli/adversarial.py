@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from attest.runs.adversary_names import choose
 from attest.runs.beforehand import import_for
 from attest.runs.folder import RunFolder
+from attest.runs.plain_help import plain_help
 from attest.runs.words import split_arguments
 
 STAYED = 1e-3
@@ -32,7 +33,7 @@ def main(arguments: list[str]) -> int:
         AttestError: such a base or adversary cannot be.
     """
     if {"-h", "--help"} & {*arguments}:
-        print(__doc__)
+        print(plain_help(__doc__))
         return 0
     choices, rest = choose(arguments)
     typed, own = split_arguments(rest)

@@ -6,6 +6,7 @@ from typing import Any, NoReturn
 
 from attest.bounds import require_bounds
 from attest.errors import AttestError
+from attest.runs.plain_help import plain_help
 
 NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'", re.DOTALL)
 KINDS = {"int": "a whole number", "float": "a number"}
@@ -23,7 +24,7 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, command: str, description: str | None) -> None:
         super().__init__(
             prog=command,
-            description=description,
+            description=plain_help(description),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )

@@ -21,6 +21,7 @@ from attest.runs import adversary_names
 from attest.runs.adversary_names import Choices
 from attest.runs.beforehand import import_for
 from attest.runs.control_names import choose
+from attest.runs.plain_help import plain_help
 from attest.runs.words import split_arguments
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def main(arguments: list[str]) -> int:
         AttestError: such a base has no controls.
     """
     if {"-h", "--help"} & {*arguments}:
-        print(__doc__)
+        print(plain_help(__doc__))
         return 0
     seeds, guided_by, rest = choose(arguments)
     choices, rest = adversary_names.choose(rest)

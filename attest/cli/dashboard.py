@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attest.cli.command_parser import CommandParser
 from attest.errors import AttestError
+from attest.runs.finding import require_no_trial
 from attest.runs.folder import RunFolder, read_json
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def main(arguments: list[str]) -> int:
     """
     typed = _parser().parse_args(arguments)
     folder = RunFolder(typed.run)
+    require_no_trial(folder)
     if not folder.summary.is_file() or not folder.curves.is_file():
         raise AttestError(f"{folder.summary} does not exist; expected the folder of a finished run. Finish it: make train")
     import wandb  # this and what follows take seconds

@@ -29,6 +29,7 @@ from attest.cli.command_parser import TRUST, CommandParser
 from attest.compute.cores import cores
 from attest.errors import AttestError
 from attest.runs.choices import expand
+from attest.runs.finding import require_no_trial
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.lightly import import_lightly_for
 from attest.runs.reading_names import of_reading
@@ -145,6 +146,11 @@ def workflow_configuration(
 
 def _parser() -> CommandParser:
     parser = CommandParser("attest evidence", __doc__)
+    parser.usage = "attest evidence (--run=<folder> | --ckpt=<file> [CHOICE=value …]) [options] [E1 E2 …] [FORCE=1]"
+    parser.epilog = (
+        "E1 E2 …: experiments, as in docs/evidence.md; all that suit the model if none is named. FORCE=1 computes them again. "
+        "Choices and options of attest fit may follow."
+    )
     parser.add_argument("--run", type=Path, help="a run folder; its best checkpoint is put on trial")
     parser.add_argument("--ckpt", type=Path, help="a checkpoint; outside a run folder, add its choices or --config")
     parser.add_argument("--out", type=Path, help="the folder for tables; by default the run folder, or that of the checkpoint")
@@ -168,6 +174,7 @@ def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
         )
     run = RunFolder(typed.run if typed.run is not None else typed.ckpt.parent.parent)
     checkpoint = typed.ckpt or run.best
+    require_no_trial(run)
     if not checkpoint.is_file():
         raise AttestError(f"{checkpoint} does not exist; expected a checkpoint. Train one first: make train")
     if typed.run is not None and not run.config.is_file():

@@ -12,6 +12,7 @@ from pathlib import Path
 from attest.cli.command_parser import TRUST, CommandParser
 from attest.cli.output import kind_of, require_own
 from attest.errors import AttestError
+from attest.runs.finding import require_no_trial
 from attest.runs.folder import RunFolder
 from attest.runs.lightly import import_lightly_for
 
@@ -28,6 +29,7 @@ def main(arguments: list[str]) -> int:
     """
     typed = _parser().parse_args(arguments)
     folder = RunFolder(typed.run)
+    require_no_trial(folder)
     if not folder.best.is_file() or not folder.config.is_file():
         raise AttestError(f"{folder.best} does not exist; expected the folder of a trained run. Train one first: make train")
     from attest.report.templating import OURS

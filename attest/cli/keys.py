@@ -15,6 +15,7 @@ from attest.errors import AttestError, unknown_choice
 from attest.runs.beforehand import import_for
 from attest.runs.capabilities import attends_within, predicts
 from attest.runs.identity import KEYS
+from attest.runs.plain_help import plain_help
 from attest.runs.words import split_arguments, take_words
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def main(arguments: list[str]) -> int:
         AttestError: an attack that does not exist, or a network that has no keys to attack.
     """
     if {"-h", "--help"} & {*arguments}:
-        print(__doc__)
+        print(plain_help(__doc__))
         return 0
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("ATTACK",))

@@ -36,6 +36,7 @@ from attest.compute.garbage import collected_later
 from attest.errors import AttestError
 from attest.runs.choices import SMALL_CHOICE, stray_word
 from attest.runs.folder import write_json
+from attest.runs.plain_help import plain_help
 from attest.runs.words import Words, take_words
 from attest.tables.definition import read_published, shorten_sweeps, table_file, table_names
 from attest.tables.estimate import forecast
@@ -93,7 +94,7 @@ def main(arguments: list[str]) -> int:
         AttestError: there is no such table, corpus or profile, Snakemake is missing, or another reproduction runs here.
     """
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(__doc__)
+        print(plain_help(__doc__))
         return 0
     request = parse_request(arguments)
     plan = _plan(request)

@@ -11,6 +11,7 @@ again. Options after a lone -- go to these models only.
 """
 
 from attest.runs.beforehand import import_for
+from attest.runs.plain_help import plain_help
 from attest.runs.reading_names import RANDOM, require_readings
 from attest.runs.words import split_arguments, take_words
 
@@ -24,7 +25,7 @@ def main(arguments: list[str]) -> int:
         AttestError: a reading that does not exist, or a base without readings of its tokens.
     """
     if {"-h", "--help"} & {*arguments}:
-        print(__doc__)
+        print(plain_help(__doc__))
         return 0
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("READING", "STEPS"))

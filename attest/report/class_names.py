@@ -4,9 +4,17 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 JOINING = "\u200d\ufe0e\ufe0f"
 """Signs that join emoji or choose their look, and have none of their own."""
+PANELS = 8
+"""Classes that have a panel each; a figure of more takes minutes and shows nothing."""
 SYMBOLS = {"So", "Sk"}
 """Categories of emoji, which have a name that says what they show."""
 
@@ -28,9 +36,26 @@ def drawable(names: Sequence[str]) -> list[str]:
 
 
 def legend(names: Sequence[str]) -> str:
-    """A sentence that says which names figures draw otherwise; empty where there is none."""
+    """Sentences on classes that figures leave out, and on names that they draw otherwise; empty where there is none."""
     others = [f"{own} is {name}" for own, name in zip(drawable(names), names, strict=True) if own != name]
-    return f"Figures have no signs for some names of classes: {'; '.join(others)}." if others else ""
+    few = f"Of {len(names):,} classes, figures have a panel for each of the {PANELS} that are predicted most."
+    unsigned = f"Figures have no signs for some names of classes: {'; '.join(others)}."
+    return " ".join([*([few] if len(names) > PANELS else []), *([unsigned] if others else [])])
+
+
+def most_predicted(rows: "pd.DataFrame", names: Sequence[str]) -> "tuple[pd.DataFrame, list[str]]":
+    """The classes that get a panel each, numbered from 0, and the rows of these: all up to ``PANELS`` classes.
+
+    Args:
+        rows: ``predicted`` of each instance.
+        names: in class order.
+    """
+    if len(names) <= PANELS:
+        return rows, list(names)
+    often = np.bincount(rows["predicted"].astype(int), minlength=len(names))
+    kept = sorted(np.argsort(-often, kind="stable")[:PANELS].tolist())
+    mine = rows[rows["predicted"].isin(kept)]
+    return mine.assign(predicted=mine["predicted"].map({k: place for place, k in enumerate(kept)})), [names[k] for k in kept]
 
 
 @cache

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from attest.report.class_names import most_predicted
 from attest.report.figures import ATTENTION_BINS, CLASS_COLOURS, _panel_per_class, _violins, name_rows
 from attest.report.related_table import HEADINGS
 
@@ -71,7 +72,7 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
             one panel, as nothing is ``predicted``.
         class_names: in class order.
     """
-    names = list(class_names) if "predicted" in rows else ["all"]
+    rows, names = most_predicted(rows, class_names) if "predicted" in rows else (rows, ["all"])
     classes = rows["predicted"].to_numpy() if "predicted" in rows else np.zeros(len(rows), int)
     figure, panels = _panel_per_class(names, "JSD to the base's attention")
     bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
+from attest.report.class_names import most_predicted
 from attest.report.illustration import Illustration
 
 if TYPE_CHECKING:
@@ -43,4 +44,6 @@ def _drawn(drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> 
     if not isinstance(drawing.draw, str):
         return drawing.draw(rows, class_names)
     rooms = (evidence_figures, reading_figures, knockout_figures, figures)
-    return next(getattr(room, drawing.draw) for room in rooms if hasattr(room, drawing.draw))(rows, class_names)
+    room = next(room for room in rooms if hasattr(room, drawing.draw))
+    shown = most_predicted(rows, class_names) if room in (evidence_figures, figures) else (rows, class_names)
+    return getattr(room, drawing.draw)(*shown)

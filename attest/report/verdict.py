@@ -11,6 +11,7 @@ from attest.experiments.registry import measures, range_of
 from attest.experiments.spec import Measure
 from attest.measures import summarise
 from attest.measures.numbers import interval, number, percent
+from attest.report.class_names import PANELS
 from attest.report.controls import Control, Controls
 from attest.report.described import QUESTIONS, SCORES
 from attest.report.intervals import PARTS, within
@@ -170,7 +171,8 @@ def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> st
     prefix = f"{key}/mean/predicted_"
     by_class = [f"{class_names[int(k.removeprefix(prefix))]} {number(v)}" for k, v in summary.items() if k.startswith(prefix)]
     undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
-    classes = [f"predicted {', '.join(by_class)}"] if by_class else []
+    rest = [f"{len(by_class) - PANELS} more in summary.json"] if len(by_class) > PANELS else []
+    classes = [f"predicted {', '.join([*by_class[:PANELS], *rest])}"] if by_class else []
     return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined, *_read(summary, key.partition("/")[0])])
 
 

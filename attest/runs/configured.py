@@ -56,6 +56,7 @@ from attest.runs.naming import (
 from attest.runs.option_names import LINKED
 from attest.runs.parser_errors import explain_build_error, explain_parser_error
 from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
+from attest.runs.plain_help import plain_help
 from attest.runs.quiet import quieten
 from attest.runs.versions import environment
 from attest.tracking.grouping import grouping
@@ -87,6 +88,9 @@ class Parser(LightningArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
         raise AttestError(explain_parser_error(message, self))
+
+    def format_help(self, *args: Any, **kwargs: Any) -> str:
+        return plain_help(super().format_help(*args, **kwargs))
 
     def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
         config = super().parse_args(*args, **kwargs)
@@ -378,8 +382,8 @@ class ConfiguredRun(LightningCLI):
         return past(Path(self.run.root), self._alike())
 
     def _alike(self) -> Like:
-        *_, data, name, _ = self.folder.path.parts
-        return like(data, name, self.run.model, reads_all(self.settings))
+        run = self._identity()
+        return like(run.data, run.full_name, self.run.model, reads_all(self.settings))
 
     def before_training(self) -> None:
         """What a kind of run has to do then."""

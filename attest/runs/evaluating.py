@@ -22,10 +22,11 @@ from attest.errors import AttestError, unknown_choice
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
+from attest.report.verdict import ALL, READ
 from attest.runs.choices import config_file, default_choices
 from attest.runs.class_paths import require_trusted
 from attest.runs.configured import ConfiguredRun
-from attest.runs.folder import INSTANCES, RunFolder, read_json, read_yaml, write_json
+from attest.runs.folder import INSTANCES, RunFolder, Stopped, read_json, read_yaml, write_json
 from attest.runs.naming import canonical
 from attest.runs.training import test
 
@@ -254,6 +255,15 @@ def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
 
 @rank_zero_only
 def name_tables(run: RunOnTrial, missing: list[str]) -> None:
+    stopped = run.folder.stopped_evidence()
     for experiment in run.expected_tables:
         state = "computed" if experiment in missing else "there already (FORCE=1 computes it again)"
-        print(f"{experiment:<10} {run.folder.evidence(experiment)}  {state}")
+        print(f"{experiment:<10} {run.folder.evidence(experiment)}  {state}{_read(stopped.get(experiment), experiment)}")
+
+
+def _read(stopped: Stopped | None, experiment: str) -> str:
+    """Of how many texts, where that are not all."""
+    if stopped is None:
+        return ""
+    read, of = (stopped.summary[f"{experiment}/{count}"] for count in (READ, ALL))
+    return f", from {read:,.0f} of {of:,.0f} texts"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attest.errors import AttestError
-from attest.runs.folder import RunFolder
+from attest.runs.folder import TRIAL, RunFolder
 
 
 def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
@@ -21,3 +21,16 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
             raise AttestError(f"{path} holds no finished run; expected a run folder or one that holds some, such as runs/sst.")
         found |= {run.path.resolve(): run for run in runs}
     return list(found.values())
+
+
+def require_no_trial(run: RunFolder) -> None:
+    """Refuse the folder of a trial where a trained model is needed: a trial keeps what was found, and not the model.
+
+    Raises:
+        AttestError: it is one.
+    """
+    if run.config.is_file() and TRIAL in (run.settings() or {}):
+        raise AttestError(
+            f"{run.path} is the folder of a trial, which keeps no model; expected that of a trained run. {run.report} shows "
+            "the texts that were tried. For others type: attest trial --model <the model> --data <file> --out <new folder>"
+        )

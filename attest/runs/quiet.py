@@ -17,6 +17,7 @@ def quieten() -> None:
         ".*does not have many workers.*",
         ".*have no `val_dataloader`.*",
         ".*sync_dist=True.*",
+        "The dirpath has changed from .*",
         ".*Checkpoint directory .* exists and is not empty.*",
         ".*The number of training batches .* is smaller than the logging interval.*",
         ".*isinstance.treespec, LeafSpec.*",

@@ -1,13 +1,17 @@
 """``attest evidence`` on a small run: what is missing is computed, what is there stays, mistakes are named."""
 
 import json
+import re
 import shutil
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 import torch
 
 from attest.cli.main import main
+from attest.runs.evaluating import name_tables
+from attest.runs.folder import RunFolder, Stopped
 
 SMALL = [
     "DATA=planted",
@@ -127,3 +131,30 @@ def test_a_folder_whose_configuration_is_none_is_named(content, said, command, t
 def test_an_experiment_that_the_run_cannot_answer_is_named(run, named, said, capsys):
     assert main(["evidence", "--run", str(run), named]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_evidence_may_go_to_a_folder_here(small_run, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["evidence", "--run", str(small_run.path), "E2", "--out=folder", "--run.processes=1"]) == 0
+    assert re.search(r"E2 +folder/evidence/E2\.parquet  computed$", capsys.readouterr().out, re.MULTILINE)
+    assert pd.read_parquet("folder/evidence/E2.parquet")["id"].tolist() == list(range(77))
+
+
+def test_evidence_that_stopped_early_says_how_many_texts_it_read(tmp_path, capsys):
+    folder = RunFolder(tmp_path)
+    found = Stopped(0.02, {"E2/texts_read/count": 500, "E2/texts/count": 1725})
+    folder.write_evidence("E2", pd.DataFrame({"id": [0]}), found)
+    name_tables(SimpleNamespace(folder=folder, expected_tables=["E2", "E1"]), ["E2", "E1"])
+    of_e2, of_e1 = capsys.readouterr().out.splitlines()
+    assert of_e2.endswith("E2.parquet  computed, from 500 of 1,725 texts")
+    assert of_e1.endswith("E1.parquet  computed")
+
+
+def test_help_lists_what_may_follow_and_has_no_marks_of_docstrings(capsys):
+    with pytest.raises(SystemExit):
+        main(["evidence", "--help"])
+    said = capsys.readouterr().out
+    assert "usage: attest evidence (--run=<folder> | --ckpt=<file> [CHOICE=value …]) [options] [E1 E2 …] [FORCE=1]" in said
+    assert "``" not in said
+    assert main(["roar", "--help"]) == 0
+    assert "``" not in capsys.readouterr().out

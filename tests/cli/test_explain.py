@@ -129,3 +129,12 @@ def test_all_readings_stand_beside_one_another_in_the_terminal_and_on_the_page(s
     assert "<caption><strong>All readings of this text.</strong>" in html
     assert '<tr><th scope="row">Leave-one-out</th>' in html
     assert "<b> " not in html[html.index("All readings") :], "words are escaped there too"
+
+
+@pytest.mark.parametrize("command", ["explain", "evidence", "dashboard"])
+def test_the_folder_of_a_trial_has_no_model(command, tmp_path, capsys):
+    (tmp_path / "config.yaml").write_text("trial: {model: transformers.BertForSequenceClassification}")
+    assert main([command, "--run", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path} is the folder of a trial, which keeps no model; expected that of a trained run." in said
+    assert "attest trial --model" in said

@@ -9,7 +9,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from attest.report import evidence_figures, figures
-from attest.report.class_names import drawable, legend
+from attest.report.class_names import drawable, legend, most_predicted
+from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.figures import settle, to_svg
 
 NAMES = ["🔥 hot", "rec.sport.baseball and other sports that are played", "你好"]
@@ -67,3 +68,24 @@ def test_no_words_of_three_classes_run_into_one_another_nor_out_of_the_figure(dr
 def test_a_dollar_sign_in_a_name_begins_no_formula():
     svg = to_svg(evidence_figures.entropy_bars(ROWS, ["$x^2$", "b", "c"]))
     assert "predicted: $x^2$</text>" in svg
+
+
+def test_of_many_classes_those_that_are_predicted_most_are_drawn():
+    names = [f"c{k}" for k in range(1000)]
+    rows = pd.DataFrame({"predicted": [7, 7, 7, 999, 999, 0, *range(100, 140)], "value": range(46)})
+    drawn, shown = most_predicted(rows, names)
+    assert shown == ["c0", "c7", "c100", "c101", "c102", "c103", "c104", "c999"], "ties: the first classes; in class order"
+    assert drawn["predicted"].tolist() == [1, 1, 1, 7, 7, 0, 2, 3, 4, 5, 6]
+    assert drawn["value"].tolist() == [*range(11)]
+    assert legend(names) == "Of 1,000 classes, figures have a panel for each of the 8 that are predicted most."
+    few = rows.assign(predicted=0)
+    assert most_predicted(few, names[:8])[0] is few
+    assert legend(names[:8]) == ""
+
+
+def test_figures_of_many_classes_have_few_panels():
+    names = [f"c{k}" for k in range(40)]
+    rows = pd.DataFrame({"predicted": [*range(40)], "max_attention": 0.5, "tvd_median": 0.1})
+    figures = {each.key: each for each in evidence_illustrations({"E2": rows}, names)}
+    assert figures
+    assert {len(each.drawing.axes) for each in figures.values()} == {8}
