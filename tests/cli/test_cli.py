@@ -236,3 +236,11 @@ def test_questions_and_networks_that_read_them_belong_together():
 
 def test_models_and_data_of_other_people_are_taken():
     require_same_task(SimpleNamespace(), SimpleNamespace())
+
+
+@pytest.mark.parametrize("command", ["fit", "adversarial"])
+def test_a_logger_that_is_not_installed_is_missed_before_lightning_is_imported(monkeypatch, capsys, command):
+    monkeypatch.setattr("attest.runs.beforehand.find_spec", lambda name: None)
+    monkeypatch.setattr("attest.runs.beforehand.import_lightly", lambda _: pytest.fail("Lightning was imported"))
+    assert main([command, "DATA=planted", "LOGGER=tensorboard"]) == 2
+    assert "pip install 'attest-attention[tensorboard]'" in capsys.readouterr().err
