@@ -138,8 +138,8 @@ def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Te
 
     def of_rows(rows: Tensor) -> Tensor:
         size = min(int(last[rows].max()), observation.reach)
-        narrowed = (observation.narrowed(each[rows], size) for each in (tokens, kept))
-        read = _predictions(observation, *narrowed, in_place)
+        texts, left = (observation.narrowed(each[rows], size) for each in (tokens, kept))
+        read = _predictions(observation, texts, left, in_place)
         return read.gather(-1, observation.predicted[whose[rows]].unsqueeze(-1)).squeeze(-1)
 
     outcomes = torch.empty(len(order), dtype=observation.probabilities.dtype, device=order.device)
