@@ -10,7 +10,7 @@ from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
 from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import column_of
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures.summary import YES_OR_NO
+from attest.measures.summary import SHARES
 from attest.report.summary import VERSION
 from attest.runs.folder import read_json
 from docs.generate import PAGES, ROOT, generated
@@ -90,8 +90,8 @@ def test_columns_documented_as_yes_or_no_are_those_summed_up_as_shares():
     filled = [re.sub(r"<\w+>", value, name) for name in names for value in _values_of(name, kinds)]
     assert len(filled) > len(GRADIENTS) + len(LEAVE_ONE_OUT)
     for name in filled:
-        assert YES_OR_NO.fullmatch(name), f"{name} is documented as 0 or 1"
-    assert not YES_OR_NO.fullmatch("trivial_layer1")
+        assert SHARES.fullmatch(name), f"{name} is documented as 0 or 1"
+    assert not SHARES.fullmatch("trivial_layer1")
 
 
 @pytest.mark.parametrize("page", PAGES)
