@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
         (["train", "ARGS=--trainer.max_epochs=3 --run.root=x"], "attest fit  --trainer.max_epochs=3 --run.root=x"),
         (["keys", "ATTACK=random,shuffle"], "attest keys ATTACK='random,shuffle'"),
         (["reproduce", "TABLE=jw-2"], "attest reproduce TABLE='jw-2'"),
+        (["train", "DATA=o'clock"], r"attest fit DATA='o'\''clock'"),
     ],
 )
 def test_every_word_is_passed_on(typed, passed_on):
