@@ -74,6 +74,11 @@ def as_user_error(error: BaseException | None) -> AttestError | None:
                 f"a layer cannot be computed on this device ({each}); expected a precision that it knows, and memory for a "
                 "batch. Leave out --trainer.precision, or type --data.init_args.batch_size=8"
             )
+        if type(each).__module__.startswith("wandb.errors"):
+            return AttestError(
+                f"W&B refuses this run ({' '.join(str(each).split())}); expected a key and a project that it takes. Type "
+                "wandb login, or leave W&B out: LOGGER=csv"
+            )
         if isinstance(each, MemoryError) or (
             isinstance(each, RuntimeError | OSError | ImportError) and NO_MEMORY.search(str(each))
         ):

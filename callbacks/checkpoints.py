@@ -1,5 +1,6 @@
 """Checkpoints from which a stopped run continues as if it had never stopped."""
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,12 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from attest.callbacks.ranks import all_gather, share_of_rank
 from attest.datamodules.notice import say
 from attest.errors import AttestError
+from attest.runs.belonging import unreadable
 from attest.runs.folder import RunFolder, write_atomically
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """Keeps ``checkpoints/best.ckpt``, the epoch with the best validation score.
+    """Keeps ``checkpoints/best.ckpt``, the epoch with the best score in its last validation; the last if none was validated.
 
     Args:
         folder: of the run.
@@ -28,6 +30,14 @@ class BestCheckpoint(ModelCheckpoint):
         super().__init__(
             folder.best.parent, folder.best.stem, monitor=monitor, mode=mode, save_top_k=1, enable_version_counter=False
         )
+        self.path = str(folder.best)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take up the best score, which Lightning would forget where the folder has moved since."""
+        if state_dict["best_model_path"]:
+            here = dict.fromkeys(("best_model_path", "kth_best_model_path"), self.path)
+            state_dict = state_dict | here | {"best_k_models": {self.path: state_dict["best_model_score"]}}
+        super().load_state_dict(state_dict | {"dirpath": self.dirpath})
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if self.monitor not in trainer.callback_metrics:
@@ -38,7 +48,7 @@ class BestCheckpoint(ModelCheckpoint):
             )
         if trainer.callback_metrics[self.monitor].isnan() and not trainer.sanity_checking:
             self._pass_over(trainer)
-        else:
+        elif not _validates_again(trainer):
             super().on_validation_end(trainer, pl_module)
 
     def _pass_over(self, trainer: Trainer) -> None:
@@ -54,6 +64,22 @@ class BestCheckpoint(ModelCheckpoint):
                 "validation texts, or type --run.monitor=validation/loss --run.mode=min"
             )
         say(f"{self.monitor} is undefined in epoch {trainer.current_epoch}, which is not chosen.")
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.monitor in (known := trainer.callback_metrics) and not known[self.monitor].isnan():
+            super().on_train_epoch_end(trainer, pl_module)
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        super().on_train_end(trainer, pl_module)
+        if not self.best_model_path:
+            say("No epoch was validated before training ended, so none is the best; the last state of the model is on trial.")
+            trainer.save_checkpoint(self.path)
+
+
+def _validates_again(trainer: Trainer) -> bool:
+    """Whether a validation in the middle of an epoch is not the last of it."""
+    done = trainer.fit_loop.epoch_loop.batch_idx + 1
+    return done + (trainer.val_check_batch or math.inf) <= trainer.num_training_batches < math.inf
 
 
 class LastCheckpoint(Callback):
@@ -130,17 +156,3 @@ class AtomicCheckpointIO(TorchCheckpointIO):
                 f"{path} holds no trained network; expected a checkpoint that this program wrote. Give another file."
             )
         return checkpoint
-
-
-def unreadable(path: Path) -> AttestError:
-    """The error for a file that is no checkpoint: a run can be trained again, any other file cannot be helped."""
-    run = RunFolder(path.absolute().parent.parent)
-    if path.absolute() in (run.best.absolute(), run.last.absolute()) and run.config.is_file():
-        return AttestError(
-            f"{path} is damaged and cannot be read as a checkpoint; expected one that is whole. To train this run afresh, "
-            "type the command that trained it and add FORCE=1."
-        )
-    return AttestError(
-        f"{path} cannot be read as a checkpoint; expected a file that this program wrote, such as "
-        "<run folder>/checkpoints/best.ckpt. Name another file."
-    )

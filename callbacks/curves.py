@@ -18,6 +18,10 @@ class Curves(Callback):
         validation value."""
         self._loss_sum: float | Tensor = 0.0
         self._batches = 0
+        self._validated = False
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._validated = not trainer.sanity_checking
 
     def state_dict(self) -> dict[str, Any]:
         return {"epochs": self.epochs, "running": self._running()}
@@ -37,11 +41,12 @@ class Curves(Callback):
         self._batches += 1
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        logged = {name: float(value) for name, value in trainer.callback_metrics.items() if "validation" in name}
+        known = trainer.callback_metrics if self._validated else {}  # else they are those of an epoch before
+        logged = {name: float(value) for name, value in known.items() if "validation" in name}
         loss, batches = _total(self._running())
         losses = {"train/loss": loss / max(batches, 1)}
         self.epochs.append({"epoch": trainer.current_epoch, "step": trainer.global_step} | losses | logged)
-        self._loss_sum, self._batches = 0.0, 0
+        self._loss_sum, self._batches, self._validated = 0.0, 0, False
 
 
 def _total(running: list[tuple[float, int]]) -> tuple[float, int]:

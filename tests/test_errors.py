@@ -7,6 +7,7 @@ import pytest
 import torch
 from pytorch_lightning.utilities.exceptions import MisconfigurationException
 from torch import nn
+from wandb.errors import AuthenticationError
 
 from attest.errors import AttestError, as_user_error, unknown_choice
 
@@ -26,6 +27,7 @@ def wrapped(error: BaseException) -> RuntimeError:
     ("error", "sentence"),
     [
         (AttestError("x is 1; expected 2."), "x is 1; expected 2."),
+        (AuthenticationError("the key is invalid"), "W&B refuses this run (the key is invalid); expected a key and a project"),
         (
             ModuleNotFoundError("Neither `tensorboard` nor `tensorboardX` is available."),
             f"{HERE} 'attest-attention[tensorboard]'",

@@ -29,6 +29,7 @@ DANGEROUS = {
 """Calls that compute or import what they are given, build objects from bytes, delete, or start processes."""
 OURS, TYPED = "names of ours alone", "what the user typed"
 REACHES = {
+    ("attest/api/trials.py", "(folder.path / UNFINISHED).unlink"): "a file that this process has made",
     ("attest/__init__.py", "import_module"): OURS,
     ("attest/attention/multihead.py", "self.query"): "numbers: a layer of ours",
     ("attest/attention/scoring.py", "self.query"): "numbers: a layer of ours",
@@ -59,8 +60,13 @@ REACHES = {
     ): "experiments of the run: words without a slash, see class_paths.py",
     (
         "attest/runs/folder.py",
+        "each.unlink",
+    ): "what lies in the folder of a trial that was stopped while it was written, named again with --out; no folder is a link",
+    ("attest/runs/folder.py", "self.path.rmdir"): "an empty folder that this process has made",
+    (
+        "attest/runs/folder.py",
         "shutil.rmtree",
-    ): "the run that the user begins afresh with FORCE=1, and links in it are not followed",
+    ): "the run that the user begins afresh with FORCE=1, or a trial that was stopped; links in it are not followed",
     ("attest/runs/folder.py", "temporary.unlink"): "a file that this process has made",
     (
         "attest/runs/folder.py",

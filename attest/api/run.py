@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attest.api.outcome import Outcome
 from attest.errors import AttestError
+from attest.runs.belonging import require_together
 from attest.runs.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
         trust: modules that define classes of the run's model or data, if these are neither Attest's nor torch's. They are
             imported, and so run, when the model is first asked for.
     Raises:
-        AttestError: there is no finished run.
+        AttestError: there is no finished run, or what is in the folder does not belong together.
     """
     folder = RunFolder(Path(path))
     if not folder.path.is_dir():
@@ -39,6 +40,7 @@ def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
         raise AttestError(
             f"the run in {path} is not finished: it has no summary.json. Type the command that began it again: it resumes."
         )
+    require_together([folder])
     return Run(folder, trust)
 
 

@@ -38,7 +38,7 @@ from attest.experiments.registry import chosen, runnable, runnable_inside
 from attest.labels import names_of, require_no_table
 from attest.report.explained_text import ExplainedText
 from attest.report.page import write_report
-from attest.runs.folder import RunFolder
+from attest.runs.folder import UNFINISHED, RunFolder, write_text
 from attest.runs.same_texts import table_of
 
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
@@ -81,12 +81,17 @@ class Trial(Outcome):
         Raises:
             AttestError: there is something in it, or it cannot be written.
         """
-        path = Path(path)
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise AttestError(f"{path} is not an empty folder; expected an empty folder or a new one. Give another name.")
-        shutil.copytree(self.folder.path, path, dirs_exist_ok=True)
-        write_report(RunFolder(path))
-        return open_run(path)
+        folder = RunFolder(Path(path))
+        with folder.claimed_anew():
+            return self.write_into(folder)
+
+    def write_into(self, folder: RunFolder) -> Run:
+        """Keep everything in a folder that is claimed anew; stopped in the middle, it can be claimed anew again."""
+        write_text(folder.path / UNFINISHED, "")
+        shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
+        write_report(folder)
+        (folder.path / UNFINISHED).unlink()
+        return open_run(folder.path)
 
 
 def trial(

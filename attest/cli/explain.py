@@ -7,6 +7,7 @@ Prints the explanation and writes it as a page. For a Transformer that has atten
 rollout. A file holds one text a line; blank lines are skipped.
 """
 
+from contextlib import nullcontext
 from pathlib import Path
 
 from attest.cli.command_parser import TRUST, CommandParser
@@ -45,11 +46,12 @@ def main(arguments: list[str]) -> int:
     from attest.runs.evaluating import configuration_of
     from attest.runs.loaded import LoadedRun
 
-    with configuration_of(folder, typed.trust) as configuration:
+    held = folder.claimed() if typed.out is None else nullcontext()
+    with held, configuration_of(folder, typed.trust) as configuration:
         run = LoadedRun(configuration, folder)
         with run.prepared():
             explained = [run.explained(number, text) for number, text in enumerate(texts, start=1)]
-    write_explained(page, explained, str(folder.path))
+        write_explained(page, explained, str(folder.path))
     print_explained(explained)
     print(f"Page: {page}")
     return 0

@@ -16,6 +16,7 @@ It compares the two rankings of the tests, so run the constructed networks first
 import hashlib
 import importlib.util
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from attest.errors import AttestError, unknown_choice
 from attest.judges.findings import SHIPPED, findings
 from attest.judges.judging import hear, judge, with_added
 from attest.report.judges import write_judges
-from attest.runs.folder import write_json
+from attest.runs.folder import RunFolder, write_json
 from attest.runs.forecast import duration
 from attest.runs.words import take_words
 
@@ -82,15 +83,22 @@ def main(arguments: list[str]) -> int:
     shipped = not smoke and not own and given.results is None and CHECKOUT.resolve() == STATED.resolve()
     folder = given.results or Path("docs/results" if shipped else "runs/judges")
     require_place(folder)
-    if words.flag("TRAINED"):
-        return _try_trained(folder, stated, smoke, words.text("LOGGER", "none"))
+    judging = _try_trained if words.flag("TRAINED") else partial(_try_constructed, own=own, shipped=shipped)
+    with RunFolder(folder).claimed():
+        return judging(folder, stated, smoke, words.text("LOGGER", "none"))
+
+
+def _try_constructed(
+    folder: Path, stated: dict[str, Any], smoke: bool, logger: str, own: dict[str, Any], shipped: bool
+) -> int:
+    """Judge the tests on constructed defendants."""
     judged = judge(hear(stated, own), stated)
     said = write_judges(folder, judged, stated, _stamp(STATED, smoke, list(own)))
     experiments = {name: test["experiment"] for tests in stated["tests"].values() for name, test in tests.items()}
     found = findings(judged, experiments, stated["sees"])
     write_json(SHIPPED if shipped else folder / "findings.json", found)
     print(f"{said}\nJudges:     {folder / 'judges.html'}", flush=True)
-    if words.text("LOGGER") == "wandb":
+    if logger == "wandb":
         from attest.tracking.judges import log_judges  # W&B takes seconds
 
         print(f"W&B:        {log_judges(folder, judged)}", flush=True)

@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _write(run: "RunFolder") -> None:
-    with _no_search_for_garbage():
+    with run.claimed(), _no_search_for_garbage():
         from attest.report import write_report  # with all experiments, which no page that is there waits for
 
         _keep_what_was_imported()

@@ -27,7 +27,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from rich.console import Console
 from rich.progress import Progress
 
@@ -35,7 +34,7 @@ from attest.compute.cores import cores
 from attest.compute.garbage import collected_later
 from attest.errors import AttestError
 from attest.runs.choices import SMALL_CHOICE, stray_word
-from attest.runs.folder import write_json
+from attest.runs.folder import RunFolder, write_json
 from attest.runs.plain_help import plain_help
 from attest.runs.words import Words, take_words
 from attest.tables.definition import read_published, shorten_sweeps, table_file, table_names
@@ -101,10 +100,11 @@ def main(arguments: list[str]) -> int:
     if request.dry:
         print(forecast([job for job in plan.jobs.values() if not job.done], request.root, request.jobs))
         return 0
-    if request.run:
-        return _carry_out(request, plan)
-    _write_tables(request, plan)
-    _name_tables(request, plan)
+    with RunFolder(request.results).claimed():
+        if request.run:
+            return _carry_out(request, plan)
+        _write_tables(request, plan)
+        _name_tables(request, plan)
     return 0
 
 
@@ -187,13 +187,7 @@ def _option(rest: list[str], prefix: str) -> str:
 
 def _carry_out(request: Request, plan: Plan) -> int:
     """Let Snakemake run what is missing; where something has failed, name it and write the tables without it."""
-    try:
-        with FileLock(request.results / ".lock", timeout=0):
-            outcome = _snakemake(request, plan)
-    except Timeout as error:
-        raise AttestError(
-            f"another reproduction writes to {request.results}; expected one at a time. Wait for it, or add {RESULTS}<folder>"
-        ) from error
+    outcome = _snakemake(request, plan)
     failed = [job for job in plan.jobs.values() if not job.done]
     for job in failed:
         print(_failure(job), file=sys.stderr)

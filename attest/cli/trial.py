@@ -24,6 +24,7 @@ from attest.cli.output import require_place
 from attest.compute.cores import cores
 from attest.errors import AttestError, unknown_choice
 from attest.pretrained.needed import needing_transformers
+from attest.runs.folder import RunFolder
 from attest.runs.words import take_words
 
 if TYPE_CHECKING:
@@ -58,11 +59,16 @@ def main(arguments: list[str]) -> int:
     wanted = [name.upper() for name in typed.experiments]
     if other := [name for name in typed.experiments if not EXPERIMENT.fullmatch(name)]:
         raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
-    if typed.out.exists() and any(typed.out.iterdir() if typed.out.is_dir() else [typed.out]):
-        raise AttestError(f"{typed.out} is there already; expected a new folder. Give another: --out=<folder>")
     require_place(typed.out)
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
+    folder = RunFolder(typed.out)
+    with folder.claimed_anew():
+        return _try(typed, wanted, folder, words.text("LOGGER") == "wandb")
+
+
+def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> int:
+    """Put the model on trial into a folder that is claimed."""
     with needing_transformers():
         from attest.pretrained.loading import config_of, decides_tokens
     from attest.datamodules.labelled import labelled
@@ -80,13 +86,13 @@ def main(arguments: list[str]) -> int:
     processes = typed.processes or min(cores(), processes_that_fit())
     options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
     tried = attest.trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
-    kept = tried.save(typed.out)
+    kept = tried.write_into(folder)
     for line in repr(tried).splitlines()[1:]:
         print(line)
     some = f"a random sample of {len(data.texts)} of the" if len(data.texts) < data.of else "all"
     print(f"Texts:      {some} {data.of} in {data.whence}")
     print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
-    if words.text("LOGGER") == "wandb":
+    if logged:
         from attest.tracking.trials import log_trial  # W&B takes seconds
 
         print(f"W&B:        {log_trial(kept.folder, typed.model)}", flush=True)

@@ -16,7 +16,7 @@ from attest.report.pairing import Decided, paired
 from attest.report.related_runs import scores_of, write_related_runs
 from attest.report.related_table import DISTANCES, REPORT
 from attest.runs.comparison import compare_runs
-from attest.runs.folder import RunFolder, write_json, write_table
+from attest.runs.folder import RunFolder, write_json
 from attest.runs.identity import identity_of
 
 Found = Sequence[tuple[str, str, RunFolder]]
@@ -39,7 +39,7 @@ def write_controls(base: RunFolder, found: Found) -> None:
     folder = RunFolder(base.path / "controls")
     evidence = {experiment: _joined(experiment, compared) for experiment in sorted({experiment for experiment, _ in compared})}
     for experiment, table in evidence.items():
-        write_table(folder.evidence(experiment), table)
+        folder.write_evidence(experiment, table)
     rows = [{"experiment": "", "name": "the base itself"} | scores_of(base)]
     rows += [_row(experiment, name, run, compared[experiment, name]) for experiment, name, run in found]
     measured = {f"{name}/{key}": value for name, table in evidence.items() for key, value in summarise(table).items()}

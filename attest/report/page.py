@@ -26,6 +26,7 @@ from attest.report.saved_figures import as_svg, embedded, save_figures
 from attest.report.sentence_table import sentence_table
 from attest.report.sentences import shown_sentences, tag_names, tagged_sentences
 from attest.report.templating import render
+from attest.runs.belonging import mixed_versions
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_text
 from attest.runs.identity import identity_of
 
@@ -66,7 +67,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
         "masked": _was_masked(settings),
-        "remarks": _remarks(folder, settings),
+        "remarks": [*_remarks(folder, settings), *filter(None, [mixed_versions(folder)])],
         "readings": _readings(found, timing),
         "sentences": [] if tagged is None else shown_sentences(folder.evidence(TAGGED), tagged),
         "tagged": None if tagged is None else len(tagged),

@@ -22,13 +22,15 @@ def summarise_run(
         scores: on the test split, ``test/accuracy`` and the like.
         monitor, mode: the validation score that chose the best epoch, and whether ``max`` or ``min`` of it.
     Returns:
-        ``version``, ``test/…``, ``best/epoch`` and its ``best/validation/…``, and ``<id>/<column>/<statistic>``.
+        ``version``, ``test/…``, ``best/epoch`` and its ``best/validation/…`` where an epoch was validated, and
+        ``<id>/<column>/<statistic>``.
     """
-    epochs = read_json(folder.curves)
-    known = [epoch for epoch in epochs if epoch.get(monitor) is not None]
-    best = (max if mode == "max" else min)(known, key=lambda epoch: epoch[monitor])
-    summary: dict[str, Any] = {"version": VERSION, "best/epoch": best["epoch"]} | scores
-    summary |= {f"best/{name}": value for name, value in best.items() if name.startswith("validation/")}
+    validated = [epoch for epoch in read_json(folder.curves) if epoch.get(monitor) is not None]
+    summary: dict[str, Any] = {"version": VERSION} | scores
+    if validated:
+        best = (max if mode == "max" else min)(validated, key=lambda epoch: epoch[monitor])
+        summary |= {"best/epoch": best["epoch"]}
+        summary |= {f"best/{name}": value for name, value in best.items() if name.startswith("validation/")}
     return summary | summarise_tables(folder, expected_tables)
 
 

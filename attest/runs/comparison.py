@@ -20,7 +20,7 @@ from attest.errors import AttestError
 from attest.measures import total_variation
 from attest.measures.divergences import jensen_shannon_terms
 from attest.measures.kullback_leibler import kullback_leibler_terms
-from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_table, write_table
+from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_table
 from attest.runs.same_texts import table_of, texts_of
 
 
@@ -52,7 +52,7 @@ def require_comparable(settings: dict[str, Any]) -> None:
 
 def write_comparison(identity: str, base: RunFolder, other: RunFolder) -> None:
     """Write the comparison into the other run's folder as the table of an experiment."""
-    write_table(other.evidence(identity), compare_runs(base, other))
+    other.write_evidence(identity, compare_runs(base, other))
 
 
 def _instances(folder: RunFolder) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 ``training.py`` says what is then done with it.
 """
 
+import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -38,6 +39,7 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.errors import AttestError, as_user_error, unknown_choice
 from attest.experiments.registry import EXPERIMENTS
+from attest.runs.belonging import keep_digests, require_files, stray_tables
 from attest.runs.bounded_yaml import bounded
 from attest.runs.choices import choice_arguments
 from attest.runs.earlier_names import current
@@ -216,12 +218,12 @@ class ConfiguredRun(LightningCLI):
         """Locate the run, see what there is of it, and set threads and memory."""
         self.locate()
         self._require_bounds()
-        if self.config[self.subcommand].trainer.max_epochs == 0:
-            raise AttestError("trainer.max_epochs is 0; expected a whole number from 1. Type --trainer.max_epochs=<number>")
+        require_work(self.config[self.subcommand].trainer, str(self.subcommand))
         torch.set_num_threads(self.run.threads)
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
         keep_freed_memory()
         self.expected_tables = self.expected_evidence()
+        require_files(*self._believed())
         if not self.run.force:
             self._require_same_configuration()
         self.record = self._stored_record()
@@ -252,11 +254,17 @@ class ConfiguredRun(LightningCLI):
         """Whether the run is complete and the files that it was made from are as they were, or gone."""
         called_for = [experiment for experiment in self.expected_tables if experiment not in ADDED_LATER]
         complete = self.folder.complete(called_for, self.run.until)
-        return not self.run.force and complete and not (self.record and self.record.touched())
+        if self.run.force or not complete or stray_tables(self.folder):
+            return False
+        return not (self.record and self.record.touched())
 
     def _made_from(self) -> RunFolder | None:
         """The folder whose data this command has to see again; None where it may be any."""
         return None if self.run.force else self.folder
+
+    def _believed(self) -> list[RunFolder]:
+        """The folders whose files this command goes by."""
+        return [] if self.run.force else [self.folder]
 
     def _stored_record(self) -> DataRecord | None:
         folder = self._made_from()
@@ -294,11 +302,12 @@ class ConfiguredRun(LightningCLI):
             with self.folder.claimed():
                 self.folder.remove()
         self._held.enter_context(self.folder.claimed())
-        self.folder.sweep()
         self._identity().store(self.folder)
         write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
         if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
             write_json(self.folder.data, self.datamodule.record.plain())
+        if self.folder.trained:
+            keep_digests(self.folder)
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def make(self) -> None:
@@ -368,8 +377,8 @@ class ConfiguredRun(LightningCLI):
 
     def missing_evidence(self) -> list[str]:
         """Ids of the tables that are to be made; with ``force`` all."""
-        missing = self.folder.missing_evidence(self.expected_tables, self.run.until)
-        return self.expected_tables if self.run.force else missing
+        missing = {*self.folder.missing_evidence(self.expected_tables, self.run.until), *stray_tables(self.folder)}
+        return [table for table in self.expected_tables if self.run.force or table in missing]
 
     def expectation(self) -> str:
         """What is known beforehand of how long training will take."""
@@ -397,6 +406,34 @@ class ConfiguredRun(LightningCLI):
 
 def _has_bar(callbacks: Iterable[Callback]) -> bool:
     return any(isinstance(each, ProgressBar) for each in callbacks)
+
+
+WORK = {
+    "fit": ("max_epochs", "max_steps", "max_time", "limit_train_batches", "limit_val_batches", "limit_test_batches"),
+    "validate": ("limit_val_batches",),
+    "test": ("limit_test_batches",),
+}
+"""Options of the Trainer that leave a command nothing to do where they are zero."""
+
+
+def require_work(trainer: Namespace, subcommand: str) -> None:
+    """Refuse options of the Trainer under which nothing would be trained, validated or tested.
+
+    Raises:
+        AttestError: there is one.
+    """
+    for name in WORK[subcommand]:
+        value = trainer.get(name)
+        if value is not None and not re.search("[1-9]", str(value)):
+            raise AttestError(
+                f"trainer.{name} is {value}, which leaves nothing to do; expected more. Leave it out, or type "
+                f"--trainer.{name}=<more than zero>"
+            )
+    if trainer.get("fast_dev_run"):
+        raise AttestError(
+            f"trainer.fast_dev_run is {trainer.fast_dev_run}, which keeps no checkpoint; expected a run that leaves a model. "
+            "Type CUT=smoke for a tiny one."
+        )
 
 
 def require_same_task(model: LightningModule, data: LightningDataModule) -> None:

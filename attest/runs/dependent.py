@@ -194,6 +194,9 @@ class DependentRun(ConfiguredRun):
     def _made_from(self) -> RunFolder:
         return self.base.folder
 
+    def _believed(self) -> list[RunFolder]:
+        return [self.base.folder, self.read, *super()._believed()]
+
     def _identity(self) -> RunIdentity:
         return identity_of(self.base.folder).with_dependent(self.dependent.kind, self.folder.path.name)
 

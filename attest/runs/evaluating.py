@@ -23,6 +23,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
 from attest.report.verdict import ALL, READ
+from attest.runs.belonging import other_version, stray_tables
 from attest.runs.choices import config_file, default_choices
 from attest.runs.class_paths import require_trusted
 from attest.runs.configured import ConfiguredRun
@@ -47,7 +48,7 @@ def evaluate(run: "RunOnTrial") -> None:
     with run.prepared():
         run.require_same_data()
         missing = run.missing_evidence()
-        if missing:
+        if missing or not run.folder.reported:
             for experiment, evidence in run.experiments.items():
                 evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
                 evidence.reading = run.apart.reading if run.apart else None
@@ -69,18 +70,26 @@ class Apart:
     out: Path | None
     reading: str | None = None
 
-    def folder(self, settings: dict[str, Any], force: bool) -> RunFolder:
-        """The folder, which holds no evidence on anything else.
+    def folder(self, settings: dict[str, Any]) -> RunFolder:
+        """The folder.
 
         Args:
             settings: the resolved configuration.
+        """
+        name = "-".join(filter(None, (self.checkpoint.stem, "evidence", self.reading, self.digest(settings)[:8])))
+        return RunFolder(self.out or self.checkpoint.with_name(name))
+
+    def begin(self, folder: RunFolder, settings: dict[str, Any], force: bool) -> None:
+        """Mark the folder as that of this checkpoint and configuration.
+
+        Args:
+            folder: as ``folder`` gives it.
+            settings: the resolved configuration.
             force: whether evidence that is there will be computed again, so that it may be on anything.
         Raises:
-            AttestError: the folder that was asked for holds evidence on another checkpoint or configuration.
+            AttestError: it holds evidence on another checkpoint or configuration.
         """
         digest = self.digest(settings)
-        name = "-".join(filter(None, (self.checkpoint.stem, "evidence", self.reading, digest[:8])))
-        folder = RunFolder(self.out or self.checkpoint.with_name(name))
         known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
         if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
             raise AttestError(
@@ -88,7 +97,6 @@ class Apart:
                 "one of the same. Give another with --out=<folder>, or add FORCE=1 to compute everything again."
             )
         write_json(folder.path / TRIAL, {"sha256": digest, "checkpoint": str(self.checkpoint)})
-        return folder
 
     def digest(self, settings: dict[str, Any]) -> str:
         """Of the checkpoint's bytes and of all settings that evidence may depend on."""
@@ -172,7 +180,14 @@ class RunOnTrial(ConfiguredRun):
         self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
         super().set_up()
         self._on_trial_settings = settings
-        self.folder = self.apart.folder(settings, self.run.force) if self.apart else cast(RunFolder, self.on_trial)
+        self.folder = self.apart.folder(settings) if self.apart else cast(RunFolder, self.on_trial)
+        self._claim()
+
+    @rank_zero_only
+    def _claim(self) -> None:
+        self._held.enter_context(self.folder.claimed())
+        if self.apart:
+            self.apart.begin(self.folder, self._on_trial_settings, self.run.force)
 
     def make(self) -> None:
         """Data, model and trainer, of the shard.
@@ -199,7 +214,11 @@ class RunOnTrial(ConfiguredRun):
         wanted = self.wanted or [name for name, evidence in config.experiments.items() if evidence is not None]
         if config.run.force or self.on_trial is None:
             return wanted
-        return self.on_trial.missing_evidence(wanted, config.run.until)
+        missing = {*self.on_trial.missing_evidence(wanted, config.run.until), *stray_tables(self.on_trial)}
+        return [table for table in wanted if table in missing]
+
+    def _believed(self) -> list[RunFolder]:
+        return [] if self.on_trial is None else [self.on_trial]
 
     def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
         """The error for an experiment that this run cannot answer, or not by itself."""
@@ -257,8 +276,9 @@ def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
 def name_tables(run: RunOnTrial, missing: list[str]) -> None:
     stopped = run.folder.stopped_evidence()
     for experiment in run.expected_tables:
-        state = "computed" if experiment in missing else "there already (FORCE=1 computes it again)"
-        print(f"{experiment:<10} {run.folder.evidence(experiment)}  {state}{_read(stopped.get(experiment), experiment)}")
+        path = run.folder.evidence(experiment)
+        state = "computed" if experiment in missing else f"there already{other_version(path)} (FORCE=1 computes it again)"
+        print(f"{experiment:<10} {path}  {state}{_read(stopped.get(experiment), experiment)}")
 
 
 def _read(stopped: Stopped | None, experiment: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attest.errors import AttestError
+from attest.runs.belonging import require_together
 from attest.runs.folder import TRIAL, RunFolder
 
 
@@ -11,7 +12,7 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
     """The finished runs at or below some folders, in the order given, none twice.
 
     Raises:
-        AttestError: a folder holds no finished run.
+        AttestError: a folder holds no finished run, or what is in it does not belong together.
     """
     found: dict[Path, RunFolder] = {}
     for path in paths:
@@ -20,6 +21,7 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
         if not runs:
             raise AttestError(f"{path} holds no finished run; expected a run folder or one that holds some, such as runs/sst.")
         found |= {run.path.resolve(): run for run in runs}
+    require_together(list(found.values()))
     return list(found.values())
 
 

@@ -7,9 +7,10 @@ good one, and completeness is judged file by file.
 import json
 import math
 import os
+import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ import yaml
 from attest.errors import AttestError, chain, unwritable
 from attest.runs.bounded_yaml import bounded
 from attest.runs.earlier_names import current
+from attest.runs.versions import made_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +36,10 @@ NAMELESS = ("", "..")
 """Names of paths, such as that of ``.``, that do not say what the folder is called."""
 ROWS_AT_ONCE, BUFFER = 16, 2**20
 """Rows of a table of which some are read, and bytes of each of its columns, that are in memory at once."""
+MADE_FROM, ATTRIBUTES = "made from", b"PANDAS_ATTRS"
+"""The attribute of a table that names its origin, and where pandas puts attributes in a file."""
+UNFINISHED = "unfinished"
+"""The file that lies in a folder which is written as a whole, until it is."""
 TEMPORARY = ".unfinished"
 """How the name of a file ends while it is written."""
 
@@ -80,6 +86,8 @@ class RunFolder:
         self.stopped = path / "stopped.json"
         self.report = path / "report.html"
         self.figures = path / "figures"
+        self.made_from: Callable[[], dict[str, str]] = made_by
+        """What tables that are written now are made from, and by which version; see ``attest.runs.belonging``."""
 
     @property
     def setting(self) -> Path:
@@ -121,8 +129,19 @@ class RunFolder:
 
     def complete(self, identities: Iterable[str], until: float | None = None) -> bool:
         """Whether nothing is left to do: trained, every table written, summed up and reported."""
-        files = (self.config, self.last, self.summary, self.report)
-        return self.trained and not self.missing_evidence(identities, until) and all(file.is_file() for file in files)
+        there = self.trained and self.config.is_file() and self.last.is_file()
+        return there and not self.missing_evidence(identities, until) and self.reported
+
+    @property
+    def summed_up(self) -> bool:
+        """Whether the summary is there and no older than any table."""
+        tables = [_written(table) for table in self.evidence("E1").parent.glob("*.parquet")]
+        return self.summary.is_file() and max(tables, default=0) <= _written(self.summary)
+
+    @property
+    def reported(self) -> bool:
+        """Whether all is summed up, and the report of a run that was trained is no older than the summary."""
+        return self.summed_up and (not self.trained or _written(self.summary) <= _written(self.report))
 
     def stopped_evidence(self) -> dict[str, Stopped]:
         """The experiments that read a part of the texts, by id."""
@@ -138,12 +157,15 @@ class RunFolder:
             identity: of the experiment.
             rows: one a text.
             stopped: why it has not a row for every text; None where it has.
+        Raises:
+            AttestError: what it is made from has changed since it was read.
         """
+        made_from = self.made_from()
         known = {name: asdict(each) for name, each in self.stopped_evidence().items()}
         if stopped is not None:
             self.evidence(identity).unlink(missing_ok=True)
             write_json(self.stopped, known | {identity: asdict(stopped)})
-        write_table(self.evidence(identity), rows)
+        write_table(self.evidence(identity), rows, made_from)
         if stopped is None and known.pop(identity, None) is not None:
             write_json(self.stopped, known)
 
@@ -159,9 +181,12 @@ class RunFolder:
     def claimed(self) -> Iterator[None]:
         """Keep other processes out for as long as this lasts; a process that dies, however it dies, lets go of its folder.
 
+        What it was writing then is deleted by the next that claims the folder.
+
         Raises:
             AttestError: another process is at work in it, it cannot be made, or a folder in it is a link.
         """
+        made = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDONLY)
@@ -171,9 +196,36 @@ class RunFolder:
             with suppress(OSError):  # a file system without locks
                 _lock(descriptor, self.path)
             self.require_no_links()
+            self._sweep()
             yield
         finally:
             os.close(descriptor)
+            if made:
+                with suppress(OSError):  # something came of it
+                    self.path.rmdir()
+
+    @contextmanager
+    def claimed_anew(self) -> Iterator[None]:
+        """Claim a folder that is new or empty, or that a process has left half written; what lies in that one is deleted.
+
+        Until ``UNFINISHED`` is deleted the folder is one of the last kind.
+
+        Raises:
+            AttestError: there is something else in it, or as ``claimed``.
+        """
+        if self.path.exists() and not self.path.is_dir():
+            raise self._there_already()
+        with self.claimed():
+            unfinished = self.path / UNFINISHED
+            if unfinished.is_file():
+                for each in {*self.path.iterdir()} - {unfinished}:
+                    shutil.rmtree(each) if each.is_dir() else each.unlink()
+            elif any(self.path.iterdir()):
+                raise self._there_already()
+            yield
+
+    def _there_already(self) -> AttestError:
+        return AttestError(f"{self.path} is there already; expected a new folder or an empty one. Type --out=<another folder>")
 
     def require_no_links(self) -> None:
         """Refuse a folder in which another is a link: whoever sent it says with that where we write and delete.
@@ -187,7 +239,7 @@ class RunFolder:
                 "the run's own. Put a copy in its place, or remove the link."
             )
 
-    def sweep(self) -> None:
+    def _sweep(self) -> None:
         """Delete what a killed process was writing."""
         for folder in (self.path, self.best.parent, self.path / "evidence", self.figures):
             for unfinished in folder.glob(f".*{TEMPORARY}"):
@@ -201,6 +253,11 @@ class RunFolder:
         write_json(self.timing, known)
 
 
+def _written(path: Path) -> int:
+    """When a file was written, in nanoseconds; 0 if it is not there."""
+    return path.stat().st_mtime_ns if path.is_file() else 0
+
+
 def _lock(descriptor: int, path: Path) -> None:
     """Where the system offers it; Windows does not, and there nothing keeps two processes apart."""
     try:
@@ -211,8 +268,8 @@ def _lock(descriptor: int, path: Path) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise AttestError(
-            f"another process is at work in {path}; expected one at a time. Wait for it, or give this run another place: "
-            "--run.root=<folder>"
+            f"another process is at work in {path}; expected one at a time. Wait for it, or give another folder: "
+            "--run.root= for a run, --out= for a trial, --results= for tables"
         ) from None
 
 
@@ -228,12 +285,10 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
-        os.close(handle)
-        temporary = Path(name)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
+        temporary.touch(exist_ok=False)  # readable by whom the umask lets read
         write(temporary)
         _sync(temporary)
-        temporary.chmod(0o644)
         temporary.replace(path)
         _sync(path.parent)
     except (OSError, RuntimeError) as error:  # torch wraps what the system says
@@ -363,6 +418,21 @@ def _damaged(path: Path, kind: str, error: Exception, again: str = "") -> Attest
     )
 
 
-def write_table(path: Path, rows: "pd.DataFrame") -> None:
-    """Write a parquet table whole or not at all."""
+def write_table(path: Path, rows: "pd.DataFrame", made_from: Mapping[str, str] | None = None) -> None:
+    """Write a parquet table whole or not at all, and into its metadata what it was made from."""
+    rows = rows.copy(deep=False)
+    rows.attrs = {MADE_FROM: dict(made_from)} if made_from else {}
     write_atomically(path, lambda temporary: rows.to_parquet(temporary, index=False))
+
+
+def made_from(path: Path) -> dict[str, str]:
+    """What a table says that it was made from; empty where it does not say.
+
+    Raises:
+        AttestError: as of ``read_table``.
+    """
+    import pyarrow.parquet as pq
+
+    with _readable(path):
+        kept = (pq.read_schema(path).metadata or {}).get(ATTRIBUTES, b"{}")
+    return json.loads(kept).get(MADE_FROM, {})

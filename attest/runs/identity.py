@@ -1,6 +1,6 @@
 """What a run is: stored in its folder, so that a folder can be renamed, moved or copied and is still the same run."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from attest.runs.folder import RunFolder, read_json, write_json
@@ -72,7 +72,8 @@ def identity_of(folder: RunFolder) -> RunIdentity:
         AttestError: a file of the run is damaged.
     """
     if folder.identity.is_file():
-        return RunIdentity(**read_json(folder.identity))
+        known = read_json(folder.identity)
+        return RunIdentity(**{each.name: known[each.name] for each in fields(RunIdentity) if each.name in known})
     path = folder.path.resolve()
     if path.parent.name not in DEPENDENT:
         return RunIdentity.of(folder.settings(), path.parent.name)

@@ -50,6 +50,9 @@ class LoadedRun(ConfiguredRun):
     def _made_from(self) -> RunFolder:
         return self.on_trial
 
+    def _believed(self) -> list[RunFolder]:
+        return [self.on_trial]
+
     def _require_same_configuration(self) -> None:
         """The configuration is the run's own; nothing of it is written."""
 

@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from attest.errors import AttestError
 from attest.runs.earlier_names import earlier
 
 
@@ -52,6 +54,23 @@ class RunSettings:
     max_evidence_tokens: int = 3000
     max_search_steps: int | None = None
     until: float | None = None
+
+
+NAME = re.compile(r"\w[\w.-]*")
+
+
+def require_names(run: Mapping[str, Any]) -> None:
+    """Refuse settings that name a folder of the run and would lead out of the root of all runs.
+
+    Raises:
+        AttestError: one would.
+    """
+    for part in ("data", *NAME_PARTS):
+        if not NAME.fullmatch(portable(run[part])):
+            raise AttestError(
+                f"run.{part} is {run[part]!r}, which is a part of the run's folder; expected letters, digits, '.', '-' and "
+                f"'_', and no '.' or '-' in front. Type --run.{part}=<name>; --run.root=<folder> says where runs lie."
+            )
 
 
 MACHINE_KEYS = (
@@ -179,6 +198,7 @@ def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path
         reference: what the configs of the readable name resolve to by themselves, or None if some are not ours.
     """
     run = settings["run"]
+    require_names(run)
     return folder_of(Path(run["root"]), run["data"], run_name(settings, reference), settings["seed_everything"])
 
 

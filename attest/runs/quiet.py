@@ -24,5 +24,6 @@ def quieten() -> None:
         ".*anonymous setting.*",
         "No (positive|negative) samples in targets.*",
         ".*module.s. in eval mode at the start of training.*",
+        ".*callbacks used to create the checkpoint need to be provided.*",  # those that average weights, in a test
     ):
         warnings.filterwarnings("ignore", message)

@@ -11,7 +11,7 @@ from attest.callbacks.evidence import each_once
 from attest.datamodules.batching import Shard
 from attest.errors import AttestError
 from attest.runs.evaluating import Apart, RunOnTrial, name_tables, sum_up
-from attest.runs.folder import RunFolder, read_json, read_table, write_table
+from attest.runs.folder import RunFolder, read_json, read_table
 from attest.runs.training import test
 
 SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
@@ -50,10 +50,12 @@ def put_together(run: RunOnTrial, shards: int) -> None:
         AttestError: a shard is not there, or it is of another model or configuration.
     """
     with run.prepared():
-        if missing := run.missing_evidence():
+        missing = run.missing_evidence()
+        if missing or not run.folder.reported:
             run.require_same_data()
+            scores = _scores(run)
             _put_together(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
-            sum_up(run, _scores(run))
+            sum_up(run, scores)
         name_tables(run, missing)
 
 
@@ -61,7 +63,7 @@ def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) ->
     for part in parts:
         run.require_same_trial(part)
     for table in tables:
-        write_table(run.folder.evidence(table), rows_together([_rows(part, table) for part in parts]))
+        run.folder.write_evidence(table, rows_together([_rows(part, table) for part in parts]))
         _note_seconds(run.folder, parts, f"evidence/{table}")
 
 

@@ -7,15 +7,18 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Trainer
+from pytorch_lightning.callbacks import WeightAveraging
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
 from attest.report import illustrations, summarise_run, write_report
 from attest.report.baseline import last_words
 from attest.report.scored import scored
+from attest.runs.belonging import OnTrial, keep_digests
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.forecast import evidence_takes
@@ -39,7 +42,7 @@ def train(run: ConfiguredRun) -> RunFolder:
         else:
             if run.run.force or not run.folder.trained:
                 fit(run)
-            if (missing := run.missing_evidence()) or not run.folder.summary.is_file():
+            if (missing := run.missing_evidence()) or not run.folder.summed_up:
                 sum_up(run, missing, gather_evidence(run, missing))
             report(run)
         _name_results(run.folder)
@@ -60,6 +63,7 @@ def fit(run: ConfiguredRun) -> None:
     if run.trainer.is_global_zero:
         part = "train since the last stop" if resumed else "train"
         run.folder.note(seconds={part: time.perf_counter() - started})
+        keep_digests(run.folder)
         write_json(run.folder.curves, run.curves.epochs)
 
 
@@ -83,6 +87,9 @@ def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
                 read_until(run.run.until, run.folder, run.experiments, trainer, **tested)
             return trainer.test(**tested, verbose=False, weights_only=True)
 
+    callbacks = cast(Any, run.trainer).callbacks  # those below would put the model that was trained beside the average back
+    callbacks[:] = [each for each in callbacks if not isinstance(each, WeightAveraging)]
+    run.folder.made_from = OnTrial(Path(checkpoint), run.folder.data)
     gathers = any(evidence.enabled_on_test for evidence in run.experiments.values())
     processes = processes_for(run.run.processes, run.trainer) if gathers else 1
     (scores,) = shared(processes, run.another_trainer, evaluate) if processes > 1 else evaluate(run.trainer)

@@ -4,6 +4,7 @@ import platform
 import subprocess
 import sys
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -29,6 +30,11 @@ def environment() -> dict[str, str]:
     return versions | ({"commit": commit} if (commit := _commit()) else {})
 
 
+def made_by() -> dict[str, str]:
+    """The version of Attest, and the commit where there is one."""
+    return {"attest": __version__} | ({"commit": commit} if (commit := _commit()) else {})
+
+
 def peak_memory() -> dict[str, float]:
     """The most memory this process has held, in MiB: resident where the system tells, and on the GPU where there is one."""
     import torch
@@ -44,6 +50,7 @@ def peak_memory() -> dict[str, float]:
     return peak
 
 
+@cache
 def _commit() -> str | None:
     command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:

@@ -15,8 +15,9 @@ import pandas as pd
 
 from attest.report.figures import save_png, to_svg
 from attest.report.tables import as_text
+from attest.runs.belonging import require_together
 from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_text
-from attest.tables.definition import read_published
+from attest.tables.definition import PublishedTable, read_published
 from attest.tables.drawing import figures_of_evidence, table_figures
 from attest.tables.kept import Entry, Key, read_kept, write_kept
 from attest.tables.page import table_page
@@ -35,7 +36,13 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     """
     experiment = read_published(Path(configuration["files"][name]))
     folders = finished(configuration["tables"][name])
-    out = Path(configuration["results"]) / f"{name}{configuration['suffix']}"
+    folder = RunFolder(Path(configuration["results"]) / f"{name}{configuration['suffix']}")
+    with folder.claimed():
+        _write(folder.path, experiment, folders, configuration)
+    return folder.path
+
+
+def _write(out: Path, experiment: PublishedTable, folders: Folders, configuration: Mapping[str, Any]) -> None:
     kept = read_kept(out)
     numbers, claims = table_numbers(experiment, folders, kept), table_claims(experiment, folders, kept)
     origin = provenance(folders, configuration["command"], configuration["settings"])
@@ -48,17 +55,22 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     write_text(out / "table.csv", _as_csv(_without_entries(numbers)))
     write_kept(out, to_keep(numbers, claims))
     write_json(out / "table.json", {"numbers": _records(numbers), "claims": _records(claims), "provenance": origin})
-    return out
 
 
 def finished(places: list[list[Any]]) -> Folders:
-    """The folders of finished runs by place and seed."""
-    return {
+    """The folders of finished runs by place and seed.
+
+    Raises:
+        AttestError: what is in one of them does not belong together.
+    """
+    found = {
         (row, data, at): {
             int(seed): Path(folder) for seed, folder in by_seed.items() if RunFolder(Path(folder)).summary.is_file()
         }
         for row, data, at, by_seed in places
     }
+    require_together([RunFolder(folder) for folder in {folder for by_seed in found.values() for folder in by_seed.values()}])
+    return found
 
 
 def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:

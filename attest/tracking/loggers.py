@@ -42,7 +42,7 @@ def _name_wandb_run(options: Namespace, name: str, wandb_id: str, grouping: Mapp
     options.id = wandb_id
     for option, value in grouping.items():
         options[option] = options.get(option) or value
-    if not options.offline and "WANDB_MODE" not in os.environ and not _logged_in():
+    if not options.offline and os.environ.get("WANDB_MODE", "online") == "online" and not _logged_in():
         options.offline, options.mode = True, "offline"
 
 

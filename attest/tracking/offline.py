@@ -10,7 +10,7 @@ PROJECT = "attest"
 
 
 def started(job: str, name: str, folder: Path, **options: Any) -> Any:
-    """A W&B run below a folder; offline unless the user is logged in, or ``WANDB_MODE`` says otherwise.
+    """A W&B run below a folder; offline unless the user is logged in.
 
     Args:
         job: the type of job by which W&B groups runs.
@@ -18,15 +18,16 @@ def started(job: str, name: str, folder: Path, **options: Any) -> Any:
         folder: in which its files go.
         options: of ``wandb.init``.
     """
-    settings = None if "WANDB_MODE" in os.environ or logged_in() else wandb.Settings(mode="offline")
+    online = os.environ.get("WANDB_MODE", "online") == "online"
+    settings = wandb.Settings(mode="offline") if online and not logged_in() else None
     return wandb.init(project=PROJECT, job_type=job, name=name, dir=str(folder), settings=settings, **options)
 
 
 def logged_in() -> bool:
-    """Whether W&B knows the user; where W&B cannot be reached, says so and answers no."""
+    """Whether W&B knows the user; where it cannot be reached or takes no such key, says so and answers no."""
     try:
         return wandb.login(prompt=False)
     except wandb.errors.Error as error:
         reason = str(error).splitlines()[0]
-        print(f"W&B cannot be reached ({reason}); this run is logged offline. `wandb sync` uploads it later.", flush=True)
+        print(f"W&B cannot be used ({reason}); this run is logged offline. `wandb sync` uploads it later.", flush=True)
         return False

@@ -144,7 +144,7 @@ def test_a_trial_that_is_saved_is_a_run_without_a_model(whole, tmp_path):
     assert run.settings["trial"]["experiments"]["E2"] == {"permutations": 9}
     with pytest.raises(attest.AttestError, match="so there is no model; expected a run"):
         run.explain("dull")
-    with pytest.raises(attest.AttestError, match="mine is not an empty folder"):
+    with pytest.raises(attest.AttestError, match="mine is there already; expected a new folder or an empty one"):
         whole.save(run.path)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,17 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         write_atomically(target, half)
     assert read_json(target) == {"a": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
+
+
+@pytest.mark.parametrize("mask", [0o077, 0o027, 0o022])
+def test_files_honour_the_umask(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        write_json(tmp_path / "texts.json", {})
+        write_table(tmp_path / "texts.parquet", pd.DataFrame({"id": [1]}))
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o666 & ~mask}
 
 
 def test_undefined_numbers_become_null(tmp_path):
@@ -57,10 +69,15 @@ def test_notes_accumulate(tmp_path):
 def test_completeness_is_judged_file_by_file(tmp_path):
     folder = RunFolder(tmp_path)
     for file in (folder.config, folder.best, folder.last, folder.curves, folder.summary, folder.report):
-        assert not folder.complete(["E1"])
+        assert not folder.complete([])
         write_json(file, {})
+    assert folder.complete([])
     assert folder.missing_evidence(["E1", "E2"]) == ["E1", "E2"]
     write_table(folder.evidence("E1"), pd.DataFrame({"id": [1]}))
+    for stale in (folder.summary, folder.report):
+        os.utime(folder.evidence("E1"), ns=(0, stale.stat().st_mtime_ns + 10**9))
+        assert not folder.complete(["E1"]), "a table that is newer is not summed up yet"
+        os.utime(stale, ns=(0, stale.stat().st_mtime_ns + 2 * 10**9))
     assert folder.complete(["E1"])
     assert folder.missing_evidence(["E1", "E2"]) == ["E2"]
 

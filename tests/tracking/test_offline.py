@@ -1,7 +1,10 @@
 """W&B runs of their own start without a warning, and offline where nobody is logged in."""
 
 import wandb
+from jsonargparse import Namespace
 
+from attest.runs.folder import RunFolder
+from attest.tracking.loggers import point_loggers
 from attest.tracking.offline import started
 
 
@@ -13,3 +16,17 @@ def test_a_run_starts_offline_and_warns_of_nothing(tmp_path, monkeypatch, capfd)
     printed = "".join(capfd.readouterr()).lower()
     assert "deprecated" not in printed
     assert "warning" not in printed
+
+
+def test_a_key_that_is_none_leaves_a_run_offline(tmp_path, monkeypatch, capfd):
+    """As a placeholder in a continuous integration does, also where WANDB_MODE=online asks for more."""
+    monkeypatch.setenv("WANDB_API_KEY", "placeholder")
+    monkeypatch.setenv("WANDB_MODE", "online")
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    options = Namespace(save_dir=".", offline=False)
+    logger = Namespace(class_path="WandbLogger", init_args=options)
+    point_loggers(logger, RunFolder(tmp_path), "a run", "12345678", {})
+    assert (options.offline, options.mode) == (True, "offline")
+    with started("judges", "some", tmp_path) as run:
+        assert run.settings.mode == "offline"
+    assert "W&B cannot be used (WANDB_API_KEY invalid" in capfd.readouterr().out

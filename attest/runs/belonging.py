@@ -1,0 +1,204 @@
+"""What belongs together in the folder of a run, by digest: checkpoint, settings and data, and what each table was made from.
+
+From the end of training on ``run.json`` keeps the digests of the run's own files. Every table of evidence keeps those of the
+checkpoint and the data that it was made from, with the version and commit of Attest. Every command that reads a run compares
+them here. Runs and tables of earlier versions have none, and nothing is compared there.
+"""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attest.errors import AttestError
+from attest.runs.folder import RunFolder, made_from, read_json, write_json
+from attest.runs.naming import canonical
+from attest.runs.versions import made_by
+
+DIGESTS = "digests"
+"""The section of ``run.json``."""
+WHERE = ("sources", "files")
+"""What ``data.json`` says of the places of the texts, which may change."""
+SHOWN = 12
+"""Digits of a commit."""
+TRAIN_AGAIN = "type the command that trained it with FORCE=1"
+
+
+def digests_of(folder: RunFolder) -> dict[str, str]:
+    """Of the files of a run that are there: ``checkpoint``, ``settings`` and ``data``.
+
+    Raises:
+        AttestError: one of them cannot be read.
+    """
+    return {part: digest(path) for part, (path, digest) in _parts(folder).items() if path.is_file()}
+
+
+def _parts(folder: RunFolder) -> dict[str, tuple[Path, Callable[[Path], str]]]:
+    return {
+        "checkpoint": (folder.best, checkpoint_digest),
+        "settings": (folder.config, settings_digest),
+        "data": (folder.data, data_digest),
+    }
+
+
+def checkpoint_digest(path: Path) -> str:
+    """Of the tensors in a checkpoint, by the sizes and checksums that its directory lists.
+
+    Equal tensors have one digest, wherever they were trained; reading the directory of a file of gigabytes takes a
+    millisecond, which ``attest table`` can afford for hundreds of runs.
+
+    Raises:
+        AttestError: the file is no checkpoint.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            tensors = [each for each in file.infolist() if "/data/" in each.filename]
+    except zipfile.BadZipFile as error:
+        raise unreadable(path) from error
+    return _sha256("".join(f"{each.filename} {each.file_size} {each.CRC}\n" for each in tensors))
+
+
+def unreadable(path: Path) -> AttestError:
+    """The error for a file that is no checkpoint: a run can be trained again, any other file cannot be helped."""
+    run = RunFolder(path.absolute().parent.parent)
+    if path.absolute() in (run.best.absolute(), run.last.absolute()) and run.config.is_file():
+        return AttestError(
+            f"{path} is damaged and cannot be read as a checkpoint; expected one that is whole. To train this run afresh, "
+            f"{TRAIN_AGAIN}."
+        )
+    return AttestError(
+        f"{path} cannot be read as a checkpoint; expected a file that this program wrote, such as "
+        "<run folder>/checkpoints/best.ckpt. Name another file."
+    )
+
+
+def settings_digest(path: Path) -> str:
+    """Of the settings in a configuration that make a run what it is, its seed and all of its experiments among them."""
+    settings = RunFolder(path.parent).settings()
+    experiments = {"seed": settings.get("seed_everything"), "experiments": settings.get("experiments")}
+    return _sha256(canonical(settings).decode() + json.dumps(experiments, sort_keys=True))
+
+
+def data_digest(path: Path) -> str:
+    """Of vocabulary, classes and texts in a record of data."""
+    record: dict[str, Any] = read_json(path)
+    return _sha256(json.dumps({name: value for name, value in record.items() if name not in WHERE}, sort_keys=True))
+
+
+def _sha256(said: str) -> str:
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def known_digests(folder: RunFolder) -> dict[str, str]:
+    """Those that were kept when the run was trained; empty where none were."""
+    return read_json(folder.identity).get(DIGESTS, {}) if folder.identity.is_file() else {}
+
+
+def keep_digests(folder: RunFolder) -> None:
+    """Keep those of the files as they are now."""
+    write_json(folder.identity, read_json(folder.identity) | {DIGESTS: digests_of(folder)})
+
+
+def require_files(*folders: RunFolder) -> None:
+    """Refuse runs whose checkpoint, settings or data are not those that they were finished with.
+
+    Raises:
+        AttestError: a file is another one; names it.
+    """
+    for folder in folders:
+        if not (known := known_digests(folder)):
+            continue
+        found = digests_of(folder)
+        for part in [part for part in known if found.get(part, known[part]) != known[part]]:
+            path, _ = _parts(folder)[part]
+            raise AttestError(
+                f"{path} is not what this run was trained and tested with (run.json keeps another digest); expected it as "
+                f"`attest fit` wrote it. Put it back, or {TRAIN_AGAIN}."
+            )
+
+
+def stray_tables(folder: RunFolder) -> list[str]:
+    """The tables of evidence that were made from another checkpoint or other data than the run has."""
+    tables = {path.stem: made_from(path) for path in _tables(folder)}
+    if not any(tables.values()):
+        return []
+    ours = known_digests(folder) or digests_of(folder)
+    return [name for name, made in tables.items() if any(made.get(part, digest) != digest for part, digest in ours.items())]
+
+
+def _tables(folder: RunFolder) -> list[Path]:
+    return sorted(folder.evidence("E1").parent.glob("*.parquet"))
+
+
+def require_together(folders: Sequence[RunFolder]) -> None:
+    """Refuse runs whose files or tables do not belong together.
+
+    Raises:
+        AttestError: as ``require_files``, or a table was made from another checkpoint or other data.
+    """
+    require_files(*folders)
+    for folder in folders:
+        if stray := stray_tables(folder):
+            raise AttestError(
+                f"{folder.evidence(stray[0])} was made from another checkpoint or other data than this run's; expected "
+                f"evidence on its own. Type: attest evidence --run {folder.path} {' '.join(stray)}"
+            )
+
+
+def other_version(path: Path) -> str:
+    """``, by attest 0.2.0 of commit 921e47c…`` of a table that another version or commit has made; empty of one of this."""
+    made = made_from(path)
+    return "" if {name: made.get(name) for name in made_by()} == made_by() else f", by {version_of(made)}"
+
+
+def mixed_versions(folder: RunFolder) -> str | None:
+    """A sentence where the tables of a run were not all made by one version; None where they were."""
+    tables: dict[str, list[str]] = {}
+    for path in _tables(folder):
+        tables.setdefault(version_of(made_from(path)), []).append(path.stem)
+    if len(tables) < 2:
+        return None
+    told = "; ".join(f"{', '.join(names)} by {version}" for version, names in tables.items())
+    return (
+        f"The evidence was computed by different versions, which may measure differently: {told}. "
+        f"attest evidence --run {folder.path} FORCE=1 computes all of it again."
+    )
+
+
+def version_of(made: Mapping[str, str]) -> str:
+    """The version of Attest that has made a table, in words."""
+    if "attest" not in made:
+        return "an earlier version of attest"
+    return f"attest {made['attest']}" + (f" of commit {made['commit'][:SHOWN]}" if "commit" in made else "")
+
+
+class OnTrial:
+    """A checkpoint and the data that evidence on it is gathered from; called, it says what a table is made from.
+
+    Args:
+        checkpoint: that is put on trial.
+        data: the record of its data; need not exist.
+    """
+
+    def __init__(self, checkpoint: Path, data: Path) -> None:
+        self._checkpoint, self._data = checkpoint, data
+        self._began_with = self._now()
+
+    def _now(self) -> dict[str, str]:
+        known = {"checkpoint": (self._checkpoint, checkpoint_digest), "data": (self._data, data_digest)}
+        return {part: digest(path) for part, (path, digest) in known.items() if path.is_file()}
+
+    def __call__(self) -> dict[str, str]:
+        """Digests, version and commit.
+
+        Raises:
+            AttestError: checkpoint or data are no longer those that were read.
+        """
+        if self._now() != self._began_with:
+            raise AttestError(
+                f"{self._checkpoint} or {self._data.name} was written anew while evidence on it was gathered; expected the "
+                "same until the end. Nothing more is written: type the same command again."
+            )
+        return self._began_with | made_by()
