@@ -20,6 +20,7 @@ from attest.callbacks.split import GIVE_IDS, Split
 from attest.compute.memory import give_back_freed_memory, longest_quadratic
 from attest.datamodules.notice import say
 from attest.errors import AttestError
+from attest.experiments.contract import require_finite_logits
 from attest.experiments.readings import read_as, where_explained
 from attest.experiments.rows import joined, rows_of
 from attest.measures import summarise
@@ -245,6 +246,7 @@ class Evidence(Callback):
             show_running(trainer, self.id, [each.id for each in _enabled(trainer)])
         observation = self.observe(pl_module, batch)
         if observation is not None:
+            require_finite_logits(observation.logits, observation.ids, observation.mask)
             with torch.inference_mode(False):
                 observation = observation if self.reading is None else read_as(observation, self.reading)
                 columns = self.measure(observation, batch, trainer)

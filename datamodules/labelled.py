@@ -9,17 +9,29 @@ import numpy as np
 import pyarrow as pa
 
 from attest.datamodules.bad_rows import complaint, refusal, useless
-from attest.datamodules.columns import choose_columns
+from attest.datamodules.columns import Columns, choose_columns
 from attest.datamodules.encodings import UTF_8
 from attest.datamodules.instances import Instance, instance
-from attest.datamodules.notice import say, typed_plainly
+from attest.datamodules.notice import say, some, typed_plainly
 from attest.datamodules.readers.by_name import READERS
 from attest.datamodules.readers.questions import QuestionReader
-from attest.datamodules.rows import read_rows
+from attest.datamodules.rows import Row, read_rows
 from attest.datamodules.sampling import missing, sample
 from attest.errors import AttestError
 from attest.labels import by_name
 
+PAIRED = (
+    "text_pair",
+    "text2",
+    "text_2",
+    "text_b",
+    "sentence2",
+    "sentence_2",
+    "sentence_b",
+    "question2",
+    "hypothesis",
+)
+"""Names of columns with the second text of a pair."""
 CORPORA = {name: reader for name, reader in READERS.items() if not issubclass(reader, QuestionReader)}
 """By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
 
@@ -100,12 +112,26 @@ def _read(
         raise refusal({source: rows}, encoding)
     columns = choose_columns(source, rows, *columns_given)
     say(f"{source}: {columns.sentence}")
+    _tell_of_unread(source, columns, rows, named=columns_given[0] is not None)
     read = [instance(row, columns) for row in rows]
     if any(row.problem for row in read):
         if on_bad_rows == "refuse" or useless(read):
             raise refusal({source: read}, encoding)
         say(f"Left out: {complaint(source, read)}")
     return [row for row in read if row.problem is None]
+
+
+def _tell_of_unread(source: str, columns: Columns, rows: Sequence[Row], named: bool) -> None:
+    """Name the columns that are left out; a second text of each row is left out only where the first was named."""
+    names = next(row.cells for row in rows if row.problem is None)
+    unread = [name for name in names if name not in (columns.text, columns.label)]
+    if not named and (pair := [name for name in unread if name.lower() in PAIRED]):
+        raise AttestError(
+            f"{source} has pairs of texts (columns {columns.text} and {pair[0]}), and a trial gives a model one text; "
+            f"expected texts alone. If the model reads one text, name its column: --text-column {columns.text}"
+        )
+    if unread:
+        say(f"Not read of {source}: {'column' if len(unread) == 1 else 'columns'} {some(unread)}.")
 
 
 def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str) -> Labelled:

@@ -87,11 +87,12 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
     """Batches of texts of like length, ids counting the texts from 0."""
     if encode is None:
         raise AttestError(
-            "texts were given without a way to encode them; expected encode=, a function from a text to its token ids. "
-            "For example: encode=lambda text: [vocabulary[word] for word in text.split()]"
+            "texts were given without a way to encode them; expected encode=, a function from a text to its token ids, or "
+            "tokenizer= for a model of transformers. For example: encode=lambda text: [vocabulary[word] for word in "
+            "text.split()]"
         )
     encoded = [torch.as_tensor(encode(text), dtype=torch.int64).flatten() for text in texts]
-    if empty := [place for place, ids in enumerate(encoded) if not len(ids)]:
+    if empty := [place for place, ids in enumerate(encoded) if not len(ids) or not texts[place].strip()]:
         raise AttestError(f"text {empty[0]} ({texts[empty[0]][:20]!r}) has no tokens; expected at least one. Leave it out.")
     order = sorted(range(len(texts)), key=lambda place: len(encoded[place]))
     for start in range(0, len(order), batch_size):
@@ -112,6 +113,21 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
 
 def _checked(batch: Any) -> Batch:
     """A batch that has what is needed; shapes are looked at when it is observed."""
+    if isinstance(batch, tuple | list) and all(isinstance(each, str) for each in batch):
+        raise AttestError(
+            f"a text is a {type(batch).__name__} of {len(batch)} strings, as pairs of texts or words are; expected one string "
+            "for each text, since the second of a pair is not read. Join words with blanks."
+        )
+    if isinstance(batch, Mapping) and "input_ids" in batch:
+        raise AttestError(
+            f"a batch is what a tokenizer gives ({', '.join(batch)}); expected the texts and tokenizer=tokenizer, or batches "
+            "such as {'token_ids': given['input_ids'], 'mask': given['attention_mask'].bool()}."
+        )
+    if isinstance(batch, Mapping) and any(isinstance(each, str) for each in batch.values()):
+        raise AttestError(
+            f"the data are rows with {', '.join(map(str, batch))}, as a datasets.Dataset has them; expected texts alone. For "
+            "example: attest.trial(model, data['text'], labels=data['label'], tokenizer=tokenizer)"
+        )
     if not isinstance(batch, Mapping):
         raise AttestError(
             f"a batch is a {type(batch).__name__}; expected a dictionary with token_ids and mask, and label where it is known."

@@ -2,17 +2,45 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 from torch.nn.utils.rnn import pad_sequence
 
 from attest.api.batches import Batch, Encode, Words
+from attest.attention.interventions import unwrapped
 from attest.errors import AttestError
+from attest.experiments.contract import STEPS
+from attest.pretrained.needed import needing_transformers
 
 if TYPE_CHECKING:
     from attest.pretrained.network import PretrainedNetwork
     from attest.pretrained.prompted import Prompt
+
+
+def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
+    """The model in what was given, and its tokenizer: a folder or Hub id is loaded; DDP, a compiler or a pipeline is left.
+
+    Raises:
+        AttestError: as of ``attest.pretrained.loading.load``; or the model has an adapter around it.
+    """
+    if isinstance(model, str | Path):
+        with needing_transformers():
+            from attest.pretrained.loading import load
+        model, read = load(str(model), prompted)
+        return model, tokenizer or read
+    if isinstance(inner := getattr(model, "model", None), nn.Module) and not isinstance(model, nn.Module):
+        return bare(inner, tokenizer or getattr(model, "tokenizer", None), prompted)
+    if isinstance(model, nn.Module) and not all(hasattr(model, step) for step in STEPS):
+        model = unwrapped(model)
+    if type(model).__name__.startswith("PeftModel"):
+        raise AttestError(
+            f"the model is a {type(model).__name__}, an adapter around a model; expected the model alone. Give "
+            "model.merge_and_unload()."
+        )
+    return model, tokenizer
 
 
 def is_of_transformers(model: Any) -> bool:

@@ -19,6 +19,7 @@ from attest.api.expected import Expected, work_of
 from attest.api.parts import batches_of_ids
 from attest.compute.memory import give_back_freed_memory
 from attest.errors import AttestError
+from attest.experiments.contract import require_finite_logits
 from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
 from attest.experiments.observation import Network, Observation, observe
 from attest.experiments.registry import Asked, Run
@@ -179,16 +180,12 @@ class Measuring:
         ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
         words, special = (batch[name].to(device) if name in batch else None for name in ("word", "special"))
         observation = observe(cast(Network, self.network), ids, tokens, mask, words=words, special=special)
-        self._require_decisions(observation.logits, ids, observation.probabilities.shape[-1])
+        require_finite_logits(observation.logits, ids, mask)
+        self._require_names(observation.probabilities.shape[-1])
         return observation
 
-    def _require_decisions(self, logits: Tensor, ids: Tensor, classes: int) -> None:
-        """Refuse logits ``(B, C)`` that are no numbers, and names for other than so many classes."""
-        if not (finite := logits.isfinite().all(dim=-1)).all():
-            raise AttestError(
-                f"the model's logits are not finite for the texts with the ids {ids[~finite][:5].tolist()}; expected numbers. "
-                "Look at these texts and at the model's parameters."
-            )
+    def _require_names(self, classes: int) -> None:
+        """Refuse names for other than so many classes."""
         self.label_names = self.label_names or tuple(map(str, range(classes)))
         if len(self.label_names) != classes:
             raise AttestError(

@@ -18,6 +18,7 @@ from attest.api.measuring import Measuring
 from attest.attention.interventions import attending
 from attest.datamodules.notice import say
 from attest.errors import AttestError
+from attest.experiments.contract import require_finite_logits
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.experiments.layers.observation import self_attending
 from attest.experiments.registry import Asked
@@ -115,7 +116,8 @@ class TaggedMeasuring(Measuring):
         if "tags" not in batch:
             raise AttestError(f"a batch has no tags (B, T); expected a class for each token, {NO_TAG} where it has none.")
         seen = observe_layers(self.network, ids, tokens, mask)
-        self._require_decisions(seen.logits[mask], ids.unsqueeze(-1).expand_as(mask)[mask], seen.probabilities.shape[-1])
+        require_finite_logits(seen.logits, ids, mask)
+        self._require_names(seen.probabilities.shape[-1])
         tags = of_batch(batch["tags"], mask.shape, self.label_names, partly=True)
         special = batch["special"].to(device) if "special" in batch else None
         return replace(seen, labels=tags.to(device), special=special)

@@ -13,6 +13,7 @@ from torch import nn
 
 from attest.api.batches import Batch, Encode, Words, attended, batches_of, read_once
 from attest.api.foreign import (
+    bare,
     everything_of,
     is_of_transformers,
     prompt_of,
@@ -120,7 +121,8 @@ def trial(
     Args:
         model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
             ``attest.experiments.Network``), or a LightningModule that has such a ``network``; or a model of the library
-            transformers that classifies texts or tokens. It is in evaluation mode during the trial, and does not change.
+            transformers that classifies texts or tokens, its folder or Hub id, or a pipeline of it. It is in
+            evaluation mode during the trial, and does not change.
         data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
             optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as [CLS] that are
             neither ranked nor erased, and ``tokens``, the words of each text; or a list of texts, of lists of words where the
@@ -153,6 +155,7 @@ def trial(
     """
     label_names = names_of(label_names)
     require_bounds({"seed": seed, "batch_size": batch_size, "processes": processes, "until": until})
+    model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
     if foreign := is_of_transformers(model):
         asked = prompt_of(prompt, answers)
         model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)

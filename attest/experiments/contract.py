@@ -47,7 +47,7 @@ def require_steps(network: Any) -> None:
         expected = ", ".join(f"{step}{STEPS[step][0]} -> {STEPS[step][1]}" for step in missing)
         raise AttestError(f"{name} lacks {', '.join(missing)}; expected {expected}. {GUIDE}.")
     for step, (arguments, _) in STEPS.items():
-        if not takes_two(getattr(network, step)):
+        if not _takes_two(getattr(network, step)):
             raise AttestError(f"{name}.{step} cannot be called with {arguments}; expected it to take these two. {GUIDE}.")
 
 
@@ -62,8 +62,12 @@ def require_forward(network: nn.Module) -> None:
         raise AttestError(f"{name} lacks forward; expected forward(tokens, mask) -> logits, the four steps in a row. {GUIDE}.")
 
 
-def takes_two(step: Any) -> bool:
-    """Whether a function can be called with two arguments."""
+def offers_forward(network: nn.Module) -> bool:
+    """Whether it has a ``forward(tokens, mask)`` of its own."""
+    return [*inspect.signature(network.forward).parameters][1:] == ["mask"]
+
+
+def _takes_two(step: Any) -> bool:
     try:
         inspect.signature(step).bind(None, None)
     except TypeError:
@@ -182,18 +186,38 @@ def _normalises_batches(parts: Iterable[nn.Module]) -> bool:
     return any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in parts)
 
 
+def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
+    """Refuse logits that are no numbers, by the texts that have them.
+
+    Args:
+        logits: ``(B, C)``, or of each token ``(B, T, C)``.
+        ids: int64 ``(B,)``.
+        mask: bool ``(B, T)``.
+    Raises:
+        AttestError: some are NaN or infinite.
+    """
+    finite = logits.isfinite().all(dim=-1)
+    finite = finite if finite.ndim == 1 else (finite | ~mask).all(dim=-1)
+    if not finite.all():
+        raise AttestError(
+            f"the model's logits are not finite for the texts with the ids {ids[~finite][:ROWS_SHOWN].tolist()}; expected "
+            "numbers. Look at these texts and at the model's parameters."
+        )
+
+
 def require_attention(
-    network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, mask: Tensor
+    network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, tokens: Tensor, mask: Tensor
 ) -> None:
     """Look once a network at what its attention and its decoder promise; one whose scores have become NaN promises nothing.
 
     Args:
         network: was looked at before or not.
         hidden, scores, weights, logits: what its steps returned for a batch, ``(B, T, H)``, ``(B, T)`` twice, ``(B, C)``.
-        mask: bool ``(B, T)``.
+        tokens, mask: int64 and bool ``(B, T)``.
     Raises:
         AttestError: attention is not finite, negative, not of sum 1, or not exactly 0 at padding; ``decode`` returns
-            probabilities, or is not the linear function that ``token_logits`` promises.
+            probabilities, or is not the linear function that ``token_logits`` promises; or a ``forward(tokens, mask)`` gives
+            other logits than the steps.
     """
     seen = _PADDING_SEEN.get(network)
     if seen or (seen is False and mask.all()) or not scores.isfinite()[mask].all():
@@ -202,6 +226,7 @@ def require_attention(
     _require_distribution(f"{type(network).__name__}.project returned attention", weights, mask)
     _require_logits(type(network).__name__, logits)
     _require_linear(network, hidden, weights, logits)
+    _require_forward(network, logits, tokens, mask)
     _PADDING_SEEN[network] = not bool(mask.all())
 
 
@@ -239,6 +264,15 @@ def _require_linear(network: nn.Module, hidden: Tensor, weights: Tensor, logits:
         raise AttestError(
             f"{type(network).__name__}: decode and the attention-weighted sum of token_logits are {apart:.3g} apart; expected "
             "the same logits, since token_logits promises a linear decoder. Leave token_logits out where decode is not linear."
+        )
+
+
+@torch.no_grad()
+def _require_forward(network: nn.Module, logits: Tensor, tokens: Tensor, mask: Tensor) -> None:
+    if offers_forward(network) and (apart := _apart(network(tokens, mask), logits)):
+        raise AttestError(
+            f"{type(network).__name__}: forward and decode(hidden, project(score(hidden))) are {apart:.3g} apart; expected "
+            "the same logits, since evidence is of the steps. Let forward take the four steps."
         )
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attest.errors import AttestError
-from attest.experiments.contract import takes_two
+from attest.experiments.contract import offers_forward
 from attest.measures import probabilities
 
 CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
@@ -50,7 +50,7 @@ def _decided(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Map
     """Probabilities of the network itself, ``(B, K)``, of a tagger ``(B, T, K)`` and 0 at padding; those of all ways into it
     are the same."""
     ways = {"its four steps": _by_steps(network, tokens, mask)}
-    if takes_two(network.forward) and type(network).forward is not nn.Module.forward:
+    if offers_forward(network):
         ways["its forward"] = network(tokens, mask)
     own = (
         network.itself(tokens, mask, **given)

@@ -3,7 +3,7 @@
 Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
@@ -335,7 +335,7 @@ def observe(
         logits = network.decode(hidden, weights)
         require_shape(module, "decode", logits, mask.shape[:1], 2)
         require_repeatable(module, logits.detach(), lambda: network.decode(network.encode(tokens, mask), weights))
-    require_attention(module, hidden, scores, weights, logits, mask)
+        require_attention(module, hidden, scores, weights, logits, tokens, mask)
     steps = (tokens, mask, embedded, hidden, scores, weights, logits)
     spared = spared_by(network, mask, special if words is None or special is not None else words < 0)
     return Observation(
@@ -367,7 +367,7 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
     """The embedded input, a leaf, and the hidden states made of it."""
     module = cast(nn.Module, network)
     try:
-        with _embedded_inputs(network, tokens) as embedded:
+        with _embedded_inputs(_token_lookups(network, tokens, mask), tokens) as embedded:
             hidden = network.encode(tokens, mask)
     except IndexError:
         require_known_tokens(module, tokens)
@@ -392,8 +392,30 @@ def outside_inference(values: Tensor) -> Tensor:
     return values.clone() if values.is_inference() else values
 
 
+def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
+    """Where tokens may be looked up; of one text, where two texts are, since ``(1, T)`` may be a table of positions too."""
+    lookups: list[nn.Module] = [each for each in cast(nn.Module, network).modules() if isinstance(each, nn.Embedding)]
+    if len(tokens) > 1 or len(lookups) < 2:
+        return lookups
+    twice = tokens.expand(2, *tokens.shape[1:])
+    used: list[nn.Module] = []
+
+    def note(module: nn.Module, inputs: tuple[Tensor], _output: Tensor) -> None:
+        if inputs[0].shape == twice.shape:
+            used.append(module)
+
+    hooks = [each.register_forward_hook(note) for each in lookups]
+    try:
+        with torch.no_grad():
+            network.encode(twice, mask.expand(2, -1))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return list(dict.fromkeys(used))
+
+
 @contextmanager
-def _embedded_inputs(network: Network, tokens: Tensor) -> Iterator[list[Tensor]]:
+def _embedded_inputs(lookups: Sequence[nn.Module], tokens: Tensor) -> Iterator[list[Tensor]]:
     """Make the output of every token lookup a leaf that requires grad, and collect these leaves."""
     leaves: list[Tensor] = []
 
@@ -403,9 +425,7 @@ def _embedded_inputs(network: Network, tokens: Tensor) -> Iterator[list[Tensor]]
         leaves.append(output.detach().requires_grad_())
         return leaves[-1]
 
-    hooks = [
-        module.register_forward_hook(cut) for module in cast(nn.Module, network).modules() if isinstance(module, nn.Embedding)
-    ]
+    hooks = [module.register_forward_hook(cut) for module in lookups]
     try:
         yield leaves
     finally:

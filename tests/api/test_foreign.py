@@ -1,6 +1,7 @@
 """A model of transformers on trial, from texts to the report."""
 
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -203,3 +204,39 @@ def test_a_tokenizer_that_does_not_know_words_is_refused(model):
 def test_an_experiment_on_pooled_attention_is_refused(model, tokenizer):
     with pytest.raises(AttestError, match=r"the experiment 'E12' is not known; expected some of E1, E2, E3, E8, E9, E10"):
         attest.trial(model, TEXTS, ["E12"], tokenizer=tokenizer)
+
+
+class Pipeline:
+    """What transformers makes of a task, without its many parts."""
+
+    def __init__(self, model, tokenizer):
+        self.model, self.tokenizer = model, tokenizer
+
+
+class PeftModelForSequenceClassification(torch.nn.Module):
+    """An adapter around a model."""
+
+
+def test_a_model_is_taken_from_what_it_is_wrapped_in(model, tokenizer, tmp_path):
+    """Compiled, for several devices, in a pipeline, or in a folder."""
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    quick = {"E2": {"permutations": 1}}
+    plain = attest.trial(model, TEXTS, quick, tokenizer=tokenizer)
+    wrapped = [torch.compile(model), torch.nn.DataParallel(model), Pipeline(model, tokenizer), str(tmp_path), tmp_path]
+    for each in wrapped:
+        options = {} if isinstance(each, str | Path | Pipeline) else {"tokenizer": tokenizer}
+        found = attest.trial(each, TEXTS, quick, **options)
+        pd.testing.assert_frame_equal(found.table("E2"), plain.table("E2"))
+        assert found.name == plain.name
+
+
+def test_what_is_given_otherwise_is_told_the_one_line_way(model, tokenizer):
+    with pytest.raises(AttestError, match=r"an adapter around a model; .* model\.merge_and_unload\(\)"):
+        attest.trial(PeftModelForSequenceClassification(), TEXTS, tokenizer=tokenizer)
+    with pytest.raises(AttestError, match="tokenizer= for a model of transformers"):
+        attest.trial(model, TEXTS)
+    with pytest.raises(AttestError, match=r"expected the texts and tokenizer=tokenizer"):
+        attest.trial(model, [tokenizer(TEXTS, padding=True, return_tensors="pt")], tokenizer=tokenizer)
+    with pytest.raises(AttestError, match=r"text 1 \(' '\) has no tokens"):
+        attest.trial(model, ["a fine film", " "], tokenizer=tokenizer)

@@ -323,3 +323,10 @@ def test_texts_without_a_label_are_neither_right_nor_wrong(capsys):
 def test_labels_that_are_no_classes_are_refused(labels, said):
     with pytest.raises(AttestError, match=said):
         swapped(labels)
+
+
+def test_a_model_of_numbers_that_are_none_ends_in_a_sentence():
+    module = Stranger()
+    torch.nn.init.constant_(module.network.decoder[0].weight, torch.nan)
+    with pytest.raises(AttestError, match="logits are not finite for the texts with the ids"):
+        table_of(*experiments(), module=module)

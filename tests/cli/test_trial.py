@@ -302,3 +302,15 @@ def test_a_language_model_without_a_prompt_is_told_of_it(speaker, reviews, capsy
 def test_the_report_calls_it_by_its_own_class(folder, reviews, tmp_path):
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "E9") == 0
     assert "BertForSequenceClassification" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_column_that_is_not_read_is_named_and_pairs_are_refused(folder, tmp_path, capsys):
+    (tmp_path / "data.csv").write_text(
+        "id,text,text_pair,label\n1,a fine film,it is dull,good\n2,a dull film,it is fine,bad\n"
+    )
+    assert "has pairs of texts (columns text and text_pair)" in refused(
+        capsys, "--model", folder, "--data", tmp_path / "data.csv"
+    )
+    given = ("--model", folder, "--data", tmp_path / "data.csv", "--text-column", "text", "--out", tmp_path / "out", "E13")
+    assert tried(*given) == 0
+    assert f"Not read of {tmp_path / 'data.csv'}: columns id, text_pair." in capsys.readouterr().out

@@ -172,3 +172,50 @@ def test_batch_normalisation_in_training_mode_is_refused():
 def test_training_mode_that_changes_nothing_is_taken():
     assert FourSteps(pooling_classifier()).training
     observe(FourSteps(pooling_classifier()), *batch())
+
+
+class Other(FourSteps):
+    """Another decision in forward than by the steps."""
+
+    apart = 0.1
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        hidden = self.encode(tokens, mask)
+        return self.decode(hidden, self.project(self.score(hidden, mask), mask)) + self.apart
+
+
+def test_a_forward_that_is_not_the_four_steps_is_refused():
+    network = Other(pooling_classifier()).eval()
+    with pytest.raises(AttestError, match=r"Other: forward and decode\(.*\) are 0\.1 apart; expected the same logits"):
+        observe(network, *batch())
+    network.apart = 0.0
+    observe(network, *batch())
+    network.forward = lambda lengths, tokens: None  # of another shape: nothing that it promises
+    observe(network, *batch())
+
+
+class Placed(nn.Module):
+    """Words and positions, each in a table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places, self.out = nn.Embedding(50, 8), nn.Embedding(60, 8), nn.Linear(8, 2)
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        return self.words(tokens) + self.places(torch.arange(tokens.shape[1])[None])
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        return hidden.sum(dim=-1)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        return self.out((weights.unsqueeze(1) @ hidden).squeeze(1))
+
+
+@pytest.mark.parametrize("lengths", [[6, 1, 4], [6], [1]])
+def test_a_table_of_positions_is_none_of_tokens_at_any_size_of_a_batch(lengths):
+    network = Placed().eval()
+    ids, tokens, mask = ragged_batch(lengths)
+    assert torch.equal(observe(network, ids, tokens, mask).embedded, network.words(tokens))
