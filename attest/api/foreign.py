@@ -83,13 +83,13 @@ def read_by(
     """
     from attest.labels import class_names
     from attest.pretrained.admitted import require_as_it_is, require_classifier, require_one_stack
-    from attest.pretrained.network import PretrainedNetwork
+    from attest.pretrained.network import PretrainedNetwork, padding_of
     from attest.pretrained.texts import Encoder
 
     require_one_stack(model)
     if prompt is None:
         require_classifier(model)
-    padding = _known(model, model.config.get_text_config().pad_token_id, getattr(tokenizer, "pad_token_id", None), 0)
+    padding = _known(model, padding_of(model), getattr(tokenizer, "pad_token_id", None), 0)
     masked = _known(model, *(getattr(tokenizer, name, None) for name in ("mask_token_id", "unk_token_id")), padding)
     if prompt is not None:
         return _asked(model, tokenizer, padding, masked, words, prompt)

@@ -16,8 +16,9 @@ from torch import Tensor, distributed, nn
 from attest import __version__
 from attest.api.batches import Batch, attended
 from attest.api.expected import Expected, work_of
-from attest.api.parts import batches_of_ids
-from attest.compute.memory import give_back_freed_memory
+from attest.api.parts import batches_of_ids, in_rows
+from attest.attention.interventions import attending
+from attest.compute.memory import give_back_freed_memory, memory_budget, rows_at_once
 from attest.errors import AttestError
 from attest.experiments.contract import require_finite_logits
 from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
@@ -31,6 +32,9 @@ from attest.runs.processes import can_fork, together
 from attest.runs.stopping import SAMPLING, Stopping, in_random_order, looks
 from attest.runs.turns import Turns
 from attest.runs.versions import environment, peak_memory
+
+WEIGHTS_HELD = 14 * 4
+"""Bytes that a trial takes at its peak for each number of attention inside layers: fourteen times as many numbers."""
 
 
 class Measuring:
@@ -130,11 +134,20 @@ class Measuring:
         if distributed.is_initialized() and distributed.get_rank():
             self.seconds.clear()  # the first process has them all
 
+    def _that_fit(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
+        """Batches in parts whose attention inside layers fits the budget, which processes share."""
+        heads = sum(layer.heads or 0 for layer in attending(self.network).values())
+        parts = []
+        for batch in batches:
+            size = WEIGHTS_HELD * heads * attended(batch).shape[-1] ** 2
+            parts += in_rows(batch, rows_at_once(size, memory_budget() // processes)) if heads else [batch]
+        return parts
+
     def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, turns: Turns) -> None:
         """Measure the batches that fall to this process, those with the longest texts first."""
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
-        ordered = sorted(batches, key=work_of, reverse=True)
+        ordered = sorted(self._that_fit(batches, turns.processes), key=work_of, reverse=True)
         works = [work_of(batch) for batch in ordered]
         expected = Expected(sum(works), console if progress else None)
         with Progress(console=console, transient=True, disable=not shown) as bar:

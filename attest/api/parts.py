@@ -31,6 +31,14 @@ def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int
     return [_batch(texts[start : start + batch_size]) for start in range(0, len(texts), batch_size)]
 
 
+def in_rows(batch: Batch, rows: int) -> list[Batch]:
+    """A batch in parts of at most so many texts."""
+    texts = [(batch, row) for row in range(len(batch["id"]))]
+    if len(texts) <= rows:
+        return [batch]
+    return [_batch(texts[start : start + rows]) for start in range(0, len(texts), rows)]
+
+
 def _batch(texts: Sequence[tuple[Batch, int]]) -> Batch:
     longest = max(int(batch["mask"][row].nonzero().max()) + 1 for batch, row in texts)
 

@@ -105,7 +105,7 @@ class PretrainedNetwork(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask ``(B, T)`` -> logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
-        if self.model.config.get_text_config().pad_token_id is None:  # it takes no token for padding, also not ours
+        if padding_of(self.model) is None:  # it takes no token for padding, also not ours
             return self.decode(self.encode(tokens, mask), mask.to(self._embeddings.weight.dtype))
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
@@ -119,7 +119,7 @@ class PretrainedNetwork(nn.Module):
         taken = inspect.signature(self.model.forward).parameters
         told = {"input_ids": tokens.where(mask, self.padding), "attention_mask": mask.long()}
         told |= {name: values for name, values in given.items() if name in taken}
-        reads_many = self.model.config.get_text_config().pad_token_id is not None
+        reads_many = padding_of(self.model) is not None
         if reads_many or not type(self.model).__name__.endswith("ForSequenceClassification"):
             return self.model(**told, return_dict=True).logits
         alone = [self.model(**{name: each[row : row + 1, :length] for name, each in told.items()}, return_dict=True).logits
@@ -167,7 +167,7 @@ class PretrainedNetwork(nn.Module):
         """Logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
         self.real, self.made = mask, 0
         options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs
-        if getattr(self.model.config, "use_cache", False):
+        if getattr(self.model.config.get_text_config(), "use_cache", False):
             options["use_cache"] = False
         with attending_through(self.model, self), _padding_known(self.model, self.padding):
             return self.model(**options).logits
@@ -230,6 +230,11 @@ class PretrainedNetwork(nn.Module):
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")
 
 
+def padding_of(model: PreTrainedModel) -> int | None:
+    """The token id that a model takes for padding; None where it takes none."""
+    return getattr(model.config.get_text_config(), "pad_token_id", None)
+
+
 def embeddings_of(model: PreTrainedModel) -> nn.Embedding:
     """What a model looks its tokens up in.
 
@@ -269,8 +274,7 @@ def _in_graph(parameter: Any) -> Iterator[None]:
 @contextmanager
 def _padding_known(model: PreTrainedModel, padding: int) -> Iterator[None]:
     """Tell a decoder that has no padding token of its own which one is used, for as long as the block lasts."""
-    config = model.config.get_text_config()
-    before = config.pad_token_id
+    config, before = model.config.get_text_config(), padding_of(model)
     try:
         config.pad_token_id = padding if before is None else before
         yield

@@ -15,7 +15,7 @@ def longest_read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> 
     """How many tokens of a text the model reads at most, special ones included."""
     config = model.config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
-    padding = config.pad_token_id or 0
+    padding = getattr(config, "pad_token_id", None) or 0
     kept = padding + 1 if _counts_from_padding(model) else 0
     return min(int(positions) - kept, tokenizer.model_max_length)
 

@@ -13,11 +13,12 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
 from attest.api.measuring import Measuring
+from attest.compute.memory import budget_kept, set_memory_budget
 from attest.errors import AttestError
 from attest.experiments.observation import observe
 from attest.networks import TransformerClassifier
 from attest.pretrained.network import PretrainedNetwork
-from tests.pretrained.tiny import TEXTS, batch, tiny
+from tests.pretrained.tiny import TEXTS, WORDS, batch, tiny
 
 QUICK = {"E1": {}, "E2": {"permutations": 2}, "E3": {"steps": 2, "texts": 2}, "E8": {}, "E9": {"draws": 2}, "E13": {}}
 
@@ -240,3 +241,19 @@ def test_what_is_given_otherwise_is_told_the_one_line_way(model, tokenizer):
         attest.trial(model, [tokenizer(TEXTS, padding=True, return_tensors="pt")], tokenizer=tokenizer)
     with pytest.raises(AttestError, match=r"text 1 \(' '\) has no tokens"):
         attest.trial(model, ["a fine film", " "], tokenizer=tokenizer)
+
+
+def test_long_texts_are_read_in_batches_that_fit_the_memory(model):
+    """Two layers of four heads, 50 tokens: 1.1 MB a text."""
+    measuring = Measuring(PretrainedNetwork(model, 0), {}, (), 0)
+    tokens = torch.randint(5, len(WORDS), (7, 50))
+    mask = torch.arange(50) < torch.tensor([50, 50, 50, 50, 50, 9, 9]).unsqueeze(-1)
+    batch = {"id": torch.arange(7), "token_ids": tokens, "mask": mask, "tokens": [["a"]] * 7}
+    with budget_kept():
+        set_memory_budget(2.5 * 1.12e6 / 2**30)
+        parts = measuring._that_fit([batch], 1)
+        assert [len(part["id"]) for part in parts] == [2, 2, 2, 1]
+        assert len(measuring._that_fit([batch], 2)) == 7
+        assert torch.cat([part["id"] for part in parts]).tolist() == list(range(7))
+        assert parts[-1]["token_ids"].shape == (1, 9)
+    assert len(measuring._that_fit([batch], 1)) == 1

@@ -1,0 +1,32 @@
+"""A sample of the architectures that transformers has for classifying texts: itself, a sentence, and never a traceback."""
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+from benchmarks.architectures import main, outcome
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "found"),
+    [
+        ("xmod", "agrees", "from its own probabilities"),
+        ("biogpt", "agrees", "from its own probabilities"),
+        ("ctrl", "agrees", "from its own probabilities"),
+        ("perceiver", "refused by name", "is not supported"),
+        ("minimax", "refused by name", "attention 1 times"),
+        ("diffllama", "refused by name", "computes attention 4 times"),
+        ("bart", "refused by name", "an encoder and a decoder"),
+        ("squeezebert", "refused by name", "AttentionInterface"),
+        ("fnet", "refused by name", "is not supported"),
+    ],
+)
+def test_a_model_is_itself_or_gets_a_sentence(name, kind, found):
+    outcome_of, said = outcome(name)
+    assert outcome_of == kind
+    assert found in said
+
+
+def test_counts_are_told(capsys):
+    assert main(["deberta"]) == 0
+    assert "refused by name 1" in capsys.readouterr().out.splitlines()[-1]
