@@ -13,15 +13,22 @@ SCORES = {
         "How well the model decides says nothing about why.",
     ),
     "test/f1": Measure(
-        "f1", "F1", "Harmonic mean of precision and recall of the positive class (macro average for more classes)."
+        "f1",
+        "F1",
+        "Harmonic mean of precision and recall of the positive class (for more classes the mean over those that occur).",
     ),
     "test/chunk_f1": Measure(
         "chunk_f1",
         "F1 of chunks",
-        "Harmonic mean of precision and recall over whole chunks: first word, last word and kind must be right.",
+        "Harmonic mean of precision and recall over whole chunks: first word, last word and kind must be right. Of tags in "
+        "IOB2 a chunk begins with B-; of other schemes chunks are those of CoNLL's script.",
         "A chunk with one wrong tag counts as missed, however many of its words are tagged rightly.",
     ),
-    "test/roc_auc": Measure("roc_auc", "ROC-AUC", "Probability that a positive text scores above a negative one."),
+    "test/roc_auc": Measure(
+        "roc_auc",
+        "ROC-AUC",
+        "Probability that a positive text scores above a negative one; for more classes the mean over those that occur.",
+    ),
 }
 """By key."""
 QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}
