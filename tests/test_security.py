@@ -31,6 +31,7 @@ OURS, TYPED = "names of ours alone", "what the user typed"
 REACHES = {
     ("attest/api/trials.py", "(folder.path / UNFINISHED).unlink"): "a file that this process has made",
     ("attest/__init__.py", "import_module"): OURS,
+    ("attest/api/foreign.py", "load"): "a folder of a model: safetensors alone, see pretrained/loading.py",
     ("attest/attention/multihead.py", "self.query"): "numbers: a layer of ours",
     ("attest/attention/scoring.py", "self.query"): "numbers: a layer of ours",
     ("attest/cli/doctor.py", "load"): OURS,
