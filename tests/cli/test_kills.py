@@ -11,6 +11,7 @@ from tests.conftest import EXPENSIVE, SMALL_RUN, fresh_shell, only_folder, witho
 from tests.forking import KILLED, attest_command
 
 SMALL = (*SMALL_RUN, *without(*EXPENSIVE, "E8"), "LOGGER=csv", "--data.init_args.train_texts=96")
+pytestmark = pytest.mark.slow
 TIMED = ("timing.json", "report.html", ".log", ".ckpt", "metrics.csv", "workflow.json")
 """What tells the time or when it was made: pages end with it, and checkpoints hold where they lie."""
 
@@ -105,7 +106,6 @@ def test_adversarial(base, tmp_path):
     survives(typed, base, [0.4, 0.97], tmp_path)
 
 
-@pytest.mark.slow
 def test_reproduce(tmp_path):
     def typed(root: Path) -> list[str]:
         places = [f"--run.root={root}/runs", f"--results={root}/results"]
@@ -114,6 +114,5 @@ def test_reproduce(tmp_path):
     survives(typed, None, [0.0, 0.6], tmp_path)
 
 
-@pytest.mark.slow
 def test_judges(tmp_path):
     survives(lambda root: ["judges", "SMOKE=1", f"--results={root}/judges"], None, [0.5], tmp_path)
