@@ -81,3 +81,11 @@ def test_equal_pairs_take_no_part_in_signed_ranks():
 def test_the_better_of_two_is_named():
     assert [mcnemar(*as_decisions(*counts)).favours for counts in ((3, 1), (1, 3), (2, 2))] == [1, -1, 0]
     assert mcnemar(*as_decisions(3, 1)).differing == 4
+
+
+def test_differences_that_are_equal_but_for_rounding_share_a_rank():
+    """0.3 - 0.1 is 0.19999999999999998 to a computer, and 0.1 + 0.2 - 0.3 is 5.6e-17."""
+    first, second = np.array([0.3, 0.2, 0.1 + 0.2, 0.5]), np.array([0.1, 0.0, 0.3, 0.7])
+    found = signed_rank(first, second)
+    assert (found.only_first, found.only_second) == (2, 1)
+    assert found.p_value == signed_rank(np.array([2.0, 2.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 2.0])).p_value
