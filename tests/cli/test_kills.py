@@ -28,7 +28,10 @@ def files(root: Path) -> dict[str, bytes]:
     """All files but those that tell the time, by name; nothing half written may be among them."""
     known = {str(path.relative_to(root)): path for path in sorted(root.rglob("*")) if path.is_file()}
     assert not [name for name in known if "unfinished" in name]
-    return {name: b"" if name.endswith(TIMED) else path.read_bytes() for name, path in known.items()}
+    return {
+        name: b"" if name.endswith(TIMED) else path.read_bytes().partition(b"<!-- drawn from")[0]
+        for name, path in known.items()
+    }
 
 
 def survives(arguments: Callable[[Path], list[str]], before: Path | None, places: list[float], tmp_path: Path) -> None:
