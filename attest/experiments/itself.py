@@ -67,7 +67,7 @@ def _decided(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Map
 def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
     if (found := mask & (tokens == getattr(network, "padding", None))).any():
         return f"The token of padding, {network.padding}, stands in {int(found.any(dim=-1).sum())} of them. Leave these out."
-    return "Evidence would be of another model than yours."
+    return "Evidence would be of another model. SDPA leaves out soft caps: model.set_attn_implementation('eager') keeps them."
 
 
 def _by_steps(network: Any, tokens: Tensor, mask: Tensor) -> Tensor:

@@ -164,7 +164,8 @@ def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTra
     try:
         _require_safe_weights(name, config)
         model, told = kind.from_pretrained(
-            name, config=config, dtype=torch.float32, use_safetensors=True, trust_remote_code=False, output_loading_info=True,
+            name, config=config, dtype=torch.float32, attn_implementation="eager",
+            use_safetensors=True, trust_remote_code=False, output_loading_info=True,
             **options,
         )  # fmt: skip
     except AttestError:
