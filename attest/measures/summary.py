@@ -77,7 +77,7 @@ def share_interval(values: np.ndarray) -> tuple[float, float]:
     Clopper & Pearson's (1934) of as many zeros and ones as tell as much as these values do (Korn & Graubard 1998), which are N
     where they are zeros and ones. Student's t has the mean of 16 win rates near 0.95 in 89 of 100 intervals, this in 95.
     """
-    n, mean, variance = len(values), float(values.mean()), float(values.var())
+    n, mean, variance = float(len(values)), float(values.mean()), float(values.var())
     if 0 < mean < 1:
         if variance < 1e-12:
             return (mean, mean) if n > 1 else (math.nan, math.nan)

@@ -218,7 +218,7 @@ class PretrainedNetwork(nn.Module):
         """By the gradient of the logits with respect to the last layer's weights: rows that lead nowhere have none."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
-        with _in_graph(self._embeddings.weight), recorded(self, "weights") as weights:
+        with in_evaluation_mode(self), _in_graph(self._embeddings.weight), recorded(self, "weights") as weights:
             logits = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
             gradient = _gradient(logits.square().sum(), weights[last])
         if gradient is None:

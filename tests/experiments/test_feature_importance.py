@@ -9,6 +9,7 @@ from attest.attention import Softmax, Sparsemax
 from attest.experiments import feature_importance, importance_entropy, observe
 from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
 from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
+from attest.experiments.readings import side_by_side
 from attest.judges.defendants import Broadcast, Shadow
 from attest.judges.texts import draw_texts
 from attest.measures import kendall_tau_b
@@ -175,3 +176,13 @@ def test_words_without_effect_have_no_order(made):
     )
     for name in ("leave_one_out_inputs", "leave_one_out_hidden"):
         np.testing.assert_allclose(single[f"tau_{name}"], double[f"tau_{name}"], atol=0.01, err_msg=name)
+
+
+def test_readings_agree_with_leave_one_out_in_no_order_of_rounding():
+    """The same in E15: τ of attention and leave-one-out."""
+    texts = draw_texts("token", 20, 0)
+    single, double = (
+        side_by_side(observe(network, texts.ids, texts.tokens, texts.mask), texts.ids >= 0)["tau_attention_and_leave_one_out"]
+        for network in (Broadcast("token").eval(), Broadcast("token").eval().double())
+    )
+    np.testing.assert_allclose(single, double, atol=0.01)

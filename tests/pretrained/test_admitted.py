@@ -155,6 +155,13 @@ def test_looking_leaves_every_part_in_its_mode():
     assert [module.training for module in model.modules()] == before
 
 
+def test_a_model_in_training_that_recomputes_its_layers_is_looked_at():
+    model = tiny("bert").train()
+    model.gradient_checkpointing_enable()
+    assert PretrainedNetwork(model, 0).decides_by == "first"
+    assert model.training
+
+
 def test_half_precision_is_tried_as_it_is_and_a_file_in_float32(tokenizer, tmp_path):
     model = tiny("bert", vocab_size=len(WORDS))
     single = tried(model, tokenizer).table().filter(like="probability_").to_numpy()

@@ -12,6 +12,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
+from attest.compute.rounding import in_steps
 from attest.experiments.erasure.four_operators import KINDS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
@@ -183,7 +184,12 @@ def _named(prefix: str, rankings: dict[str, Tensor], rows: Tensor) -> Columns:
 
 
 def _agreement(readings: dict[str, Tensor], mask: Tensor) -> Columns:
-    """τ-b of every two readings, all at once: pairs stand below one another as rows of one batch."""
+    """τ-b of every two readings, all at once: pairs stand below one another as rows of one batch.
+
+    Leave-one-out is a difference of predictions, so it is ranked in steps of what rounding does to them, as in E1.
+    """
+    if (name := column_of("leave-one-out")) in readings:
+        readings = {**readings, name: in_steps(readings[name])}
     pairs = list(combinations(readings, 2))
     first, second = (torch.cat([readings[pair[side]].abs().double() for pair in pairs]) for side in (0, 1))
     taus = tau_b(first, second.unsqueeze(1), mask.repeat(len(pairs), 1)).squeeze(1).chunk(len(pairs))
