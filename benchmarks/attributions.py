@@ -17,7 +17,7 @@ from attest.api.foreign import read_by
 from attest.datamodules.labelled import labelled
 from attest.experiments.erasure.operators import mask_tokens
 from attest.experiments.observation import Observation, observe
-from attest.experiments.readings.gradients import STEPS, integrated_gradients
+from attest.experiments.readings.gradients import STEPS, along_the_path
 from benchmarks.evidence import Stage
 
 NAMES = ("integrated gradients", "leave-one-out")
@@ -38,7 +38,8 @@ def race(model: Any, tokenizer: Any, texts: list[str], batch_size: int = 16) -> 
     for batch in batches_of(texts, encode, batch_size=batch_size):
         seen: Observation = observe(network, batch["id"], batch["token_ids"], batch["mask"])  # type: ignore[arg-type]
         captum, mask = Captum(model, int(network.masked or 0), seen.predicted), batch["mask"]
-        stages[NAMES[0]].race(partial(captum.integrated_gradients, batch), partial(integrated_gradients, seen), mask)
+        ours = partial(along_the_path, seen, torch.arange(len(mask)), STEPS[0])
+        stages[NAMES[0]].race(partial(captum.integrated_gradients, batch), ours, mask)
         stages[NAMES[1]].race(partial(captum.leave_one_out, batch), partial(_leave_one_out, seen), mask)
     return stages
 
@@ -71,7 +72,7 @@ class Captum:
             embedded,
             target=self.predicted,
             additional_forward_args=batch["mask"].long(),
-            n_steps=STEPS,
+            n_steps=STEPS[0],
             method="gausslegendre",
         )
         return attributed.sum(dim=-1)

@@ -101,7 +101,8 @@ def test_a_split_of_data_that_has_changed_is_refused(small_run, tmp_path):
     shutil.copytree(small_run.path, copy.path, ignore=shutil.ignore_patterns("wandb"))
     record = read_json(copy.data)
     write_json(copy.data, record | {"fingerprints": dict.fromkeys(record["fingerprints"], "0" * 64)})
-    keep_digests(copy)  # as if it had been trained on other data
+    keep_digests(copy)  # as if it had been trained on other data, and no evidence had been gathered
+    shutil.rmtree(copy.evidence("E1").parent)
     run = attest.open_run(copy.path)
     run.explain("dull")
     with pytest.raises(attest.AttestError, match="test"):

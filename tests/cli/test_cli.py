@@ -16,6 +16,7 @@ from attest.cli.main import main
 from attest.datamodules import BabiDataModule, PlantedDataModule
 from attest.datamodules.corpus import Documents
 from attest.errors import AttestError
+from attest.runs.belonging import keep_digests
 from attest.runs.configured import require_same_task
 from attest.runs.folder import TEMPORARY, RunFolder, read_json
 from tests.conftest import SMALL_RUN, only_folder
@@ -142,6 +143,7 @@ def test_the_version_is_told_without_importing_lightning():
 def test_a_folder_of_another_configuration_is_refused(small_run, tmp_path, capsys):
     copy, root = copy_of(small_run, tmp_path)
     copy.config.write_text(copy.config.read_text().replace("embedding_std: 0.1", "embedding_std: 0.2"))
+    keep_digests(copy)  # as if it had been trained so
     assert fit(root) == 2
     assert "embedding_std" in capsys.readouterr().err
 

@@ -18,7 +18,7 @@ from attest.experiments.permutation import SPEC
 from attest.judges import findings as judges
 from attest.report import illustrations, write_report
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
-from attest.runs.folder import RunFolder, read_json, write_json, write_table
+from attest.runs.folder import RunFolder, made_from, read_json, write_json, write_table
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 HOSTILE = '</span></script><script>alert(1)</script><img src=x onerror=alert(2)>"onmouseover="alert(3)"{{7*7}}\u2028'
@@ -120,7 +120,8 @@ def test_text_from_the_data_cannot_inject_markup(run):
     before = Outline(run.report.read_text())
     rows = pd.read_parquet(run.evidence("instances"))
     rows["tokens"] = rows["tokens"].map(lambda tokens: [HOSTILE] * len(tokens))
-    write_table(run.evidence("instances"), rows.rename(columns={"probability_praise": f"probability_{HOSTILE}"}))
+    hostile = rows.rename(columns={"probability_praise": f"probability_{HOSTILE}"})
+    write_table(run.evidence("instances"), hostile, made_from(run.evidence("instances")))
     write_report(run)
     redrawn = Outline(run.report.read_text())
     assert {*redrawn.tags} == {*drawn.tags}, "figures wrap long names, so that they have more elements, but of no other kind"

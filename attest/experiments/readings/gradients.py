@@ -50,7 +50,7 @@ def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
     gap = torch.full_like(expected, torch.inf)
     rows = torch.arange(len(expected), device=expected.device)
     for steps in STEPS:
-        values[rows] = _along_the_path(observation, rows, steps)
+        values[rows] = along_the_path(observation, rows, steps)
         last, now = gap[rows], (expected - values.sum(dim=-1)).abs()[rows]
         gap[rows] = now
         rows = rows[(now > MOST / 10) & ((now - last).abs() > now / 10)]
@@ -59,8 +59,8 @@ def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
     return values, gap
 
 
-def _along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tensor:
-    """Attributions of some texts by so many points, ``(texts, T)``."""
+def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tensor:
+    """Return the attributions of some texts, int64 ``(N,)`` rows of the batch, by so many points, ``(N, T)``."""
     embedded = observation.embedded.detach()
     points, shares = (torch.tensor(each).to(embedded) for each in _gauss_legendre(steps))
 

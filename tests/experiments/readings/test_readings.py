@@ -20,7 +20,7 @@ from attest.experiments.readings import (
     where_explained,
 )
 from attest.experiments.readings.compared import _rankings
-from attest.experiments.readings.gradients import _along_the_path
+from attest.experiments.readings.gradients import along_the_path
 from attest.experiments.readings.layers import _flows, flow, relevance_propagation, value_zeroing
 from attest.networks.self_attention import TransformerClassifier
 from tests.experiments.networks import DeepDecoder, FourSteps, Given, observation_of, pooling_classifier
@@ -214,7 +214,7 @@ def test_integrated_gradients_take_more_points_where_they_help():
     observation = observation_of(network, [6, 9, 4, 12, 3, 7] * 4)
     nothing = reading_embedded(observation, torch.zeros_like(observation.embedded))
     expected = observation.probabilities.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1) - nothing
-    at_once = (expected - _along_the_path(observation, torch.arange(24), 20).sum(dim=-1)).abs()
+    at_once = (expected - along_the_path(observation, torch.arange(24), 20).sum(dim=-1)).abs()
     assert at_once.max() > 0.04
     gap = gradients.completeness_gap(observation)
     assert gap.max() < 0.01
