@@ -48,7 +48,8 @@ def write_controls(base: RunFolder, found: Found) -> None:
     title = f"Controls of {identity_of(base)}"
     figures = _figures(evidence, Findings(base).class_names)
     tables = {"Scores, and distance to the base": linked}
-    said = write_related_runs(folder.report, title, tables, figures, _concluded(base, found, rows))
+    with folder.claimed():
+        said = write_related_runs(folder.report, title, tables, figures, _concluded(base, found, rows))
     print(f"{said}\n\nControls:   {folder.report}", flush=True)
 
 

@@ -37,8 +37,7 @@ def write_related_runs(
     """
     shown = {name: related_table(rows, path) for name, rows in tables.items() if len(rows)}
     drawn = embedded([(figure, to_svg(figure.drawing)) for figure in figures])
-    with RunFolder(path.parent).claimed():
-        write_text(path, render("related.html", title=title, tables=shown, figures=drawn, conclusions=conclusions))
+    write_text(path, render("related.html", title=title, tables=shown, figures=drawn, conclusions=conclusions))
     return as_text(shown, conclusions, shutil.get_terminal_size((PAGE, 1)).columns)
 
 

@@ -41,7 +41,8 @@ def write_roar(base: RunFolder, curves: Curves) -> None:
     shown = areas.assign(reading=[READINGS[name].title for name in areas["reading"]])
     title = f"Recursive ROAR of {identity_of(base)}"
     tables = {"Gain on random": shown, "Accuracy": steps}
-    said = write_related_runs(folder.report, title, tables, [_figure(shares, scores)], [_concluded(shown)])
+    with folder.claimed():
+        said = write_related_runs(folder.report, title, tables, [_figure(shares, scores)], [_concluded(shown)])
     print(f"{said}\n\nROAR:       {folder.report}", flush=True)
 
 

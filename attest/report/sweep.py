@@ -45,7 +45,8 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     title = f"Adversaries of {identity_of(base)}: {sweep}"
     linked = rows.assign(**{REPORT: [RunFolder(folder / name).report for name in rows["run"]]}).drop(columns="run")
     tables = {"Adversaries": linked, "Compared with": shown}
-    said = write_related_runs(folder / f"{sweep}.html", title, tables, [figure], found.conclusions())
+    with RunFolder(folder).claimed():
+        said = write_related_runs(folder / f"{sweep}.html", title, tables, [figure], found.conclusions())
     print(f"{said}\n\nSweep:      {folder / sweep}.html", flush=True)
 
 

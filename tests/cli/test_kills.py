@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_reproduce import TABLE
 from tests.conftest import EXPENSIVE, SMALL_RUN, fresh_shell, only_folder, without
 from tests.forking import KILLED, attest_command
 
 SMALL = (*SMALL_RUN, *without(*EXPENSIVE, "E8"), "LOGGER=csv", "--data.init_args.train_texts=96")
 pytestmark = pytest.mark.slow
-TIMED = ("timing.json", "report.html", ".log", ".ckpt", "metrics.csv", "workflow.json")
-"""What tells the time or when it was made: pages end with it, and checkpoints hold where they lie."""
+TIMED = ("timing.json", "report.html", ".log", ".ckpt", "metrics.csv", "judges.html", "judges.md", "judges.parquet")
+"""What tells the time, how long something took or where it lies: pages end with it, and judges count milliseconds."""
 
 
 def attest(arguments: list[str], kill: int = 0) -> tuple[int, int]:
@@ -109,12 +110,14 @@ def test_adversarial(base, tmp_path):
     survives(typed, base, [0.4, 0.97], tmp_path)
 
 
-def test_reproduce(tmp_path):
+def test_reproduce(base, tmp_path):
     def typed(root: Path) -> list[str]:
-        places = [f"--run.root={root}/runs", f"--results={root}/results"]
-        return ["reproduce", "TABLE=jw-2", "DATA=planted", "SMOKE=1", "RUN=0", *places]
+        (root / "planted.yaml").write_text(TABLE)
+        chosen = [each for each in SMALL if not each.startswith("DATA=")]
+        places = [f"--run.root={root}", f"--results={root}/results"]
+        return ["reproduce", f"TABLE={root}/planted.yaml", "SEEDS=1", "RUN=0", *chosen, *places]
 
-    survives(typed, None, [0.0, 0.6], tmp_path)
+    survives(typed, base, [0.0, 0.6], tmp_path)
 
 
 def test_judges(tmp_path):
