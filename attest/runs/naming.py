@@ -122,16 +122,23 @@ def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that make a run what it is."""
     settings = _one_corpus(deepcopy(settings))
     for name in ADDED_LATER:
-        (settings.get("experiments") or {}).pop(name, None)
+        _section(settings, "experiments").pop(name, None)
     for part, added in SETTINGS_ADDED_LATER.items():
-        _leave_out((settings.get(part) or {}).get("init_args") or {}, added)
+        _leave_out(_section(settings, part, "init_args"), added)
     for key in MACHINE_KEYS:
         *path, last = key.split(".")
-        section: Any = settings
-        for name in path:
-            section = section.get(name) or {}
-        section.pop(last, None)
+        _section(settings, *path).pop(last, None)
     return settings
+
+
+def _section(settings: dict[str, Any], *path: str) -> dict[str, Any]:
+    """The settings at a place; an empty section where a file that was written by hand has something else."""
+    section: Any = settings
+    for name in path:
+        section = section.get(name)
+        if not isinstance(section, dict):
+            return {}
+    return section
 
 
 def _leave_out(settings: dict[str, Any], added: dict[str, Any]) -> None:
@@ -156,7 +163,7 @@ def _one_corpus(settings: dict[str, Any]) -> dict[str, Any]:
 
     0 is written as null, which is what it was when folders were first named, and stood for the run's seed.
     """
-    options = (settings.get("data") or {}).get("init_args") or {}
+    options = _section(settings, "data", "init_args")
     if "corpus_seed" in options:
         own = options["corpus_seed"]
         options["corpus_seed"] = (settings.get("seed_everything") if own is None else own) or None

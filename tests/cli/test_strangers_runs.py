@@ -11,7 +11,8 @@ import yaml
 import attest
 from attest.cli.main import main
 from attest.errors import AttestError
-from attest.runs.folder import RunFolder
+from attest.runs.belonging import DIGESTS
+from attest.runs.folder import RunFolder, read_json, write_json
 from tests.conftest import fresh_shell
 
 CODE = """
@@ -35,6 +36,7 @@ def sent(small_run, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "evil_module", raising=False)
     settings = yaml.safe_load(run.config.read_text())
+    write_json(run.identity, {name: value for name, value in read_json(run.identity).items() if name != DIGESTS})
 
     def change(place: str, value: object) -> RunFolder:
         changed = deepcopy(settings)
