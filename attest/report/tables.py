@@ -18,6 +18,8 @@ LATEX = str.maketrans(
     | {"ŷ": r"$\hat{y}$", "\N{COMBINING TILDE}": ""}
 )
 
+NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?( ± \d+(\.\d+)?)?")
+"""A published number as it was typed: no formula, whatever its sign."""
 FORMULA = ("=", "+", "-", "@")
 """How a spreadsheet knows what it is to compute."""
 COLUMNS = ("setting", "measure", "mean", "std", "seeds")
@@ -113,7 +115,7 @@ def one_line(text: str) -> str:
 def as_text(cell: str) -> str:
     """A name as a cell of CSV that no spreadsheet computes: an apostrophe before what would begin a formula."""
     line = one_line(cell)
-    return f"'{line}" if line.lstrip().startswith(FORMULA) else line
+    return f"'{line}" if line.lstrip().startswith(FORMULA) and not NUMBER.fullmatch(line) else line
 
 
 FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str], int], str]] = {

@@ -302,7 +302,11 @@ def _columns() -> tuple[Column, ...]:
             "how far their sum is from the prediction minus that of embeddings of 0; beyond 0.01 they are undefined",
         ),
         Column(
-            "gap_lrp", "float", AT_LEAST_0, "logits", "the margin without the sum of relevance: what biases and positions say"
+            "gap_lrp",
+            "float",
+            AT_LEAST_0,
+            "logits",
+            "Transformers only: the margin without the sum of relevance, which is what biases and positions say",
         ),
         Column("hangs_on_truth", "float", SHARE, "0 or 1", "deleting the true tokens lowers the prediction the most"),
         Column(
