@@ -103,7 +103,7 @@ def test_a_shard_that_there_is_not_is_named(typed):
         (["--ckpt", "a.ckpt", "--shards=2"], "--ckpt was given beside --shards; expected --run alone"),
         (["--run", "a", "--shard=1/2", "--reading=norm"], "--reading was given beside --shard; expected --run alone"),
         (["--run", "a", "--shard=1/2", "--shards=2"], "--shard was given beside --shards"),
-        (["--run", "a", "--shards=0"], "0 is not a whole number from 1"),
+        (["--run", "a", "--shards=0"], "--shards is 0; expected a whole number from 1"),
     ],
 )
 def test_shards_of_anything_but_a_run_are_refused(arguments, said, capsys):
