@@ -19,10 +19,13 @@ def test_a_run_starts_offline_and_warns_of_nothing(tmp_path, monkeypatch, capfd)
 
 
 def test_a_key_that_is_none_leaves_a_run_offline(tmp_path, monkeypatch, capfd):
-    """As a placeholder in a continuous integration does, also where WANDB_MODE=online asks for more."""
-    monkeypatch.setenv("WANDB_API_KEY", "placeholder")
-    monkeypatch.setenv("WANDB_MODE", "online")
-    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    """As a placeholder in a continuous integration does."""
+
+    def refuse(**_: object) -> bool:
+        raise wandb.errors.AuthenticationError("WANDB_API_KEY invalid: API key must have 40+ characters, has 11.")
+
+    monkeypatch.setattr(wandb, "login", refuse)
+    monkeypatch.delenv("WANDB_MODE", raising=False)  # W&B remembers a mode for as long as the process lives
     options = Namespace(save_dir=".", offline=False)
     logger = Namespace(class_path="WandbLogger", init_args=options)
     point_loggers(logger, RunFolder(tmp_path), "a run", "12345678", {})
