@@ -1,11 +1,19 @@
 """W&B runs of their own start without a warning, and offline where nobody is logged in."""
 
+import pytest
 import wandb
 from jsonargparse import Namespace
 
 from attest.runs.folder import RunFolder
 from attest.tracking.loggers import point_loggers
 from attest.tracking.offline import started
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    """W&B remembers the mode of a process: later tests have their own."""
+    yield
+    wandb.teardown()
 
 
 def test_a_run_starts_offline_and_warns_of_nothing(tmp_path, monkeypatch, capfd):
@@ -25,7 +33,7 @@ def test_a_key_that_is_none_leaves_a_run_offline(tmp_path, monkeypatch, capfd):
         raise wandb.errors.AuthenticationError("WANDB_API_KEY invalid: API key must have 40+ characters, has 11.")
 
     monkeypatch.setattr(wandb, "login", refuse)
-    monkeypatch.delenv("WANDB_MODE", raising=False)  # W&B remembers a mode for as long as the process lives
+    monkeypatch.delenv("WANDB_MODE", raising=False)
     options = Namespace(save_dir=".", offline=False)
     logger = Namespace(class_path="WandbLogger", init_args=options)
     point_loggers(logger, RunFolder(tmp_path), "a run", "12345678", {})
