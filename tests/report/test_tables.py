@@ -12,7 +12,7 @@ from attest.cli.main import main
 from attest.errors import AttestError
 from attest.report.collection import settings_of, shared_keys
 from attest.report.numerical import in_order
-from attest.report.tables import as_csv, as_latex, as_markdown
+from attest.report.tables import as_csv, as_latex, as_markdown, as_text
 from attest.report.titles import label_of
 from attest.runs.finding import find_runs
 from attest.runs.folder import read_json
@@ -107,13 +107,14 @@ def test_csv_is_unrounded(settings):
     assert float(rows[0]["std"]) == pytest.approx(0.2 / 2**0.5, abs=1e-15)
 
 
-@pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", "\r\n=1", "a\n=1,2"])
+@pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1+1", "-1-1", "@SUM(1)", "\t=1", "\r\n=1", "a\n=1,2"])
 def test_no_cell_of_a_csv_is_computed_or_goes_on_in_another_line(settings, name):
     hostile = [replace(settings[0], name=name)]
     (row,) = csv.reader(io.StringIO(as_csv(hostile, ["test/accuracy"]).partition("\n")[2]))
     assert row[0] == f"{'' if name[0] == 'a' else chr(39)}{name}".translate(dict.fromkeys(map(ord, "\t\r\n"), " "))
     assert as_markdown(hostile, ["test/accuracy"]).splitlines()[2].startswith("| ")
     assert row[2] == "0.6", "numbers stay numbers"
+    assert [as_text(each) for each in ("-0.675", "+1", "-.1 + 2")] == ["-0.675", "+1", "'-.1 + 2"]
 
 
 def test_latex_escapes_names_and_symbols(settings):
