@@ -27,7 +27,7 @@ TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
 def digests_of(folder: RunFolder) -> dict[str, str]:
-    """Of the files of a run that are there: ``checkpoint``, ``settings`` and ``data``.
+    """Return the digests of those files of a run that exist, by part: ``checkpoint``, ``settings``, ``data``.
 
     Raises:
         AttestError: one of them cannot be read.
@@ -44,7 +44,7 @@ def _parts(folder: RunFolder) -> dict[str, tuple[Path, Callable[[Path], str]]]:
 
 
 def checkpoint_digest(path: Path) -> str:
-    """Of the tensors in a checkpoint, by the sizes and checksums that its directory lists.
+    """Return the digest of the tensors in a checkpoint: of the sizes and checksums that its directory lists.
 
     Equal tensors have one digest, wherever they were trained; reading the directory of a file of gigabytes takes a
     millisecond, which ``attest table`` can afford for hundreds of runs.
@@ -75,14 +75,14 @@ def unreadable(path: Path) -> AttestError:
 
 
 def settings_digest(path: Path) -> str:
-    """Of the settings in a configuration that make a run what it is, its seed and all of its experiments among them."""
+    """Return the digest of the settings that make a run what it is, with its seed and all of its experiments."""
     settings = RunFolder(path.parent).settings()
     experiments = {"seed": settings.get("seed_everything"), "experiments": settings.get("experiments")}
     return _sha256(canonical(settings).decode() + json.dumps(experiments, sort_keys=True))
 
 
 def data_digest(path: Path) -> str:
-    """Of vocabulary, classes and texts in a record of data."""
+    """Return the digest of the vocabulary, classes and texts in a record of data."""
     record: dict[str, Any] = read_json(path)
     return _sha256(json.dumps({name: value for name, value in record.items() if name not in WHERE}, sort_keys=True))
 
@@ -92,12 +92,12 @@ def _sha256(said: str) -> str:
 
 
 def known_digests(folder: RunFolder) -> dict[str, str]:
-    """Those that were kept when the run was trained; empty where none were."""
+    """Return the digests that were kept when the run was trained; empty if none were."""
     return read_json(folder.identity).get(DIGESTS, {}) if folder.identity.is_file() else {}
 
 
 def keep_digests(folder: RunFolder) -> None:
-    """Keep those of the files as they are now."""
+    """Write the digests of the files as they are now into ``run.json``."""
     write_json(folder.identity, read_json(folder.identity) | {DIGESTS: digests_of(folder)})
 
 
@@ -120,7 +120,7 @@ def require_files(*folders: RunFolder) -> None:
 
 
 def stray_tables(folder: RunFolder) -> list[str]:
-    """The tables of evidence that were made from another checkpoint or other data than the run has."""
+    """Return the names of the tables that were made from another checkpoint or other data than the run has."""
     tables = {path.stem: made_from(path) for path in _tables(folder)}
     if not any(tables.values()):
         return []
@@ -154,7 +154,7 @@ def other_version(path: Path) -> str:
 
 
 def mixed_versions(folder: RunFolder) -> str | None:
-    """A sentence where the tables of a run were not all made by one version; None where they were."""
+    """Return a sentence if the tables of a run were made by several versions; None if one made them all."""
     tables: dict[str, list[str]] = {}
     for path in _tables(folder):
         tables.setdefault(version_of(made_from(path)), []).append(path.stem)

@@ -126,7 +126,7 @@ def _measured(part: Observation, seed: int, sets: int, truth: Tensor | None, clo
 
 
 def _gaps(observation: Observation, readings: dict[str, Tensor]) -> Columns:
-    """How far readings that should add up are from it."""
+    """Return the gaps of the readings whose sum should be a given number, each ``(B,)``."""
     gaps = {"gap_integrated_gradients": completeness_gap(observation).double()}
     if "lrp" in readings:
         gaps["gap_lrp"] = relevance_gap(observation, readings["lrp"]).double()
