@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from attest.callbacks.ranks import all_gather, share_of_rank
 from attest.datamodules.notice import say
 from attest.errors import AttestError
-from attest.runs.belonging import unreadable
+from attest.runs.belonging import TRAINED_WITH, require_trained_with, trained_with, unreadable
 from attest.runs.folder import RunFolder, write_atomically
 
 
@@ -135,9 +136,19 @@ class RandomState(Callback):
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """Writes checkpoints whole or not at all, and says which file is broken when one cannot be read."""
+    """Writes checkpoints whole or not at all, and says which file is broken or another's when one cannot be read.
+
+    Args:
+        settings: the configuration, which every checkpoint keeps a part of and is compared with.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.settings = settings
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: str | os.PathLike, storage_options: Any = None) -> None:
+        checkpoint = checkpoint | {TRAINED_WITH: trained_with(self.settings)}
+
         def write(temporary: Path) -> None:
             with temporary.open("wb") as file:  # given a path, torch says nothing of why it cannot write
                 torch.save(checkpoint, file)
@@ -155,4 +166,5 @@ class AtomicCheckpointIO(TorchCheckpointIO):
             raise AttestError(
                 f"{path} holds no trained network; expected a checkpoint that this program wrote. Give another file."
             )
+        require_trained_with(checkpoint, self.settings, Path(path))
         return checkpoint

@@ -1,8 +1,9 @@
 """What belongs together in the folder of a run, by digest: checkpoint, settings and data, and what each table was made from.
 
 From the end of training on ``run.json`` keeps the digests of the run's own files. Every table of evidence keeps those of the
-checkpoint and the data that it was made from, with the version and commit of Attest. Every command that reads a run compares
-them here. Runs and tables of earlier versions have none, and nothing is compared there.
+checkpoint and the data that it was made from, with the version and commit of Attest. A checkpoint keeps the settings that its
+weights mean something under, for where it lies outside of its run. Every command that reads a run compares them here. Runs,
+tables and checkpoints of earlier versions have none, and nothing is compared there.
 """
 
 import hashlib
@@ -14,11 +15,13 @@ from typing import Any
 
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder, made_from, read_json, write_json
-from attest.runs.naming import canonical
+from attest.runs.naming import canonical, differing_keys
 from attest.runs.versions import made_by
 
 DIGESTS = "digests"
 """The section of ``run.json``."""
+TRAINED_WITH = "trained_with"
+"""The section of a checkpoint."""
 WHERE = ("sources", "files")
 """What ``data.json`` says of the places of the texts, which may change."""
 SHOWN = 12
@@ -79,6 +82,39 @@ def settings_digest(path: Path) -> str:
     settings = RunFolder(path.parent).settings()
     experiments = {"seed": settings.get("seed_everything"), "experiments": settings.get("experiments")}
     return _sha256(canonical(settings).decode() + json.dumps(experiments, sort_keys=True))
+
+
+def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a checkpoint keeps of a configuration: its seed, and what its model is.
+
+    The folder of a pretrained model may move: its weights are in the checkpoint.
+    """
+    model = settings["model"]
+    network = (model.get("init_args") or {}).get("network") or {}
+    options = {name: value for name, value in (network.get("init_args") or {}).items() if name != "pretrained"}
+    return {
+        "seed_everything": settings["seed_everything"],
+        "model": model["class_path"],
+        "network": network | {"init_args": options},
+    }
+
+
+def require_trained_with(checkpoint: Mapping[str, Any], settings: Mapping[str, Any], path: Path) -> None:
+    """Refuse a checkpoint of another seed or model than the configuration's, whose weights would be read as what they are not.
+
+    Args:
+        checkpoint: as it was loaded.
+        settings: the configuration that it is to be read with.
+        path: of its file.
+    Raises:
+        AttestError: they differ; names the settings.
+    """
+    kept, ours = checkpoint.get(TRAINED_WITH), trained_with(settings)
+    if kept is not None and (different := differing_keys(kept, ours)):
+        raise AttestError(
+            f"{path} was trained with other settings than are given (they differ in {', '.join(different[:5])}); expected its "
+            "own. Type the choices that trained it, SEED among them, or --config=<config.yaml of its run>"
+        )
 
 
 def data_digest(path: Path) -> str:

@@ -357,7 +357,7 @@ class ConfiguredRun(LightningCLI):
         callbacks += [] if self.past else [FirstBatches()]
         if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
             kwargs["strategy"] = "ddp_find_unused_parameters_true"
-        trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO()], **kwargs)
+        trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], **kwargs)
         _require_whole_weights(trainer.precision)
         without_deprecated(trainer.loggers)
         return trainer
@@ -367,7 +367,7 @@ class ConfiguredRun(LightningCLI):
         callbacks = list(self.trainer.callbacks)  # type: ignore[attr-defined]
         bar = self.trainer.progress_bar_callback is not None
         return super().instantiate_trainer(
-            callbacks=callbacks, plugins=[AtomicCheckpointIO()], enable_progress_bar=bar, **settings
+            callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], enable_progress_bar=bar, **settings
         )
 
     @property

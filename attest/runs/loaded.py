@@ -10,6 +10,7 @@ from torch import Tensor
 from attest.callbacks.explaining import Explaining
 from attest.datamodules import TextDataModule
 from attest.datamodules.notice import say
+from attest.datamodules.record import DataRecord
 from attest.errors import AttestError
 from attest.experiments import Observation
 from attest.experiments.registry import Asked, Run, runnable
@@ -44,6 +45,8 @@ class LoadedRun(ConfiguredRun):
     def make(self) -> None:
         super().make()
         checkpoint = self.trainer.strategy.checkpoint_io.load_checkpoint(self.on_trial.best, weights_only=True)
+        if self.record and (record := checkpoint.get(type(self.datamodule).__qualname__)):
+            DataRecord.from_plain(record).require(self.record, f"the model in {self.on_trial.best}")
         self.model.load_state_dict(checkpoint["state_dict"])
         self.model.eval()
 

@@ -16,7 +16,7 @@ from attest.cli.main import main
 from attest.datamodules import BabiDataModule, PlantedDataModule
 from attest.datamodules.corpus import Documents
 from attest.errors import AttestError
-from attest.runs.belonging import keep_digests
+from attest.runs.belonging import TRAINED_WITH, keep_digests
 from attest.runs.configured import require_same_task
 from attest.runs.folder import TEMPORARY, RunFolder, read_json
 from tests.conftest import SMALL_RUN, only_folder
@@ -148,8 +148,11 @@ def test_a_folder_of_another_configuration_is_refused(small_run, tmp_path, capsy
     assert "embedding_std" in capsys.readouterr().err
 
 
-def test_a_checkpoint_of_another_network_is_no_silent_success(small_run, capsys):
-    arguments = ["test", "DATA=planted", "--data.init_args.rule=token", f"--ckpt_path={small_run.best}", "--run.root=nowhere"]
+def test_a_checkpoint_of_another_network_is_no_silent_success(small_run, tmp_path, capsys):
+    bare = tmp_path / "of an earlier version.ckpt"
+    state = torch.load(small_run.best, weights_only=True)
+    torch.save({name: value for name, value in state.items() if name != TRAINED_WITH}, bare)
+    arguments = ["test", "DATA=planted", "--data.init_args.rule=token", f"--ckpt_path={bare}", "--run.root=nowhere"]
     assert main(arguments) == 2
     assert "the checkpoint belongs to another network (size mismatch for" in capsys.readouterr().err
 

@@ -129,12 +129,52 @@ def test_a_checkpoint_with_the_same_weights_has_the_same_digest_wherever_it_was_
 
 
 def test_runs_of_earlier_versions_go_on_working(run, capsys):
-    write_json(run.identity, {name: value for name, value in read_json(run.identity).items() if name != "digests"})
+    without_digests(run)
     for table in ("instances", "E2"):
         write_table(run.evidence(table), read_table(run.evidence(table)))
     reversed_classes(run)
     assert main(["table", str(run.path)]) == 0
     assert open_run(run.path).summary
+
+
+def without_digests(run: RunFolder) -> None:
+    write_json(run.identity, {name: value for name, value in read_json(run.identity).items() if name != "digests"})
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        (["PROJECTION=sparsemax"], "network.init_args.projection.class_path"),
+        (["SEED=1", "--data.init_args.corpus_seed=0"], "seed_everything"),
+    ],
+)
+@pytest.mark.parametrize("command", [["evidence", "E2", "--ckpt"], ["test", "--ckpt_path"], ["validate", "--ckpt_path"]])
+def test_a_checkpoint_outside_of_its_run_is_read_with_its_own_choices_alone(finished, tmp_path, capsys, command, other, named):
+    bare = tmp_path / "bare.ckpt"
+    shutil.copy(finished.best, bare)
+    *command, option = command
+    typed = [*command, *RUN, f"--run.root={tmp_path}", f"{option}={bare}"]
+    assert main([*typed, *other]) == 2
+    assert f"{bare} was trained with other settings than are given (they differ in {named}" in capsys.readouterr().err
+    assert main(typed) == 0
+
+
+def test_checkpoints_of_earlier_versions_are_read_with_any_choices_that_fit(finished, tmp_path):
+    bare = tmp_path / "bare.ckpt"
+    state = torch.load(finished.best, weights_only=True)
+    assert state.pop("trained_with")["seed_everything"] == 0
+    torch.save(state, bare)
+    assert main(["test", *RUN, f"--run.root={tmp_path}", f"--ckpt_path={bare}", "PROJECTION=sparsemax"]) == 0
+
+
+@pytest.mark.parametrize("how", ["another projection", "another seed", "classes reversed", "words exchanged"])
+def test_a_run_that_keeps_no_digests_is_held_against_its_checkpoint(run, how, capsys):
+    without_digests(run)
+    SPOILT[how](run)
+    for name in ("evidence", "explain"):
+        assert main(commands(run)[name]) == 2, name
+        said = capsys.readouterr().err
+        assert "was trained with other settings than are given" in said or "the data differ from those of" in said, name
 
 
 def test_the_report_says_where_versions_differ(run, capsys):
