@@ -10,6 +10,7 @@ from attest.measures.numbers import number, spread
 from attest.report.baseline import Baseline
 from attest.report.commands import control_commands
 from attest.report.value import value_of
+from attest.runs.belonging import require_together
 from attest.runs.folder import TRIAL, RunFolder, read_json
 from attest.runs.naming import without_machine_keys
 
@@ -117,7 +118,9 @@ def _between_seeds(compared: dict[str, Any]) -> Summary:
 
 def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
     """The summaries of this run and of its siblings, which differ in the seed alone."""
-    return [read_json(path) for path in sorted(folder.setting.glob("seed*/summary.json"))]
+    paths = sorted(folder.setting.glob("seed*/summary.json"))
+    require_together([RunFolder(path.parent) for path in paths if path.parent.name != folder.path.name])
+    return [read_json(path) for path in paths]
 
 
 def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | None:
@@ -126,6 +129,7 @@ def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | No
     for config in sorted(folder.corpus.glob(f"*-uniform*/{folder.path.name}/config.yaml")):
         other = RunFolder(config.parent)
         if other.summary.is_file() and _but_for_projection(other.settings()) == mine:
+            require_together([other])
             return other
     return None
 
@@ -134,7 +138,7 @@ def _but_for_projection(settings: dict[str, Any]) -> dict[str, Any]:
     """What a run is, without its projection and without what was measured on it."""
     rest = without_machine_keys(settings)
     rest.pop("experiments", None)
-    rest["run"].pop("projection", None)
+    (rest.get("run") or {}).pop("projection", None)
     network = ((rest.get("model") or {}).get("init_args") or {}).get("network") or {}
     (network.get("init_args") or {}).pop("projection", None)
     return rest

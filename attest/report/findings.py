@@ -13,7 +13,8 @@ from attest.report.controls import Controls
 from attest.report.first_tokens import QUESTION, FirstTokens, compared_first_tokens
 from attest.report.pairing import pairing
 from attest.report.verdict import Group, Line, verdict
-from attest.runs.folder import INSTANCES, RunFolder, read_json, read_table
+from attest.runs.folder import INSTANCES, RunFolder, no_configuration, read_json, read_table
+from attest.runs.naming import NAME_PARTS
 
 CHUNKS = "test/chunk_f1"
 """The score that taggers are known by; drawn beside accuracy."""
@@ -32,7 +33,11 @@ class Findings:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The configuration."""
-        return self.folder.settings()
+        settings = self.folder.settings()
+        named = [(settings.get("run") or {}).get(name) for name in ("data", *NAME_PARTS)]
+        if not all(isinstance(name, str) for name in named) or not isinstance(settings.get("seed_everything"), int):
+            raise no_configuration(self.folder.config)
+        return settings
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def settings_apart(settings: Sequence[Setting]) -> Differing:
 
 
 def _choices(setting: Setting) -> dict[str, str]:
-    run = _config(setting).get("run", {})
+    run = _config(setting).get("run") or {}
     depends = identity_of(_any_run(setting)).dependent
     return {word: str(run.get(name, NOT_SET)) for name, word in CHOICES.items()} | {DEPENDS: depends or "no"}
 

@@ -27,7 +27,7 @@ from attest.runs.belonging import other_version, stray_tables
 from attest.runs.choices import config_file, default_choices
 from attest.runs.class_paths import require_trusted
 from attest.runs.configured import ConfiguredRun
-from attest.runs.folder import INSTANCES, RunFolder, Stopped, read_json, read_yaml, write_json
+from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_yaml, write_json
 from attest.runs.naming import canonical
 from attest.runs.training import test
 
@@ -132,8 +132,8 @@ def _settings_of(run: RunFolder, trusted: Iterable[str]) -> dict[str, Any]:
     """What says which model was trained on what; nothing that writes, and no code but of ours or of those who are trusted."""
     settings = run.settings()
     sections = ("run", "model", "data", "experiments", "trainer")
-    if not isinstance(settings, dict) or not all(isinstance(settings.get(name), dict) for name in sections):
-        raise AttestError(f"{run.config} is not the configuration of a run; expected the file that `attest fit` wrote there.")
+    if not all(isinstance(settings.get(name), dict) for name in sections):
+        raise no_configuration(run.config)
     trainer = {
         name: value for name, value in settings["trainer"].items() if name not in BESIDE and not isinstance(value, dict | list)
     }

@@ -31,7 +31,7 @@ def require_no_trial(run: RunFolder) -> None:
     Raises:
         AttestError: it is one.
     """
-    if run.config.is_file() and TRIAL in (run.settings() or {}):
+    if run.config.is_file() and TRIAL in run.settings():
         raise AttestError(
             f"{run.path} is the folder of a trial, which keeps no model; expected that of a trained run. {run.report} shows "
             "the texts that were tried. For others type: attest trial --model <the model> --data <file> --out <new folder>"

@@ -38,6 +38,11 @@ ROWS_AT_ONCE, BUFFER = 16, 2**20
 """Rows of a table of which some are read, and bytes of each of its columns, that are in memory at once."""
 MADE_FROM, ATTRIBUTES = "made from", b"PANDAS_ATTRS"
 """The attribute of a table that names its origin, and where pandas puts attributes in a file."""
+SECTIONS = (
+    *("", "run", TRIAL, "trainer", "experiments", "experiments.instances.init_args"),
+    *("data.init_args", "model.init_args.network.init_args"),
+)
+"""Places in a configuration that hold settings by name, as do all above them."""
 UNFINISHED = "unfinished"
 """The file that lies in a folder which is written as a whole, until it is."""
 TEMPORARY = ".unfinished"
@@ -100,8 +105,15 @@ class RunFolder:
         return self.setting.parent
 
     def settings(self) -> dict[str, Any]:
-        """What ``config.yaml`` says, with class paths as they are now."""
-        return read_yaml(self.config)
+        """What ``config.yaml`` says, with class paths as they are now.
+
+        Raises:
+            AttestError: it cannot be read, or a section of it holds no settings by name.
+        """
+        settings = read_yaml(self.config)
+        if not all(isinstance(_section(settings, place), dict) for place in SECTIONS):
+            raise no_configuration(self.config)
+        return settings
 
     def evidence(self, identity: str) -> Path:
         """The table of one experiment."""
@@ -251,6 +263,18 @@ class RunFolder:
         for name, fact in facts.items():
             known[name] = known.get(name, {}) | fact if isinstance(fact, dict) else fact
         write_json(self.timing, known)
+
+
+def no_configuration(path: Path) -> AttestError:
+    """The error for a ``config.yaml`` that is something else."""
+    return AttestError(f"{path} is not the configuration of a run; expected the file that `attest fit` wrote there.")
+
+
+def _section(settings: Any, place: str) -> Any:
+    """What stands at a place of the settings; an empty section where there is nothing."""
+    for name in place.split(".") if place else ():
+        settings = (settings.get(name) or {}) if isinstance(settings, dict) else settings
+    return settings
 
 
 def _written(path: Path) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_json, read_table, read_yaml
+from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_json, read_table
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Texts:
 
 def texts_of(run: RunFolder) -> Texts:
     """The texts of a run's test split, from the files in its folder."""
-    corpus = read_yaml(run.config)["run"]["data"] if run.config.is_file() else None
+    corpus = (run.settings().get("run") or {}).get("data") if run.config.is_file() else None
     return Texts(corpus, _fingerprint(run.path / "data.json"), table_of(run))
 
 

@@ -94,6 +94,31 @@ def test_a_report_imports_none_either(sent, tmp_path, place, value):
     assert not (tmp_path / "ran").exists()
 
 
+SHAPELESS = [
+    *(("run", value) for value in ([], "x", {}, {"projection": ["softmax"]}, None)),
+    *((place, value) for place in ("model", "model/init_args", NETWORK, f"{NETWORK}/init_args") for value in ("x", [1], 3)),
+    *((place, value) for place in ("data", "data/init_args", "experiments", "trainer") for value in ("x", [1])),
+    *(("seed_everything", value) for value in ("x", None)),
+]
+
+
+@pytest.mark.parametrize("command", ["report", "table", "report of its twin"])
+def test_a_configuration_of_another_shape_is_a_sentence(sent, capsys, command):
+    run = sent("seed_everything", 0)
+    asked = [command.split()[0], str(run.path)]
+    twin = RunFolder(run.path.parents[1] / "jw-bilstm-additive-uniform" / "seed0")
+    if command == "report of its twin":
+        shutil.copytree(run.path, twin.path)
+    for place, value in SHAPELESS:
+        spoilt = sent(place, value)
+        if twin.path.is_dir():
+            shutil.copy(spoilt.config, twin.config)
+            spoilt = twin
+            sent("seed_everything", 0)
+        code, said = main(asked), capsys.readouterr().err
+        assert f"{spoilt.config} is not the configuration of a run" in said if code else not said, (place, value)
+
+
 def test_a_class_of_ones_own_is_built_where_its_module_is_trusted(sent, tmp_path, capsys):
     whole = yaml.safe_load((sent("seed_everything", 0)).config.read_text())
     run = sent(NETWORK, whole["model"]["init_args"]["network"] | {"class_path": "evil_module.Own"})

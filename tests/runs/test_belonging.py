@@ -137,6 +137,14 @@ def test_runs_of_earlier_versions_go_on_working(run, capsys):
     assert open_run(run.path).summary
 
 
+def test_a_report_reads_no_relative_whose_files_do_not_belong_together(run, capsys):
+    other = RunFolder(run.path.with_name("seed1"))
+    shutil.copytree(run.path, other.path)
+    another_checkpoint(other)
+    assert main(["report", str(run.path)]) == 2
+    assert "seed1/checkpoints/best.ckpt is not what this run was trained and tested with" in capsys.readouterr().err
+
+
 def without_digests(run: RunFolder) -> None:
     write_json(run.identity, {name: value for name, value in read_json(run.identity).items() if name != "digests"})
 
