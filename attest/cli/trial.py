@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LOGGERS = ("none", "wandb")
 SHOWN_IN_FULL = 10
 """As many classes are written out."""
+HALF = ("bfloat16", "float16")
 LABELS = (
     "the labels in the order of the model's classes, if their names differ: negative,positive; with --prompt the answer for "
     'each label: positive=" good",negative=" bad"'
@@ -72,8 +73,12 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     with needing_transformers():
         from attest.pretrained.loading import config_of, decides_tokens
     from attest.datamodules.labelled import labelled
+    from attest.datamodules.notice import say
 
-    tagging = typed.prompt is None and decides_tokens(config_of(typed.model))
+    config = config_of(typed.model)
+    if (kept := str(config.dtype).removeprefix("torch.")) in HALF:
+        say(f"{typed.model} is kept in {kept}, and is tried in float32: probabilities differ a little from those in {kept}.")
+    tagging = typed.prompt is None and decides_tokens(config)
     columns = typed.text_column, typed.label_column
     data = labelled(typed.data, typed.split, typed.texts, *columns, tagging, typed.encoding, typed.on_bad_rows)
     import torch

@@ -3,10 +3,12 @@
 import json
 import shutil
 import sys
+from copy import deepcopy
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
@@ -49,6 +51,15 @@ def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys
     assert "probability_good" in run.evidence("instances").read_bytes().decode("latin-1")
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out") == 2
     assert "is there already; expected a new folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kept", ["float32", "bfloat16", "float16"])
+def test_a_file_in_half_precision_is_said_to_be_tried_in_float32(model, tokenizer, reviews, tmp_path, capsys, kept):
+    deepcopy(model).to(getattr(torch, kept)).save_pretrained(tmp_path / "half")
+    tokenizer.save_pretrained(tmp_path / "half")
+    assert tried("--model", tmp_path / "half", "--data", reviews, "--out", tmp_path / "out", "--processes", 1, "E9") == 0
+    told = f"{tmp_path / 'half'} is kept in {kept}, and is tried in float32"
+    assert ("".join(capsys.readouterr()).startswith(told)) is (kept != "float32")
 
 
 def test_a_trial_is_saved_before_anything_is_printed(folder, reviews, tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from attest.pretrained.admitted import require_as_it_is
 from attest.pretrained.loading import load
 from attest.pretrained.network import PretrainedNetwork
 from attest.pretrained.texts import longest_read
+from tests.pretrained.speaking import ANSWERS, TEMPLATE, speaking_tokenizer
 from tests.pretrained.tiny import DECODERS, TEXTS, WORDS, tiny
 
 EXPERIMENT = {"E2": {"permutations": 1}}
@@ -79,6 +80,23 @@ def test_a_decoder_without_padding_decides_at_its_last_token_whatever_it_is(toke
         alone = torch.cat([model(torch.tensor([ids])).logits.softmax(-1) for ids in ends]).double()
     table = torch.tensor(found.table().filter(like="probability_").to_numpy()).double()
     torch.testing.assert_close(table, alone, rtol=0, atol=1e-5)
+
+
+FALCON_H1 = {
+    "head_dim": 4, "num_key_value_heads": 2, "mamba_d_ssm": 32, "mamba_n_heads": 4, "mamba_d_head": 8, "mamba_n_groups": 1,
+    "mamba_d_state": 8,
+}  # fmt: skip
+HYBRIDS = [
+    ("falcon_h1", FALCON_H1, "lets tokens meet outside its attention"),
+    ("lfm2", {"num_key_value_heads": 2, "layer_types": ["conv", "full_attention"]}, "2 layers .conv, full_attention. and"),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "said"), HYBRIDS)
+def test_a_language_model_with_convolutions_beside_attention_is_refused(name, settings, said):
+    model = tiny(name, speaks=True, **settings)
+    with pytest.raises(AttestError, match=said):
+        attest.trial(model, TEXTS, EXPERIMENT, tokenizer=speaking_tokenizer(), prompt=TEMPLATE, answers=ANSWERS)
 
 
 @pytest.mark.parametrize(
