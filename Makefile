@@ -45,7 +45,6 @@ judges: $(READY)  ## try the experiments on attention that is right or wrong by 
 
 docs: $(READY)  ## write the generated parts of the documentation, and build its site into site/
 	@$(BIN)/python -m docs.generate
-	@$(BIN)/python -m attest.runs.option_names
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "Site: site/index.html"
 

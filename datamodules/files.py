@@ -58,7 +58,6 @@ class FilesDataModule(StoredReader, TextDataModule):
     """
 
     folder = "files"
-    uses_spacy = True
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attest.datamodules.once import Tokeniser
+from attest.datamodules.tokenisers import Tokeniser
 
 BLANK = "[ \\t\\n]"
 """What every tokeniser splits at; other white space is part of a word in some."""

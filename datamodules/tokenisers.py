@@ -6,7 +6,7 @@ and tokenising the pieces gives the tokens of the whole.
 
 import re
 import string
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attest.datamodules.corpus import TOKENS
-from attest.datamodules.once import remembering
 
 if TYPE_CHECKING:
     from spacy.tokenizer import Tokenizer
 
+Tokeniser = Callable[[pa.Array], pa.Array]
+"""Texts, strings ``(N,)`` -> tokens, lists of strings ``(N,)``."""
 SEPARATORS = "[" + re.escape(string.punctuation.replace("'", "")) + r"\t\n]"
 
 
@@ -36,13 +37,11 @@ def _spacy_words(texts: Iterable[str]) -> list[list[str]]:
     return [[token.text.lower() for token in text if not token.is_space] for text in english().pipe(texts)]
 
 
-@remembering
 def spacy_tokens(texts: pa.Array) -> pa.Array:
     """spaCy's blank English tokenizer, then lower case."""
     return pa.array(_spacy_words(texts.to_pylist()), TOKENS)
 
 
-@remembering
 def treebank_tokens(texts: pa.Array) -> pa.Array:
     """Jain & Wallace's SST: brackets and all non-word characters become blanks, then ``spacy_tokens``."""
     return pa.array(_spacy_words(words_only(text) for text in texts.to_pylist()), TOKENS)
@@ -54,7 +53,6 @@ def words_only(text: str) -> str:
     return re.sub(r"\W+", " ", text).strip()
 
 
-@remembering
 def review_tokens(texts: pa.Array) -> pa.Array:
     """The words of Keras' IMDb index, which Jain & Wallace start from.
 
@@ -65,7 +63,6 @@ def review_tokens(texts: pa.Array) -> pa.Array:
     return keep_tokens(words, pc.not_equal(pc.list_flatten(words), ""))
 
 
-@remembering
 def newsgroup_tokens(texts: pa.Array) -> pa.Array:
     """Jain & Wallace's 20 Newsgroups: spaCy tokens, lower case, ``qqq`` for a token with a digit.
 
@@ -77,7 +74,6 @@ def newsgroup_tokens(texts: pa.Array) -> pa.Array:
     return pa.array([_without_punctuation(words, text) for words, text in zip(tokens, texts, strict=True)], TOKENS)
 
 
-@remembering
 def masked_tokens(texts: pa.Array) -> pa.Array:
     """Jain & Wallace's AG News: spaCy tokens, lower case, ``qqq`` for a token with a digit; punctuation is kept."""
     return pa.array([_masked(words) for words in _spacy_words(" ".join(text.split()) for text in texts.to_pylist())], TOKENS)

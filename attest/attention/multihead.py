@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from attest.attention.hook_points import HookedModule
 from attest.attention.projections import Projection, Softmax
+from attest.errors import AttestError
 
 
 class MultiHeadAttention(HookedModule):
@@ -20,13 +21,13 @@ class MultiHeadAttention(HookedModule):
         heads: N, which divides H.
         projection: φ inside every head; copied, so layers share no parameters. A learned α is learned per head.
     Raises:
-        ValueError: the heads do not divide the size.
+        AttestError: the heads do not divide the size.
     """
 
     def __init__(self, size: int, heads: int, projection: Projection | None = None) -> None:
         super().__init__()
         if size % heads:
-            raise ValueError(f"heads={heads} do not divide size={size}; expected a divisor, for example heads=1.")
+            raise AttestError(f"heads={heads} do not divide size={size}; expected a divisor, for example heads=1.")
         self.heads = heads
         self.query, self.key, self.value, self.output = (nn.Linear(size, size) for _ in range(4))
         self.projection = (projection or Softmax()).for_heads(heads)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from attest.attention import thresholds
 from attest.attention.masking import require_real_tokens
+from attest.errors import AttestError
 
 STEPS = {torch.float32: 30, torch.float64: 60}
 """Bisection steps that leave an interval below the rounding of the dtype; half as many as the package takes in float32."""
@@ -47,7 +48,7 @@ class Projection(nn.Module):
         Returns:
             Attention, shape and dtype of ``scores``, in [0, 1]; sums to 1 along ``dim``, padding is exactly 0.
         Raises:
-            ValueError: a text has no real token.
+            AttestError: a text has no real token.
         """
         if dim not in (-1, scores.ndim - 1):
             whole = mask.expand_as(scores)
@@ -102,7 +103,7 @@ class Entmax(Projection):
         learned: let training move α within (1.01, 2), starting from ``alpha``; one α for each head inside a Transformer
             (Correia et al. 2019). Below 1.01 the gradient of α is lost to rounding.
     Raises:
-        ValueError: α is not in range.
+        AttestError: α is not in range.
     """
 
     sparse = True
@@ -116,7 +117,7 @@ class Entmax(Projection):
         low, high = (1.01, 2.0) if learned else (1.0, math.inf)
         if not (low < alpha < high or (alpha == 1 and not learned)):
             expected = "1.01 < α < 2 to be learned from" if learned else "a finite α ≥ 1"
-            raise ValueError(f"alpha={alpha} is not an α of entmax; expected {expected}, for example alpha=1.5.")
+            raise AttestError(f"alpha={alpha} is not an α of entmax; expected {expected}, for example alpha=1.5.")
         self.fixed = None if learned else float(alpha)
         self.logit = nn.Parameter(torch.tensor((alpha - 1.01) / 0.99).logit()) if learned else None
 
@@ -151,7 +152,7 @@ class Sparsegen(Projection):
     Args:
         lam: λ < 1; larger is sparser.
     Raises:
-        ValueError: λ is 1 or more, where the minimum is no longer unique.
+        AttestError: λ is 1 or more, where the minimum is no longer unique.
     """
 
     sparse = True
@@ -159,7 +160,7 @@ class Sparsegen(Projection):
     def __init__(self, lam: float = 0.0) -> None:
         super().__init__()
         if not lam < 1:
-            raise ValueError(f"lam={lam} is not a λ of sparsegen; expected a number below 1, for example lam=0.5.")
+            raise AttestError(f"lam={lam} is not a λ of sparsegen; expected a number below 1, for example lam=0.5.")
         self.lam = float(lam)
 
     def onto_simplex(self, scores: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ gets a table and a figure.
 from collections.abc import Sequence
 
 from attest.runs.adversary_names import choose
-from attest.runs.beforehand import import_for
+from attest.runs.choices import expand
 from attest.runs.folder import RunFolder
 from attest.runs.plain_help import plain_help
 from attest.runs.words import split_arguments
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
         return 0
     choices, rest = choose(arguments)
     typed, own = split_arguments(rest)
-    import_for(typed, own)
+    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
     from lightning_utilities.core.rank_zero import rank_zero_only  # what follows takes seconds
 
     from attest.report.sweep import write_sweep

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from attest.runs import adversary_names
 from attest.runs.adversary_names import Choices
-from attest.runs.beforehand import import_for
+from attest.runs.choices import expand
 from attest.runs.control_names import choose
 from attest.runs.plain_help import plain_help
 from attest.runs.words import split_arguments
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     typed, own = split_arguments(rest)
     if guided_by is not None and guided_by != "base":
         adversary_names.named(guided_by)  # refused before anything is trained
-    import_for(typed, own)
+    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.runs.controls import require_controls, require_guides, train_guide  # takes seconds
     from attest.runs.dependent import train_base
 

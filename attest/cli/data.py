@@ -1,31 +1,18 @@
-"""``attest data --check``: our counts of every corpus beside the published ones, and why they differ.
+"""``attest data --check``: our counts of every corpus beside the published ones, and why they differ."""
 
-Files on this machine are counted without PyTorch and Lightning. Their counts are remembered by the files' content, so that the
-second check reads no corpus.
-"""
-
-import hashlib
 import io
-import os
 from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
-from importlib.metadata import version
-from pathlib import Path
 from typing import NamedTuple
 
 from attest.cli.command_parser import CommandParser
 from attest.datamodules.catalogue import CATALOGUE
-from attest.datamodules.once import each_text_once
 from attest.datamodules.published import CLAIMS, UNEXPLAINED, Claim
-from attest.datamodules.sources import DATA_VARIABLE
+from attest.datamodules.readers.by_name import READERS
 from attest.errors import AttestError, unknown_choice
-from attest.runs.lightly import import_spacy_without_torch
-from attest.runs.remembered import Remembered
 
 HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")
 OUT_OF_REACH = "not checked"
-PREPARING = ("pyarrow", "scikit-learn", "spacy")
-"""Packages that prepare a corpus, beside those that every ``Remembered`` depends on."""
 
 
 class Counted(NamedTuple):
@@ -58,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
 def checked(name: str) -> list[tuple[str, ...]]:
     """The rows of the table for one corpus; one row with the reason where it cannot be read."""
     try:
-        counts, said = _remembered(name)
+        counts, said = _counted(name)
     except AttestError as error:
         return [(name, "", "", "", OUT_OF_REACH, "", str(error))]
     print(said, end="")
@@ -69,36 +56,9 @@ def _claims(name: str) -> list[Claim]:
     return [claim for claim in CLAIMS if claim.corpus == name]
 
 
-def _remembered(name: str) -> Counted:
-    """As ``_counted``; what was counted before in files of the same content."""
-    files = _content(name)
-    if files is None:
-        return _counted(name)
-    remembered = Remembered("counts.json")
-    if files not in remembered:
-        remembered[files] = _counted(name)
-        remembered.keep()
-    return Counted(*remembered[files])
-
-
-def _content(name: str) -> str | None:
-    """What a corpus on this machine is prepared from, in 64 hex digits; None where a file is missing, or it is elsewhere."""
-    found = CATALOGUE[name].found(Path(os.environ.get(DATA_VARIABLE, "")).expanduser() / name)
-    if not os.environ.get(DATA_VARIABLE) or not all(found.values()):
-        return None
-    digest = hashlib.sha256(" ".join([name, *map(version, PREPARING)]).encode())
-    for file in [file for files in found.values() for file in files]:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
-
-
 def _counted(name: str) -> Counted:
-    from attest.datamodules.readers.by_name import READERS  # what was counted before needs none
-
     claims, reader = _claims(name), READERS[name]
-    if reader.uses_spacy:
-        import_spacy_without_torch()
-    with redirect_stdout(io.StringIO()) as said, each_text_once():
+    with redirect_stdout(io.StringIO()) as said:
         corpora = {protocol: reader(protocol=protocol).corpus for protocol in dict.fromkeys(c.protocol for c in claims)}
     return Counted([claim.count(corpora[claim.protocol]) for claim in claims], said.getvalue())
 

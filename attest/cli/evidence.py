@@ -31,9 +31,8 @@ from attest.errors import AttestError
 from attest.runs.choices import expand
 from attest.runs.finding import require_no_trial
 from attest.runs.folder import RunFolder, write_json
-from attest.runs.lightly import import_lightly_for
 from attest.runs.reading_names import of_reading
-from attest.runs.words import Words, are_ours, take_words
+from attest.runs.words import Words, take_words
 
 ATTEST = (sys.executable, "-m", "attest")
 SHARDS = Path(__file__).parents[1] / "tables" / "shards.smk"
@@ -58,8 +57,6 @@ def main(arguments: list[str]) -> int:
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
     wanted = wanted if typed.reading is None else of_reading(typed.reading, wanted)
     checkpoint, run = _on_trial(typed)
-    if run is not None and are_ours(options):
-        import_lightly_for(run)
     from attest.runs.evaluating import Apart, RunOnTrial, configuration_of, evaluate  # takes seconds
 
     if typed.shards:

@@ -15,7 +15,6 @@ from attest.cli.output import kind_of, require_own
 from attest.errors import AttestError
 from attest.runs.finding import require_no_trial
 from attest.runs.folder import RunFolder
-from attest.runs.lightly import import_lightly_for
 
 PAGE = "explained.html"
 
@@ -41,7 +40,6 @@ def main(arguments: list[str]) -> int:
     texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
     if not texts:
         raise AttestError('attest explain was given no text; expected one. Type for example: --text "a gorgeous movie"')
-    import_lightly_for(folder)
     from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
     from attest.runs.evaluating import configuration_of
     from attest.runs.loaded import LoadedRun

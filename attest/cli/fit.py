@@ -1,9 +1,7 @@
 """``attest fit``, ``attest validate`` and ``attest test``: LightningCLI's own commands, with choices."""
 
 from attest.cli.choices_help import choices_help
-from attest.runs.beforehand import import_for
 from attest.runs.choices import expand
-from attest.runs.lightly import import_lightly
 
 
 def main(arguments: list[str]) -> int:
@@ -16,10 +14,9 @@ def main(arguments: list[str]) -> int:
     options = expand(rest)
     if {"-h", "--help"} & {*rest}:
         print(choices_help(command), flush=True)
-    import_for(rest) if command == "fit" else import_lightly(rest)
     from attest.runs.configured import ConfiguredRun  # seconds that no mistyped choice waits for
     from attest.runs.training import score, train
 
-    run = ConfiguredRun([command, *options])
+    run = ConfiguredRun([command, *options], rest)
     train(run) if command == "fit" else score(run)
     return 0

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from attest.cli.evidence import main as gather_evidence
 from attest.errors import AttestError, unknown_choice
-from attest.runs.beforehand import import_for
 from attest.runs.capabilities import attends_within, predicts
+from attest.runs.choices import expand
 from attest.runs.identity import KEYS
 from attest.runs.plain_help import plain_help
 from attest.runs.words import split_arguments, take_words
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     for attack in attacks:
         if attack not in ATTACKS:
             raise unknown_choice("ATTACK", attack, ATTACKS, "make keys DATA=sst MODEL=transformer-dr ATTACK={}")
-    import_for(typed, own)
+    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.runs.dependent import train_base, train_dependent  # takes seconds
 
     base = train_base(typed, _require_self_attention)

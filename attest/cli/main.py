@@ -93,7 +93,7 @@ def _answered(arguments: list[str]) -> int:
     except Exception as error:
         if (mistake := as_user_error(error)) is None:
             raise
-        print(f"attest: {_unmarked(str(mistake))}", file=sys.stderr)
+        print(f"attest: {mistake}", file=sys.stderr)
         return 2
     except (SystemExit, KeyboardInterrupt) as stop:
         if type(stop).__name__ not in ("SIGTERMException", "KeyboardInterrupt"):  # the first is Lightning's
@@ -137,12 +137,6 @@ def _run(name: str, *rest: str) -> int:
         raise unknown_choice("The command", name, COMMANDS, "attest {}")
     module = COMMANDS[name].module
     return int(import_module(module).main([*([name] if module == TRAINING else []), *rest]))
-
-
-def _unmarked(sentence: str) -> str:
-    from attest.runs.parser_errors import unmarked  # with jsonargparse, which not every mistake needs
-
-    return unmarked(sentence)
 
 
 if __name__ == "__main__":

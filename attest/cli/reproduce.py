@@ -22,17 +22,13 @@ are not repeated, and the same command continues what was stopped.
 
 import shlex
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress
-
 from attest.compute.cores import cores
-from attest.compute.garbage import collected_later
 from attest.errors import AttestError
+from attest.runs.asked import folder_of_words
 from attest.runs.choices import SMALL_CHOICE, stray_word
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.plain_help import plain_help
@@ -40,7 +36,6 @@ from attest.runs.words import Words, take_words
 from attest.tables.definition import read_published, shorten_sweeps, table_file, table_names
 from attest.tables.estimate import forecast
 from attest.tables.gpus import on_one_gpu
-from attest.tables.locate import RunLocator
 from attest.tables.plan import Job, Plan, as_json, make_plan
 from attest.tables.workflow import carry_out, profile_folder, snakemake_command
 
@@ -109,23 +104,11 @@ def main(arguments: list[str]) -> int:
 
 
 def _plan(request: Request) -> Plan:
-    """The runs of all tables; naming those of all tables the first time takes seconds."""
-    experiments, locate = [read_published(file) for file in request.tables], RunLocator()
+    """The runs of all tables."""
+    experiments = [read_published(file) for file in request.tables]
     if request.smoke:
         experiments = [shorten_sweeps(experiment, but=request.selected) for experiment in experiments]
-    console = Console(stderr=True)
-    columns = ("{task.description}", "{task.completed:.0f}")
-    shown = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    with collected_later(), shown as progress:
-        task = progress.add_task("Settings looked up:", total=None)
-
-        def locate_and_count(typed: Sequence[str]) -> Path:
-            progress.advance(task)
-            return locate(typed)
-
-        plan = make_plan(experiments, request.seeds, locate_and_count, request.corpora, request.options, request.selected)
-    locate.keep()
-    return plan
+    return make_plan(experiments, request.seeds, folder_of_words, request.corpora, request.options, request.selected)
 
 
 def parse_request(arguments: list[str]) -> Request:

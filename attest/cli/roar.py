@@ -10,7 +10,7 @@ takes. The models are in ``roar/`` of the base, which is trained first if it is 
 again. Options after a lone -- go to these models only.
 """
 
-from attest.runs.beforehand import import_for
+from attest.runs.choices import expand
 from attest.runs.plain_help import plain_help
 from attest.runs.reading_names import RANDOM, require_readings
 from attest.runs.words import split_arguments, take_words
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
     words, typed = take_words(typed, ("READING", "STEPS"))
     readings, steps = words.listed("READING", "attention"), words.count("STEPS", 10, least=2)
     require_readings(readings)
-    import_for(typed, own)
+    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.report.roar import write_roar  # what follows takes seconds
     from attest.runs.dependent import train_base
     from attest.runs.roar import require_classifier, train_steps

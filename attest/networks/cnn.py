@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.attention.reading import Reading, without_context
+from attest.errors import AttestError
 from attest.networks.tokens import between_boundaries, boundaries, embedding
 
 
@@ -24,7 +25,7 @@ class Cnn(nn.Module):
         wrapped: whether texts are wrapped in ``<SOS> … <EOS>``.
         dropout: of the embedded input, in training.
     Raises:
-        ValueError: a width is even.
+        AttestError: a width is even.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class Cnn(nn.Module):
     ) -> None:
         super().__init__()
         if any(size % 2 == 0 for size in kernel_sizes):
-            raise ValueError(f"kernel_sizes={list(kernel_sizes)} have no middle token each; expected odd widths, like 3.")
+            raise AttestError(f"kernel_sizes={list(kernel_sizes)} have no middle token each; expected odd widths, like 3.")
         self.embedding = embedding(vocab_size, embedding_size)
         self.boundaries = boundaries(embedding_size) if wrapped else None
         self.dropout = nn.Dropout(dropout)

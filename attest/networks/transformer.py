@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.attention import MultiHeadAttention, Projection
+from attest.errors import AttestError
 from attest.networks.tokens import embedding
 
 
@@ -27,7 +28,7 @@ class TransformerEncoder(nn.Module):
         embedding_size: size of embeddings that a linear layer takes to H; None where they have size H themselves and are
             scaled by its root instead.
     Raises:
-        ValueError: as many projections as layers were expected.
+        AttestError: as many projections as layers were expected.
     """
 
     attends_within = True
@@ -47,7 +48,7 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         projections = projection if isinstance(projection, list) else [projection] * layers
         if len(projections) != layers:
-            raise ValueError(f"projection: {len(projections)} were given for {layers} layers; expected one for each, or one.")
+            raise AttestError(f"projection: {len(projections)} were given for {layers} layers; expected one for each, or one.")
         self.embedding = embedding(vocab_size, embedding_size or size, std=1.0 if embedding_size else size**-0.5)
         self.into_size = nn.Linear(embedding_size, size) if embedding_size else _Scale(size**0.5)
         self.dropout = nn.Dropout(dropout)

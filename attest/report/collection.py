@@ -8,8 +8,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from attest.errors import AttestError, nearest_few
+from attest.report.described import labels, newer
 from attest.report.numerical import in_order
-from attest.report.titles import titles
 from attest.report.value import value_of
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.identity import identity_of
@@ -60,7 +60,7 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
     """The numbers to show: those of the verdict that any setting has, or all that match a pattern such as ``E1/tau_*``."""
     if not patterns:
-        known = [key for key in titles().labels if any(each.over_seeds(key) for each in settings)]
+        known = [key for key in labels() if any(each.over_seeds(key) for each in settings)]
         return [key for key in known if not _all_have_newer(key, settings)]
     names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
     chosen = {pattern: [name for name in sorted(names) if _matches(name, pattern)] for pattern in patterns}
@@ -81,8 +81,8 @@ def _no_such_number(pattern: str, names: Collection[str]) -> AttestError:
 
 def _all_have_newer(key: str, settings: Sequence[Setting]) -> bool:
     """Whether every setting that has a number has also what is shown in its place."""
-    newer = titles().newer
-    return key in newer and all(each.over_seeds(newer[key]) for each in settings if each.over_seeds(key))
+    others = newer()
+    return key in others and all(each.over_seeds(others[key]) for each in settings if each.over_seeds(key))
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -14,14 +14,13 @@ from attest.measures.numbers import p_value
 from attest.report.collection import Setting, settings_of, shared_keys
 from attest.report.comparison_conclusions import apart, conclusions
 from attest.report.decisions import decisions
-from attest.report.described import QUESTIONS, described
+from attest.report.described import QUESTIONS, described, label_of
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.intervals import over_texts
 from attest.report.notes import other_orders, other_texts
 from attest.report.related_table import LONG
 from attest.report.tables import cell
 from attest.report.templating import render
-from attest.report.titles import label_of
 from attest.report.value import value_of
 from attest.report.verdict import scale_of
 from attest.runs.folder import RunFolder, write_text

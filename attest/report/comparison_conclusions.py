@@ -8,10 +8,10 @@ from attest.measures.numbers import p_value
 from attest.report.collection import Setting
 from attest.report.conclusion import Conclusion
 from attest.report.decisions import Decision
+from attest.report.described import label_of
 from attest.report.intervals import Interval, over_seeds, over_texts
 from attest.report.pairing import LEVEL
 from attest.report.settings_apart import Differing, choices_apart, settings_apart
-from attest.report.titles import label_of
 from attest.report.value import value_of
 from attest.report.verdict import scale_of
 

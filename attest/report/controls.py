@@ -1,5 +1,6 @@
 """What a run's numbers are compared with: chance within the run, its uniform twin, its siblings of other seeds."""
 
+import shlex
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import mean, stdev
@@ -8,11 +9,12 @@ from typing import Any
 from attest.experiments.registry import measures
 from attest.measures.numbers import number, spread
 from attest.report.baseline import Baseline
-from attest.report.commands import control_commands
 from attest.report.value import value_of
+from attest.runs.asked import identity
 from attest.runs.belonging import require_together
 from attest.runs.folder import TRIAL, RunFolder, read_json
-from attest.runs.naming import without_machine_keys
+from attest.runs.identity import typed_of
+from attest.runs.words import are_ours
 
 Summary = dict[str, Any]
 
@@ -75,7 +77,7 @@ class Controls:
         """What to type for the controls that were not run, by their kind; of the base where the run depends on one."""
         if not self.not_run:
             return {}
-        return {kind: command for kind, command in control_commands(*self._base).items() if kind in self.not_run}
+        return {kind: command for kind, command in _commands(*self._base).items() if kind in self.not_run}
 
     def _constant(self, held: Baseline) -> Control:
         return Control(f"always “{held.answer}”", number(held.majority.share), held.majority.share)
@@ -102,6 +104,19 @@ class Controls:
         if len(values) < 2:
             return Control(NAMES["seeds"], number(None))
         return Control(f"{len(values)} seeds", spread(mean(values), stdev(values)), mean(values))
+
+
+def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:
+    """Return what to type for the controls of a run, by their kind; empty if the words that trained it are not known."""
+    seed, projection, model = settings["seed_everything"], settings["run"]["projection"], settings["run"]["model"]
+    typed = typed_of(folder)
+    if typed is None or not are_ours(typed):  # nothing that a stranger may have written goes into a command
+        return {}
+    words = [word for word in typed if not word.startswith("FORCE=")]
+    if projection == "uniform" or model == "average":
+        others = [word for word in words if not word.startswith("SEED=")]
+        return {"seeds": f"attest fit {shlex.join([*others, f'SEED={seed + 1}'])}"}
+    return dict.fromkeys(("uniform", "seeds"), f"attest controls {shlex.join(words)}")
 
 
 def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
@@ -136,8 +151,7 @@ def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | No
 
 def _but_for_projection(settings: dict[str, Any]) -> dict[str, Any]:
     """What a run is, without its projection and without what was measured on it."""
-    rest = without_machine_keys(settings)
-    rest.pop("experiments", None)
+    rest = identity(settings)
     (rest.get("run") or {}).pop("projection", None)
     network = ((rest.get("model") or {}).get("init_args") or {}).get("network") or {}
     (network.get("init_args") or {}).pop("projection", None)

@@ -42,6 +42,18 @@ def described() -> dict[str, Measure]:
 
 
 @cache
+def labels() -> dict[str, str]:
+    """Return the names of all numbers where they stand alone, such as ``E2 decisions flipped``, by key as in the report."""
+    titles = {key: measure.title for key, measure in described().items()}
+    return {key: title if key in SCORES else f"{key.split('/')[0]} {title}" for key, title in titles.items()}
+
+
+def label_of(key: str) -> str:
+    """Return what a number is called where it stands alone; its key if it has no description."""
+    return labels().get(key, key)
+
+
+@cache
 def newer() -> dict[str, str]:
     """Numbers that are shown of older runs alone, and what newer ones have in their place; by key."""
     replaced = {key: measure.replaced_by for key, measure in measures().items() if measure.replaced_by}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import product
 
 from attest.report.collection import Setting
-from attest.report.titles import label_of, titles
+from attest.report.described import label_of, newer
 from attest.runs.same_texts import Texts, texts_of
 
 Tested = dict[int, Texts]
@@ -46,7 +46,7 @@ def _differ(first: Tested, second: Tested) -> bool:
 
 def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
     """That orders of erasure were measured over different texts, as older runs have them; None where that is not so."""
-    older = [key for key in keys if key.removesuffix("/mean") in titles().newer]
+    older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
     counts = [f"{each.name}: {' and '.join(_undefined(each, key) for key in older)}" for each in settings]

@@ -18,7 +18,6 @@ from attest.report.controls import NAMES
 from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.explanations import explanations, joined
 from attest.report.findings import Findings, pools
-from attest.report.freshness import stamp
 from attest.report.illustration import Illustration, drawn_by
 from attest.report.instance_table import as_script_data, evenly, instance_table, question
 from attest.report.layer_illustrations import layer_illustrations
@@ -44,7 +43,6 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         figures: what ``illustrations`` returns, if that was asked already.
         alone: where the page goes by itself, its figures in it and not beside it; None for the run's own folder.
     """
-    made_from = stamp(folder)
     found = Findings(folder)
     settings, summary = found.settings, found.summary
     timing = read_json(folder.timing) if folder.timing.is_file() else {}
@@ -85,7 +83,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     )
     write_text(
         folder.report if alone is None else alone,
-        render("report.html", **page, **texts) + (made_from if alone is None else ""),
+        render("report.html", **page, **texts),
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from attest.report.freshness import drawn_from
+from attest.report.figures import save_png_of_all_colours, to_svg
 from attest.report.illustration import Illustration
 from attest.runs.folder import RunFolder, write_atomically, write_text
 
@@ -22,14 +22,13 @@ def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
 def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
     """Write every figure as SVG and PNG, remove those that were drawn earlier, and return each with its SVG text.
 
-    A figure that lies there, drawn from the same files, is not drawn again. Files that are on no list of ours stay.
+    Files that are on no list of ours stay.
 
     Raises:
         AttestError: the folder of the figures is a link, behind which somebody else's files may lie.
     """
     folder.require_no_links()
-    made_from = drawn_from(folder)
-    drawn = [(figure, _kept(folder, figure, made_from) or _save(folder, figure, made_from)) for figure in figures]
+    drawn = [(figure, _save(folder, figure)) for figure in figures]
     _remove_stale(folder.figures, {figure_file(folder, each, ending).name for each in figures for ending in ("svg", "png")})
     return drawn
 
@@ -43,28 +42,15 @@ def _remove_stale(figures: Path, current: set[str]) -> None:
         write_text(listed, "\n".join(sorted(current)))
 
 
-def _kept(folder: RunFolder, figure: Illustration, made_from: str) -> str:
-    """The SVG text of a figure that was drawn from the same files; empty if there is none."""
-    svg, png = (figure_file(folder, figure, ending) for ending in ("svg", "png"))
-    if not (svg.is_file() and png.is_file()):
-        return ""
-    text = svg.read_text(encoding="utf-8")
-    return text.removesuffix(made_from) if text.endswith(made_from) else ""
-
-
-def _save(folder: RunFolder, figure: Illustration, made_from: str) -> str:
-    from attest.report.figures import save_png_of_all_colours, to_svg  # with matplotlib, which a page of drawn figures spares
-
+def _save(folder: RunFolder, figure: Illustration) -> str:
     svg = to_svg(figure.drawing)
     write_atomically(figure_file(folder, figure, "png"), lambda path: save_png_of_all_colours(figure.drawing, path, DPI))
-    write_text(figure_file(folder, figure, "svg"), svg + made_from)  # last: it says that both are whole
+    write_text(figure_file(folder, figure, "svg"), svg)
     return svg
 
 
 def as_svg(figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
     """Every figure with its SVG text, no file written."""
-    from attest.report.figures import to_svg
-
     return [(figure, to_svg(figure.drawing)) for figure in figures]
 
 

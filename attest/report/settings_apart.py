@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attest.report.collection import Setting
+from attest.runs.asked import identity
 from attest.runs.identity import identity_of
-from attest.runs.naming import without_machine_keys
 
 CHOICES = {"data": "corpus", "recipe": "recipe", "model": "model", "scoring": "scoring", "projection": "projection"}
 """As they are stored, and as a reader knows them."""
@@ -42,7 +42,8 @@ def _choices(setting: Setting) -> dict[str, str]:
 
 
 def _single(setting: Setting) -> dict[str, str]:
-    rest = without_machine_keys(_config(setting))
+    settings = _config(setting)
+    rest = identity(settings) | {"experiments": settings.get("experiments")}
     rest.pop("run", None)  # which the choices say
     return dict(_flat(rest))
 

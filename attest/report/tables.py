@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from attest.measures.numbers import spread
 from attest.report.collection import Over, Setting
+from attest.report.described import label_of
 from attest.report.notes import notes
-from attest.report.titles import label_of
 
 LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}

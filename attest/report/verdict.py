@@ -13,10 +13,9 @@ from attest.measures import summarise
 from attest.measures.numbers import interval, number, percent
 from attest.report.class_names import PANELS
 from attest.report.controls import Control, Controls
-from attest.report.described import QUESTIONS, SCORES
+from attest.report.described import QUESTIONS, SCORES, newer
 from attest.report.intervals import PARTS, within
 from attest.report.published import Published, published
-from attest.report.titles import titles
 from attest.runs.identity import identity_of
 
 
@@ -106,7 +105,7 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     lines += [
         _line(key, measure, summary, class_names, controls.of(key), theirs.get(key))
         for key, measure in measures().items()
-        if f"{key}/mean" in summary and f"{titles().newer.get(key)}/mean" not in summary
+        if f"{key}/mean" in summary and f"{newer().get(key)}/mean" not in summary
     ]
     return _grouped(lines, may_lack=() if controls.of_trial else ("E4",))
 

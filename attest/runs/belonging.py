@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from attest.errors import AttestError
+from attest.runs.asked import by_class, evidence_digest
 from attest.runs.folder import RunFolder, made_from, read_json, write_json
-from attest.runs.naming import canonical, differing_keys
+from attest.runs.naming import differing_keys
 from attest.runs.versions import made_by
 
 DIGESTS = "digests"
@@ -79,9 +80,7 @@ def unreadable(path: Path) -> AttestError:
 
 def settings_digest(path: Path) -> str:
     """Return the digest of the settings that make a run what it is, with its seed and all of its experiments."""
-    settings = RunFolder(path.parent).settings()
-    experiments = {"seed": settings.get("seed_everything"), "experiments": settings.get("experiments")}
-    return _sha256(canonical(settings).decode() + json.dumps(experiments, sort_keys=True))
+    return evidence_digest(RunFolder(path.parent).settings())
 
 
 def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,11 +91,13 @@ def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
     model = settings["model"]
     network = (model.get("init_args") or {}).get("network") or {}
     options = {name: value for name, value in (network.get("init_args") or {}).items() if name != "pretrained"}
-    return {
-        "seed_everything": settings["seed_everything"],
-        "model": model["class_path"],
-        "network": network | {"init_args": options},
-    }
+    return by_class(
+        {
+            "seed_everything": settings["seed_everything"],
+            "model": model["class_path"],
+            "network": network | {"init_args": options},
+        }
+    )
 
 
 def require_trained_with(checkpoint: Mapping[str, Any], settings: Mapping[str, Any], path: Path) -> None:
@@ -162,6 +163,31 @@ def stray_tables(folder: RunFolder) -> list[str]:
         return []
     ours = known_digests(folder) or digests_of(folder)
     return [name for name, made in tables.items() if any(made.get(part, digest) != digest for part, digest in ours.items())]
+
+
+OF_TRAINING = ("every_n_epochs", "validation_instances")
+"""Arguments of evidence that say what is gathered in training, and nothing of the table."""
+
+
+def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[str]:
+    """Return the names of tables that are not what is asked for now, and have to be made again.
+
+    They were made from another checkpoint or other data than the run has, or with other settings than these.
+
+    Args:
+        folder: of a run.
+        experiments: what is asked for: class and arguments of the evidence by the experiment's id.
+    """
+    known = folder.settings().get("experiments") or {} if folder.config.is_file() else {}
+    both = [name for name in experiments if experiments[name] and known.get(name) and folder.evidence(name).is_file()]
+    others = [name for name in both if differing_keys(_measured(experiments[name]), _measured(known[name]))]
+    return list(dict.fromkeys([*stray_tables(folder), *others]))
+
+
+def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the class and the arguments of evidence on which a table depends."""
+    arguments = {name: value for name, value in (evidence.get("init_args") or {}).items() if name not in OF_TRAINING}
+    return by_class({"class_path": evidence.get("class_path"), "init_args": arguments})
 
 
 def _tables(folder: RunFolder) -> list[Path]:

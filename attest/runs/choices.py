@@ -6,15 +6,14 @@ also its name in ``configs/defaults.yaml``. A value may carry a parameter, ``PRO
 """
 
 import re
-from collections.abc import Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from attest.errors import AttestError, unknown_choice
-from attest.runs.earlier_names import EARLIER_CHOICES
 from attest.runs.embedding_choice import embedding_options, names_a_file
 from attest.runs.words import Words, take_words
 
@@ -27,6 +26,8 @@ SETTINGS = {"SEED": "--seed_everything={}", "PROTOCOL": "--data.init_args.protoc
 """Choices that stand for one option."""
 
 
+TENSORBOARD = ("tensorboard", "tensorboardX")
+"""Packages of which Lightning's logger of this name needs one; the first is the name of the choice."""
 STANDS_FOR = {
     "--model.init_args.pretrained": ("--model.init_args.network.init_args.pretrained", "--data.init_args.subwords"),
 }
@@ -75,12 +76,6 @@ def takes_parameter(choice: str, value: str) -> bool:
     return DECLARED_OPTION.search(config_file(choice, value).read_text()) is not None
 
 
-def corpora_with_protocols() -> list[str]:
-    """The values of ``DATA`` that ``PROTOCOL`` goes with: corpora that papers have cut and split in several ways."""
-    files = (configs_folder() / "data").glob("*.yaml")
-    return sorted(file.stem for file in files if "protocol:" in file.read_text())
-
-
 def stray_word(argument: str) -> AttestError:
     """The error for what is neither a choice nor an option: ``data=planted``, ``sst``."""
     name, _, value = argument.partition("=")
@@ -103,17 +98,17 @@ def expand(arguments: list[str]) -> list[str]:
     """
     words, rest = take_words([option for argument in arguments for option in _spelt_out(argument)])
     typed = {name: value for name, value in words.typed.items() if name not in SETTINGS}
+    _require_logger(words.text("LOGGER"))
+    if stray := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
+        raise stray_word(stray)
     settings, (files, options) = _options_of(words), _parted(rest)
     return [*([] if files and not typed else choice_arguments(typed)), *files, *settings, *options]
 
 
-def options_of_words(arguments: Sequence[str]) -> list[str]:
-    """The options that SEED, PROTOCOL and FORCE stand for, where they were typed.
-
-    Args:
-        arguments: choices and options.
-    """
-    return _options_of(take_words(arguments)[0])
+def _require_logger(name: str) -> None:
+    """Refuse the logger that comes with an extra, before the libraries are imported that train."""
+    if name == TENSORBOARD[0] and not any(map(find_spec, TENSORBOARD)):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def _options_of(words: Words) -> list[str]:
@@ -187,9 +182,8 @@ def complete(typed: dict[str, str]) -> dict[str, str]:
     """Every choice that stands for files: as typed, else as the model has it, else as everyone has it.
 
     Args:
-        typed: by name; names of earlier versions do too.
+        typed: by name.
     """
-    typed = {EARLIER_CHOICES.get(name, name): value for name, value in typed.items()}
     chosen = default_choices(typed.get("MODEL")) | typed
     if "RECIPE" not in chosen:
         model = yaml.safe_load(config_file("MODEL", chosen["MODEL"]).read_text())

@@ -3,19 +3,18 @@
 ``training.py`` says what is then done with it.
 """
 
+import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cache, cached_property, lru_cache
-from importlib import import_module
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 import yaml
-from jsonargparse import ArgumentParser, Namespace, get_loader, set_loader
-from jsonargparse._actions import _ActionConfigLoad
+from jsonargparse import Namespace, get_loader, set_loader
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
 from pytorch_lightning.callbacks import ProgressBar
@@ -39,24 +38,13 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.errors import AttestError, as_user_error, unknown_choice
 from attest.experiments.registry import EXPERIMENTS
-from attest.runs.belonging import keep_digests, require_files, stray_tables
+from attest.runs.asked import CONFIG, asked, identity, merged_files, run_path
+from attest.runs.belonging import keep_digests, outdated_tables, require_files
 from attest.runs.bounded_yaml import bounded
-from attest.runs.choices import choice_arguments
-from attest.runs.earlier_names import current
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.forecast import duration
 from attest.runs.identity import RunIdentity
-from attest.runs.naming import (
-    ADDED_LATER,
-    NAME_PARTS,
-    UNNAMED,
-    RunSettings,
-    differing_keys,
-    run_path,
-    without_machine_keys,
-)
-from attest.runs.option_names import LINKED
-from attest.runs.parser_errors import explain_build_error, explain_parser_error
+from attest.runs.naming import RunSettings, differing_keys
 from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
 from attest.runs.plain_help import plain_help
 from attest.runs.quiet import quieten
@@ -66,10 +54,8 @@ from attest.tracking.loggers import point_loggers, without_deprecated
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
 """Imported here, so that ``--data`` takes each by the name of its class alone."""
-OF_OPTIMIZER = "params"
-"""What optimizers are given by the model."""
-
-
+LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
+"""What the data give the model, and nobody types."""
 KNOWN = (INSTANCES, MAPS, TAGGED, *EXPERIMENTS)
 """What can be left out of a run by name."""
 DESCRIPTION = (
@@ -79,17 +65,20 @@ DESCRIPTION = (
 )
 
 
-CONFIG = "--config="
 PARSER_MODE = "attest"
-"""How configuration files are read: as YAML, class paths of before the package was one among them."""
-set_loader(PARSER_MODE, lambda text: get_loader("yaml")(bounded(current(text))), (yaml.YAMLError,))
+"""How YAML is read that a stranger may have written."""
+set_loader(PARSER_MODE, lambda text: get_loader("yaml")(bounded(text)), (yaml.YAMLError,))
+
+
+HELP = "`attest fit --help` lists the options."
 
 
 class Parser(LightningArgumentParser):
-    """Says in one sentence what was wrong with a configuration."""
+    """The parser of LightningCLI, whose errors are raised and not printed."""
 
     def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
-        raise AttestError(explain_parser_error(message, self))
+        said = message.strip()  # that of a class within another holds the sentence already
+        raise AttestError(said if HELP in said else f"{said}\n{HELP}") from ex
 
     def format_help(self, *args: Any, **kwargs: Any) -> str:
         return plain_help(super().format_help(*args, **kwargs))
@@ -141,6 +130,7 @@ class ConfiguredRun(LightningCLI):
 
     Args:
         arguments: ``fit``, ``test`` or ``validate``, then configuration files and options.
+        typed: the choices and options that these stand for, as they were typed; kept with the run.
     Raises:
         AttestError: an option is not known, or its value is none that may be.
     """
@@ -148,8 +138,12 @@ class ConfiguredRun(LightningCLI):
     needs_data = True
     """Whether the command reads the splits, and not only the vocabulary and the classes."""
 
-    def __init__(self, arguments: list[str]) -> None:
+    def __init__(self, arguments: list[str], typed: Sequence[str] = ()) -> None:
         quieten()
+        self.typed = tuple(typed)
+        self.asked = asked(arguments[1:])
+        subcommand, (settings, options) = arguments[0], merged_files(arguments[1:])
+        files = [CONFIG + json.dumps(settings)] if settings else []
         super().__init__(
             LightningModule,
             LightningDataModule,
@@ -162,7 +156,7 @@ class ConfiguredRun(LightningCLI):
             parser_kwargs={"prog": "attest", "description": DESCRIPTION, "parser_mode": PARSER_MODE},
             auto_configure_optimizers=False,
             load_from_checkpoint_support=False,
-            args=[current(argument) for argument in arguments],
+            args=[subcommand, *files, *options],
         )
 
     def _set_seed(self) -> None:
@@ -208,7 +202,8 @@ class ConfiguredRun(LightningCLI):
         """From the configuration to the run's folder."""
         self.settings = self.resolved(self.config)
         self.run = self.config[self.subcommand].run
-        self.folder = RunFolder(run_path(self.settings, self._reference()))
+        path = run_path(self.asked, self.settings["run"], self.run.root, self.settings["seed_everything"])
+        self.folder = RunFolder(path)
 
     def expected_evidence(self) -> list[str]:
         """Ids of the tables without which the run is not complete."""
@@ -252,9 +247,8 @@ class ConfiguredRun(LightningCLI):
 
     def _is_done(self) -> bool:
         """Whether the run is complete and the files that it was made from are as they were, or gone."""
-        called_for = [experiment for experiment in self.expected_tables if experiment not in ADDED_LATER]
-        complete = self.folder.complete(called_for, self.run.until)
-        if self.run.force or not complete or stray_tables(self.folder):
+        complete = self.folder.complete(self.expected_tables, self.run.until)
+        if self.run.force or not complete or outdated_tables(self.folder, self.settings["experiments"]):
             return False
         return not (self.record and self.record.touched())
 
@@ -280,16 +274,12 @@ class ConfiguredRun(LightningCLI):
         """The configuration as plain values, without what the subcommand alone takes."""
         return plain(self.parser, config, self.subcommand)
 
-    def _reference(self) -> dict[str, Any] | None:
-        """What the configs of this run's readable name resolve to by themselves."""
-        return resolve_choices({name: getattr(self.run, name) for name in ("data", *NAME_PARTS)}, resolve_once)
-
     def _require_same_configuration(self) -> None:
-        """A folder of this name may stem from other versions of our configs."""
+        """Refuse a folder whose run was trained with other settings, as other versions of our configurations had them."""
         if not self.folder.config.is_file():
             return
         theirs = self.folder.settings()
-        if different := differing_keys(without_machine_keys(self.settings), without_machine_keys(theirs)):
+        if different := differing_keys(identity(self.settings), identity(theirs)):
             raise AttestError(
                 f"{self.folder.path} holds a run of another configuration (it differs in {', '.join(different[:5])}); "
                 "expected the same one. Add FORCE=1 to begin afresh, or keep both by giving this one another place: "
@@ -302,13 +292,22 @@ class ConfiguredRun(LightningCLI):
             with self.folder.claimed():
                 self.folder.remove()
         self._held.enter_context(self.folder.claimed())
-        self._identity().store(self.folder)
-        write_text(self.folder.config, yaml.safe_dump(self.settings, sort_keys=False))
+        self._identity().store(self.folder, self.typed)
+        self._write_settings(self.settings)
         if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
             write_json(self.folder.data, self.datamodule.record.plain())
+        self.folder.note(environment=environment(), wandb_id=self.wandb_id)
+
+    def _write_settings(self, settings: dict[str, Any]) -> None:
+        """Write the configuration of the run with the settings of all its tables; tables made with other ones go first."""
+        ours = self.settings["experiments"]
+        for outdated in outdated_tables(self.folder, ours):
+            self.folder.evidence(outdated).unlink()
+        known = self.folder.settings().get("experiments") or {} if self.folder.config.is_file() else {}
+        kept = {name: evidence for name, evidence in known.items() if evidence and not ours.get(name)}
+        write_text(self.folder.config, yaml.safe_dump(settings | {"experiments": ours | kept}, sort_keys=False))
         if self.folder.trained:
             keep_digests(self.folder)
-        self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def make(self) -> None:
         """Data, model and trainer; a run that is to be trained takes possession of its folder."""
@@ -316,7 +315,7 @@ class ConfiguredRun(LightningCLI):
             with expecting(self.record, str(getattr(self._made_from(), "path", ""))):
                 super().instantiate_classes()
         except ValueError as error:
-            raise as_user_error(error) or AttestError(explain_build_error(error)) from error
+            raise as_user_error(error) or AttestError(f"the configuration cannot be built: {error}") from error
         if self.record is not None and self.needs_data:
             cast(TextDataModule, self.datamodule).require_expected()
         if self.subcommand == "fit":
@@ -377,7 +376,8 @@ class ConfiguredRun(LightningCLI):
 
     def missing_evidence(self) -> list[str]:
         """Ids of the tables that are to be made; with ``force`` all."""
-        missing = {*self.folder.missing_evidence(self.expected_tables, self.run.until), *stray_tables(self.folder)}
+        outdated = outdated_tables(self.folder, self.settings["experiments"])
+        missing = {*self.folder.missing_evidence(self.expected_tables, self.run.until), *outdated}
         return [table for table in self.expected_tables if self.run.force or table in missing]
 
     def expectation(self) -> str:
@@ -478,94 +478,11 @@ def _require_questions_read(network: Any, data: LightningDataModule) -> None:
         )
 
 
-def resolve(arguments: list[str]) -> dict[str, Any]:
-    """The whole configuration that files and options give, as plain values.
-
-    Raises:
-        AttestError: an option is not known, or its value is none that may be.
-    """
-    parser = only_parsing().parser_of_fit()
-    return plain(parser, parser.parse_args([*map(current, arguments)]))
-
-
-def resolve_once(arguments: list[str]) -> dict[str, Any]:
-    """As ``resolve``, but only once while the files that are named stay as they are; nobody may change what it returns."""
-    files = [Path(argument.removeprefix(CONFIG)) for argument in arguments if argument.startswith(CONFIG)]
-    return _resolved(tuple(arguments), tuple(file.stat().st_mtime_ns for file in files))
-
-
-@lru_cache(maxsize=64)
-def _resolved(arguments: tuple[str, ...], written: tuple[int, ...]) -> dict[str, Any]:
-    return resolve(list(arguments))
-
-
 def plain(parser: LightningArgumentParser, config: Namespace, subcommand: str | None = None) -> dict[str, Any]:
     dumped = yaml.load(parser.dump(config, skip_unset=False, skip_validation=True), YAML)
     settings = dumped[subcommand] if subcommand else dumped
     write_whole_numbers(settings)  # which writing them may have turned back
     return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
-
-
-def resolve_choices(
-    choices: dict[str, str], resolve: Callable[[list[str]], dict[str, Any]] = resolve
-) -> dict[str, Any] | None:
-    """What the configs that a readable name consists of give by themselves; None where some are not ours.
-
-    Args:
-        choices: ``data``, ``model``, ``scoring``, ``projection`` and ``recipe``.
-        resolve: from files and options to the whole configuration.
-    """
-    try:
-        named = {name.upper(): value for name, value in choices.items()}
-        return resolve(choice_arguments(UNNAMED | named))
-    except AttestError:
-        return None
-
-
-@cache
-def only_parsing() -> "OnlyParsing":
-    """What names and resolves any number of runs by one parser, which takes half a second to make."""
-    return OnlyParsing(["fit"])
-
-
-def option_types() -> dict[str, Any]:
-    """The options of ``fit`` by name, and their types; of one that stands for a group of others the name ends in a dot."""
-    actions = only_parsing().parser_of_fit()._actions
-    named = {name.lstrip("-"): action for action in actions for name in action.option_strings}
-    return {f"{name}." if isinstance(action, _ActionConfigLoad) else name: _type_of(action) for name, action in named.items()}
-
-
-def parameter_types(path: str) -> dict[str, Any]:
-    """What a class takes, as the parser finds it: names and types.
-
-    Args:
-        path: of the class.
-    """
-    module, _, name = path.rpartition(".")
-    parser = ArgumentParser()
-    added = parser.add_class_arguments(getattr(import_module(module), name), "it", fail_untyped=False, instantiate=False)
-    types = {action.dest.removeprefix("it."): _type_of(action) for action in parser._actions}
-    names = sorted({each.split(".")[1] for each in added if "." in each} - {OF_OPTIMIZER})
-    return {name: types.get(name) for name in names}
-
-
-def _type_of(action: Any) -> Any:
-    return getattr(action, "_typehint", None)
-
-
-class OnlyParsing(ConfiguredRun):
-    """A parser of ``fit`` and nothing else."""
-
-    @staticmethod
-    def subcommands() -> dict[str, set[str]]:
-        return {"fit": LightningCLI.subcommands()["fit"]}
-
-    def parser_of_fit(self) -> Parser:
-        """That of the subcommand: half the work of the whole."""
-        return cast(Parser, self._parser("fit"))
-
-    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
-        self.config = Namespace(subcommand="fit")
 
 
 def _require_whole_weights(precision: str) -> None:

@@ -30,12 +30,12 @@ from lightning_utilities.core.rank_zero import rank_zero_only
 from torch import Tensor
 
 from attest.errors import AttestError
+from attest.runs.asked import asked, digest, identity
 from attest.runs.choices import configs_folder, expand
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.forecast import at_most
 from attest.runs.identity import RunIdentity, identity_of
-from attest.runs.naming import variant, without_machine_keys
 from attest.runs.past import Like, like_dependent, reads_all
 from attest.runs.training import train
 from attest.tracking.loggers import declare_base
@@ -97,7 +97,7 @@ def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = la
         arguments: what would follow ``attest fit``.
         accept: raises AttestError if nothing can depend on such a base; asked before anything is trained.
     """
-    run = _BaseRun(["fit", *expand(list(arguments))], accept)
+    run = _BaseRun(arguments, accept)
     folder = train(run)
     wandb.finish()  # the next run of this process must not write into this one's file
     return Base(folder, run.settings)
@@ -138,9 +138,9 @@ def merged(settings: Settings, changes: Settings) -> Settings:
 class _BaseRun(ConfiguredRun):
     """``attest fit``, asked first whether such a run can be depended on."""
 
-    def __init__(self, arguments: list[str], accept: Callable[[Settings], None]) -> None:
+    def __init__(self, typed: Sequence[str], accept: Callable[[Settings], None]) -> None:
         self.accept = accept
-        super().__init__(arguments)
+        super().__init__(["fit", *expand(list(typed))], typed)
 
     def locate(self) -> None:
         super().locate()
@@ -159,16 +159,17 @@ class DependentRun(ConfiguredRun):
     def __init__(self, base: Base, dependent: Dependent, configuration: str, own: Sequence[str]) -> None:
         self.base, self.dependent = base, dependent
         self.read = dependent.reads or base.folder
-        self.configuration = configuration
-        super().__init__(["fit", *expand([configuration, *own])])
+        arguments = expand([configuration, *own])
+        self.own = asked([argument for argument in arguments if argument != configuration])
+        """What is asked for beyond the base and what the run is."""
+        super().__init__(["fit", *arguments], own)
 
     def locate(self) -> None:
         self.settings = self.resolved(self.config)
         self.run = self.config.fit.run
-        named = self.resolved(self.parser.parse_args(["fit", self.configuration]))
         name = self.dependent.name
-        if without_machine_keys(self.settings) != without_machine_keys(named):
-            name = f"{name}-{variant(self.settings)}"
+        if any(identity(self.own).values()):
+            name = f"{name}-{digest(self.own)[:8]}"
         self.folder = RunFolder(self.base.folder.path / self.dependent.kind / name)
         self.base_record = {
             "checkpoint": os.path.relpath(self.read.best, self.folder.path),

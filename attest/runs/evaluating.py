@@ -23,12 +23,12 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.measures import summarise
 from attest.report import summarise_run, write_report
 from attest.report.verdict import ALL, READ
-from attest.runs.belonging import other_version, stray_tables
+from attest.runs.asked import evidence_digest
+from attest.runs.belonging import other_version, outdated_tables
 from attest.runs.choices import config_file, default_choices
 from attest.runs.class_paths import require_trusted
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_yaml, write_json
-from attest.runs.naming import canonical
 from attest.runs.training import test
 
 TRIAL = "trial.json"
@@ -100,7 +100,7 @@ class Apart:
 
     def digest(self, settings: dict[str, Any]) -> str:
         """Of the checkpoint's bytes and of all settings that evidence may depend on."""
-        said = canonical(settings) + (self.reading or "").encode()
+        said = (evidence_digest(settings) + (self.reading or "")).encode()
         return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + said).hexdigest()
 
 
@@ -188,6 +188,8 @@ class RunOnTrial(ConfiguredRun):
         self._held.enter_context(self.folder.claimed())
         if self.apart:
             self.apart.begin(self.folder, self._on_trial_settings, self.run.force)
+        else:
+            self._write_settings(self.folder.settings())
 
     def make(self) -> None:
         """Data, model and trainer, of the shard.
@@ -214,7 +216,8 @@ class RunOnTrial(ConfiguredRun):
         wanted = self.wanted or [name for name, evidence in config.experiments.items() if evidence is not None]
         if config.run.force or self.on_trial is None:
             return wanted
-        missing = {*self.on_trial.missing_evidence(wanted, config.run.until), *stray_tables(self.on_trial)}
+        outdated = outdated_tables(self.on_trial, self.resolved(self.config)["experiments"])
+        missing = {*self.on_trial.missing_evidence(wanted, config.run.until), *outdated}
         return [table for table in wanted if table in missing]
 
     def _believed(self) -> list[RunFolder]:

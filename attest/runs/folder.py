@@ -20,7 +20,6 @@ import yaml
 
 from attest.errors import AttestError, chain, unwritable
 from attest.runs.bounded_yaml import bounded
-from attest.runs.earlier_names import current
 from attest.runs.versions import made_by
 
 if TYPE_CHECKING:
@@ -372,7 +371,7 @@ def read_yaml(path: Path) -> Any:
         AttestError: it is no longer as it was written.
     """
     try:
-        return yaml.load(bounded(current(path.read_text(encoding="utf-8"))), YAML)
+        return yaml.load(bounded(path.read_text(encoding="utf-8")), YAML)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise _damaged(path, "YAML", error) from error
 

@@ -1,5 +1,6 @@
 """What a run is: stored in its folder, so that a folder can be renamed, moved or copied and is still the same run."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -8,6 +9,8 @@ from attest.runs.naming import portable, readable_name
 
 ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
 """Kinds of runs that depend on another, and the folders inside that one which hold them."""
+TYPED = "typed"
+"""The words in ``run.json`` that trained the run."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,14 @@ class RunIdentity:
         """As people say it."""
         return f"{self.setting.replace('/', ' / ')} / seed{self.seed}"
 
-    def store(self, folder: RunFolder) -> None:
-        """Write it into the run's folder."""
-        write_json(folder.identity, asdict(self))
+    def store(self, folder: RunFolder, typed: Sequence[str] = ()) -> None:
+        """Write it into the run's folder, with the choices and options that were typed."""
+        write_json(folder.identity, asdict(self) | {TYPED: list(typed)})
+
+
+def typed_of(folder: RunFolder) -> list[str] | None:
+    """Return the choices and options that a run was trained with; None if they were not kept."""
+    return read_json(folder.identity).get(TYPED) if folder.identity.is_file() else None
 
 
 def identity_of(folder: RunFolder) -> RunIdentity:

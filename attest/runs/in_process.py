@@ -24,7 +24,7 @@ def fit(arguments: Sequence[str]) -> RunFolder:
         AttestError: a mistake that the user can mend.
     """
     with as_a_command():
-        return train(ConfiguredRun(["fit", *expand(list(arguments))]))
+        return train(ConfiguredRun(["fit", *expand(list(arguments))], arguments))
 
 
 @contextmanager

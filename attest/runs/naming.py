@@ -1,16 +1,12 @@
 """What a run is called: a readable name, and a hash where the name does not say it all."""
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from attest.errors import AttestError
-from attest.runs.earlier_names import earlier
 
 
 @dataclass
@@ -73,108 +69,11 @@ def require_names(run: Mapping[str, Any]) -> None:
             )
 
 
-MACHINE_KEYS = (
-    "run.root",
-    "run.force",
-    "run.threads",
-    "run.processes",
-    "run.checkpoint_every_n_batches",
-    "run.evidence_while_training",
-    "run.memory_gib",
-    "run.max_evidence_tokens",
-    "run.max_search_steps",
-    "run.until",
-    "trainer.accelerator",
-    "trainer.devices",
-    "trainer.num_nodes",
-    "trainer.strategy",
-    "trainer.logger",
-    "trainer.log_every_n_steps",
-    "trainer.enable_progress_bar",
-    "trainer.enable_model_summary",
-    "trainer.default_root_dir",
-    "trainer.profiler",
-    "data.init_args.num_workers",
-    "seed_everything",
-    "config",
-    "ckpt_path",
-    "weights_only",
-    "verbose",
-)
-"""Settings that say where and how a run is computed, not what; the seed has a folder of its own, and the steps that searches
-are cut to stand in ``experiments``."""
-
-
-ADDED_LATER = ("E14", "E15")
-"""Experiments that were added to the shipped sets when there were runs already. They are gathered after training and change
-nothing of it, so they are no part of what a run is: names stay the same, and a run that is complete without them stays so."""
-
-
-SETTINGS_ADDED_LATER: dict[str, dict[str, Any]] = {
-    "model": {"masking": None, "freeze_embeddings": False},
-    "data": {"erased": None, "subwords": None, "max_subwords": None, "unseen": "zeros"},
-}
-"""Settings of model and data that were added when there were runs already, with the value that leaves a run as it was.
-With that value they are no part of what a run is."""
-
-
-def without_machine_keys(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that make a run what it is."""
-    settings = _one_corpus(deepcopy(settings))
-    for name in ADDED_LATER:
-        _section(settings, "experiments").pop(name, None)
-    for part, added in SETTINGS_ADDED_LATER.items():
-        _leave_out(_section(settings, part, "init_args"), added)
-    for key in MACHINE_KEYS:
-        *path, last = key.split(".")
-        _section(settings, *path).pop(last, None)
-    return settings
-
-
-def _section(settings: dict[str, Any], *path: str) -> dict[str, Any]:
-    """The settings at a place; an empty section where a file that was written by hand has something else."""
-    section: Any = settings
-    for name in path:
-        section = section.get(name)
-        if not isinstance(section, dict):
-            return {}
-    return section
-
-
-def _leave_out(settings: dict[str, Any], added: dict[str, Any]) -> None:
-    """Those of ``added`` that have the value they have there."""
-    for name, value in added.items():
-        if settings.get(name, value) == value:
-            settings.pop(name, None)
-
-
-def canonical(settings: dict[str, Any]) -> bytes:
-    """What is hashed of a run's settings: those that make it what it is, written alike by every version of Attest."""
-    return json.dumps(earlier(without_machine_keys(settings)), sort_keys=True).encode()
-
-
-def variant(settings: dict[str, Any]) -> str:
-    """8 hex digits that tell a run from others of its readable name."""
-    return hashlib.sha256(canonical(settings)).hexdigest()[:8]
-
-
-def _one_corpus(settings: dict[str, Any]) -> dict[str, Any]:
-    """A generated corpus by the seed that it is drawn from, whether that is the run's or its own.
-
-    0 is written as null, which is what it was when folders were first named, and stood for the run's seed.
-    """
-    options = _section(settings, "data", "init_args")
-    if "corpus_seed" in options:
-        own = options["corpus_seed"]
-        options["corpus_seed"] = (settings.get("seed_everything") if own is None else own) or None
-    return settings
-
-
 def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "") -> list[str]:
-    """Dotted names of the settings in which two configurations differ."""
+    """Return the dotted names of the settings that two configurations both have, with different values."""
     keys = []
-    for name in sorted({*ours, *theirs}):
-        mine, other = ours.get(name), theirs.get(name)
+    for name in sorted({*ours} & {*theirs}):
+        mine, other = ours[name], theirs[name]
         if isinstance(mine, dict) and isinstance(other, dict):
             keys += differing_keys(mine, other, f"{prefix}{name}.")
         elif mine != other:
@@ -182,8 +81,6 @@ def differing_keys(ours: dict[str, Any], theirs: dict[str, Any], prefix: str = "
     return keys
 
 
-UNNAMED = {"LOGGER": "csv"}
-"""Choices that are no part of a name, as names are resolved: this logger needs no W&B."""
 NAME_PARTS = ("recipe", "model", "scoring", "projection")
 
 
@@ -197,34 +94,8 @@ def portable(name: str) -> str:
     return name.replace(":", "-")
 
 
-def run_path(settings: dict[str, Any], reference: dict[str, Any] | None) -> Path:
-    """``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<hash>]/seed<n>``, or where an earlier version put that.
-
-    Args:
-        settings: the resolved configuration.
-        reference: what the configs of the readable name resolve to by themselves, or None if some are not ours.
-    """
-    run = settings["run"]
-    require_names(run)
-    return folder_of(Path(run["root"]), run["data"], run_name(settings, reference), settings["seed_everything"])
-
-
-def run_name(settings: dict[str, Any], reference: dict[str, Any] | None) -> str:
-    """``<recipe>-<model>-<scoring>-<projection>[-<hash>]``: the name of the setting, which its seeds share.
-
-    Args:
-        settings: the resolved configuration.
-        reference: what the configs of the readable name resolve to by themselves, or None if some are not ours. Where
-            anything else differs, 8 hex digits of the resolved configuration tell the run apart.
-    """
-    name = readable_name(settings["run"])
-    if reference is None or without_machine_keys(settings) != without_machine_keys(reference):
-        name = f"{name}-{variant(settings)}"
-    return name
-
-
 def folder_of(root: Path, data: str, name: str, seed: int | str) -> Path:
-    """``<root>/<data>/<name>/seed<n>``, or where an earlier version put that.
+    """Return ``<root>/<data>/<name>/seed<n>``.
 
     Args:
         root: of all runs.
@@ -232,17 +103,4 @@ def folder_of(root: Path, data: str, name: str, seed: int | str) -> Path:
         name: readable name, with the variant where there is one.
         seed: of the run.
     """
-    return where_it_lies(root / portable(data) / name / f"seed{seed}")
-
-
-def where_it_lies(folder: Path) -> Path:
-    """The folder of a run, or the one with a colon in its name in which an earlier version has put it, or its other seeds.
-
-    Args:
-        folder: ``<root>/<data>/<portable name>/seed<n>``; need not exist.
-    """
-    if folder.exists():
-        return folder
-    names = (path for path in sorted(folder.parent.parent.glob("*:*")) if portable(path.name) == folder.parent.name)
-    earlier = next((name / folder.name for name in names), folder)
-    return folder if folder.parent.exists() and not earlier.exists() else earlier
+    return root / portable(data) / name / f"seed{seed}"

@@ -9,7 +9,6 @@ from typing import Any
 
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder
-from attest.runs.naming import where_it_lies
 from attest.runs.past import Like, like, like_dependent
 from attest.tables.definition import Place, PublishedTable, Row
 from attest.tables.dependents import dependent_run, what_comes_before
@@ -135,7 +134,7 @@ def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, o
     swept = _swept(row, at)
     choices = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
-    folder = where_it_lies(locate(tuple(typed)).with_name(f"seed{seed}"))
+    folder = locate(tuple(typed)).with_name(f"seed{seed}")
     typed = [*typed, f"SEED={seed}"]
     whole = not any(each.startswith("CUT=") for each in typed)
     base = Job(folder, ("fit", *typed), alike=like(data, folder.parent.name, row.run["MODEL"], whole))

@@ -29,7 +29,6 @@ class AgNewsReader(StoredReader):
     """
 
     folder = "agnews"
-    uses_spacy = True
     names = ("world", "business")
     hub = CATALOGUE["agnews"].hub
     known: ClassVar = {}  # no copy was at hand to take a fingerprint of

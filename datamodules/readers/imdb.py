@@ -10,10 +10,9 @@ from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.fingerprint import Fingerprint
 from attest.datamodules.hub import load_hub_split
-from attest.datamodules.once import Tokeniser
 from attest.datamodules.readers.stored import StoredReader, Tables, between, split_at_random
 from attest.datamodules.sources import load_split
-from attest.datamodules.tokenisers import keep_tokens, review_tokens
+from attest.datamodules.tokenisers import Tokeniser, keep_tokens, review_tokens
 
 JW_SEED = 1378
 JW_LONGEST = 400

@@ -34,7 +34,6 @@ class SnliReader(QuestionReader):
     """
 
     folder = "snli"
-    uses_spacy = True
     names = ("neutral", "contradiction", "entailment")
     hub = CATALOGUE["snli"].hub
 

@@ -24,7 +24,6 @@ class SstReader(StoredReader):
     """
 
     folder = "sst"
-    uses_spacy = True
     names = ("negative", "positive")
     hub = CATALOGUE["sst"].hub
     known: ClassVar[dict[str, Fingerprint]] = {

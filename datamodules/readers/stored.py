@@ -11,10 +11,10 @@ import pyarrow as pa
 from attest.datamodules.cache import prepared
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.fingerprint import Fingerprint
-from attest.datamodules.once import Tokeniser
 from attest.datamodules.readers.base import CorpusReader
 from attest.datamodules.sentences import tokenise_sentences
 from attest.datamodules.sources import compare
+from attest.datamodules.tokenisers import Tokeniser
 from attest.errors import AttestError
 
 Tables = dict[str, pa.Table]
@@ -40,8 +40,6 @@ class StoredReader(CorpusReader):
     """Folder of the corpus below ``ATTEST_DATA``."""
     names: tuple[str, ...] = ()
     """Of the classes, or of the tags, by number."""
-    uses_spacy: ClassVar[bool] = False
-    """Whether spaCy tells words of the corpus apart, under any protocol."""
     known: ClassVar[dict[str, Fingerprint]] = {}
     """Content of each split from which the published counts are reproduced."""
 

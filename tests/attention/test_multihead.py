@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from attest.attention import Entmax, MultiHeadAttention, Softmax, Sparsemax
+from attest.errors import AttestError
 
 LENGTHS = torch.tensor([7, 1, 4])
 MASK = torch.arange(7) < LENGTHS.unsqueeze(-1)
@@ -46,5 +47,5 @@ def test_layers_share_no_learned_alpha():
 
 
 def test_heads_that_do_not_divide_the_size_are_refused():
-    with pytest.raises(ValueError, match="heads=5 do not divide size=12"):
+    with pytest.raises(AttestError, match="heads=5 do not divide size=12"):
         MultiHeadAttention(12, 5)

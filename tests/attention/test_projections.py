@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 from torch.autograd import gradcheck, gradgradcheck
 
 from attest.attention import Entmax, Entmax15, Softmax, Sparsegen, Sparsemax, Uniform, thresholds
+from attest.errors import AttestError
 
 ALL = {
     "softmax": Softmax(),
@@ -259,17 +260,17 @@ def test_a_text_of_nothing_but_padding_is_refused(projection):
 
 @pytest.mark.parametrize("alpha", [0.9, float("nan"), float("inf")])
 def test_alphas_out_of_range_are_refused(alpha):
-    with pytest.raises(ValueError, match=f"alpha={alpha} .* finite α ≥ 1"):
+    with pytest.raises(AttestError, match=f"alpha={alpha} .* finite α ≥ 1"):
         Entmax(alpha)
 
 
 @pytest.mark.parametrize("alpha", [1.0, 2.0])
 def test_alphas_that_cannot_be_learned_from_are_refused(alpha):
-    with pytest.raises(ValueError, match=f"alpha={alpha} .* 1.01 < α < 2"):
+    with pytest.raises(AttestError, match=f"alpha={alpha} .* 1.01 < α < 2"):
         Entmax(alpha, learned=True)
 
 
 @pytest.mark.parametrize("lam", [1.0, 3.0, float("nan")])
 def test_lambdas_out_of_range_are_refused(lam):
-    with pytest.raises(ValueError, match=f"lam={lam} .* below 1"):
+    with pytest.raises(AttestError, match=f"lam={lam} .* below 1"):
         Sparsegen(lam)

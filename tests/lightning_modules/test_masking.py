@@ -2,14 +2,12 @@
 
 from types import SimpleNamespace
 
-import pytest
 import torch
 from scipy import stats
 
 from attest.lightning_modules import Classifier
 from attest.lightning_modules.masking import masked_uniformly, training_tokens
 from attest.networks import Average, PoolingClassifier
-from attest.runs.naming import variant, without_machine_keys
 
 TEXTS, LENGTH = 2000, 200
 TOKENS = torch.randint(2, 50, (TEXTS, LENGTH), generator=torch.Generator().manual_seed(0))
@@ -74,14 +72,3 @@ def test_a_question_beside_a_text_is_not_masked():
     shown = training_tokens(module, batch)
     assert torch.equal(shown[:, 150:], TOKENS[:8, 150:])
     assert (shown[:, :150] == 1).any()
-
-
-SETTINGS = {"run": {}, "model": {"init_args": {"network": "any"}}, "data": {}, "experiments": {}}
-
-
-@pytest.mark.parametrize("masking", [None, "uniform"])
-def test_only_masked_runs_have_another_name(masking):
-    typed = SETTINGS | {"model": {"init_args": {"network": "any", "masking": masking}}}
-    assert (variant(typed) == variant(SETTINGS)) == (masking is None)
-    assert typed["model"]["init_args"]["masking"] == masking, "what is stored stays"
-    assert ("masking" in without_machine_keys(typed)["model"]["init_args"]) == (masking is not None)

@@ -5,6 +5,7 @@ import torch
 from torch.nn import functional
 
 from attest.attention import DotScoring, MultiHeadAttention, Softmax, Sparsemax
+from attest.errors import AttestError
 from attest.networks import Average, BiLSTM, Cnn, PoolingClassifier, TransformerClassifier, TransformerEncoder
 from attest.networks.tokens import between_boundaries, reversal, reverse
 from attest.networks.transformer import sinusoids
@@ -60,7 +61,7 @@ def test_a_convolution_sees_boundaries_and_then_nothing():
 
 
 def test_windows_without_a_middle_are_refused():
-    with pytest.raises(ValueError, match=r"kernel_sizes=\[2, 3\] have no middle"):
+    with pytest.raises(AttestError, match=r"kernel_sizes=\[2, 3\] have no middle"):
         Cnn(20, kernel_sizes=(2, 3))
 
 
@@ -121,7 +122,7 @@ def test_a_projection_for_each_layer():
     each = [Sparsemax(), Softmax()]
     encoder = TransformerEncoder(20, size=8, layers=2, projection=each)
     assert [type(layer.attention.projection) for layer in encoder.layers] == [Sparsemax, Softmax]
-    with pytest.raises(ValueError, match="2 were given for 3 layers"):
+    with pytest.raises(AttestError, match="2 were given for 3 layers"):
         TransformerEncoder(20, size=8, layers=3, projection=each)
 
 

@@ -124,12 +124,3 @@ def test_a_forecast_without_anything_to_judge_by(invented, tmp_path):
     assert "unknown  runs/imdb/jw-bilstm-additive-softmax/seed0" in said
     assert "2 runs; no run that we know is like any of them" in said
     assert forecast([], tmp_path, 1) == "0 runs; everything is there."
-
-
-def test_runs_that_an_earlier_version_named_with_a_colon_are_done(invented, tmp_path):
-    def locate_portably(typed):
-        return tmp_path / Path(str(locate(typed)).replace(":", "-"))
-
-    finished_run(tmp_path / "runs/sst/jw-bilstm-additive-sparsegen:0.5/seed1")
-    plan = make_plan([invented], 2, locate_portably, ["sst"])
-    assert [job.folder.parent.name for job in plan.jobs.values() if job.done] == ["jw-bilstm-additive-sparsegen:0.5"]

@@ -6,9 +6,9 @@ from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_com
 
 from attest.cli.main import main
 from attest.runs.adversary_names import choose
+from attest.runs.asked import folder_of_words
 from attest.runs.choices import configs_folder
 from attest.runs.folder import read_json
-from attest.tables.locate import RunLocator
 from tests.conftest import SMALL_RUN, only_folder
 
 SWEEPS = {file.stem: yaml.safe_load(file.read_text()) for file in (configs_folder() / "sweeps").glob("*.yaml")}
@@ -31,11 +31,11 @@ def test_the_sweeps_of_the_issue_ship():
 
 @pytest.mark.parametrize("name", ["learning-rate", "projection"])
 def test_every_point_of_a_sweep_of_base_runs_has_a_folder_of_its_own(name):
-    locate, folders = RunLocator(), []
+    folders = []
     for pick in (min, max):
         env, attest, command, *arguments = issued(SWEEPS[name], pick)
         assert (env, attest, command) == ("/usr/bin/env", "attest", "fit")
-        folders.append(locate(arguments))
+        folders.append(folder_of_words(arguments))
     assert len(set(folders)) == 2
     assert all(folder.parts[1] == "sst" for folder in folders)
 

@@ -1,0 +1,203 @@
+"""What a run was asked to be: its choices and options as one configuration, and the name that follows from it.
+
+A run is named by the files and options that were typed, merged, and not by what the classes of all libraries make of them: a
+new default, a new experiment or another place of a class never makes a finished run another run. The price is that an option
+which is typed with its default value gives a run of another name.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from attest.errors import AttestError
+from attest.runs.bounded_yaml import PARSER, bounded
+from attest.runs.choices import choice_arguments, expand
+from attest.runs.naming import NAME_PARTS, RunSettings, folder_of, readable_name, require_names
+
+Settings = dict[str, Any]
+
+CONFIG = "--config="
+CONFIG_FLAGS = ("-c", "--config")
+NO_PART = ("seed_everything", "experiments", "config", "ckpt_path", "weights_only", "verbose")
+"""Sections that are no part of a name: the seed has a folder of its own, and evidence can be gathered at any time."""
+OF_THE_MACHINE = {
+    "run": (
+        *("root", "force", "threads", "processes", "checkpoint_every_n_batches", "evidence_while_training", "memory_gib"),
+        *("max_evidence_tokens", "max_search_steps", "until"),
+    ),
+    "trainer": (
+        *("accelerator", "devices", "num_nodes", "strategy", "logger", "log_every_n_steps", "enable_progress_bar"),
+        *("enable_model_summary", "default_root_dir", "profiler"),
+    ),
+    "data": ("num_workers",),
+}
+"""Settings that say where and how a run is computed, not what; those of ``data`` are arguments of its class."""
+OWN_CLASS = re.compile(r"attest(?:\.\w+)*\.(\w+)")
+"""A class of ours, wherever it lies: a name says the class and not its place."""
+
+
+def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
+    """Return the configuration that all configuration files give, merged in their order, and the arguments beside them.
+
+    Args:
+        arguments: as ``attest.runs.choices.expand`` returns them.
+    Raises:
+        AttestError: a file cannot be read, or holds no sections.
+    """
+    settings: Settings = {}
+    beside, remaining = [], iter(arguments)
+    for argument in remaining:
+        if argument not in CONFIG_FLAGS and not argument.startswith(CONFIG):
+            beside.append(argument)
+            continue
+        file = Path(next(remaining, "") if argument in CONFIG_FLAGS else argument.removeprefix(CONFIG))
+        settings = merged(settings, _sections(file))
+    return settings, beside
+
+
+def _sections(file: Path) -> Settings:
+    if not file.is_file():
+        raise AttestError(f"{file} does not exist; expected a configuration file. Type --config=<file>.yaml")
+    try:
+        content = yaml.load(bounded(file.read_text(encoding="utf-8")), PARSER)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        reason = " ".join(str(error).split())
+        raise AttestError(
+            f"{file} is not a configuration ({reason}); expected YAML with keys of `attest fit --help`."
+        ) from error
+    if content is not None and not isinstance(content, dict):
+        raise AttestError(f"{file} holds a {type(content).__name__}; expected sections such as data:, model:, trainer:.")
+    return content or {}
+
+
+def merged(first: Any, second: Any) -> Any:
+    """Return settings with others laid over them: sections merge, a class replaces another class with all it was given."""
+    if not (isinstance(first, dict) and isinstance(second, dict)):
+        return second
+    if second.get("class_path", first.get("class_path")) != first.get("class_path"):
+        return second
+    return {**first, **{name: merged(first[name], value) if name in first else value for name, value in second.items()}}
+
+
+def asked(arguments: Sequence[str]) -> Settings:
+    """Return what files and options ask for, as one configuration.
+
+    Args:
+        arguments: as ``attest.runs.choices.expand`` returns them.
+    """
+    settings, options = merged_files(arguments)
+    for name, value in _named(options):
+        settings = merged(settings, _nested(name, value))
+    return settings
+
+
+def _named(options: Sequence[str]) -> list[tuple[str, str]]:
+    """Options with their values, whether an equals sign stands between them or a blank."""
+    pairs: list[tuple[str, str]] = []
+    for option in options:
+        name, equals, value = option.partition("=")
+        if option.startswith("--"):
+            pairs.append((name[2:], value if equals else "true"))
+        elif pairs:
+            pairs[-1] = (pairs[-1][0], option)
+    return pairs
+
+
+def _nested(name: str, value: str) -> Settings:
+    *above, last = name.split(".")
+    try:
+        nested: Settings = {last: yaml.load(value, PARSER)}
+    except yaml.YAMLError:
+        nested = {last: value}
+    for section in reversed(above):
+        nested = {section: nested}
+    return nested
+
+
+def identity(settings: Settings) -> Settings:
+    """Return the part of what was asked that makes a run what it is.
+
+    Args:
+        settings: as ``asked`` returns them, or those of a run.
+    """
+    parts = {name: value for name, value in settings.items() if name not in NO_PART}
+    for section, names in OF_THE_MACHINE.items():
+        found = parts.get(section)
+        if section == "data" and isinstance(found, dict):
+            parts[section] = found | {"init_args": _without(found.get("init_args"), names)}
+        else:
+            parts[section] = _without(found, names)
+    return by_class(parts)
+
+
+def _without(section: Any, names: Sequence[str]) -> Any:
+    return {key: value for key, value in section.items() if key not in names} if isinstance(section, dict) else section
+
+
+def by_class(value: Any) -> Any:
+    """Return settings with the classes of Attest by their names alone, wherever they lie."""
+    if isinstance(value, dict):
+        return {key: by_class(below) for key, below in value.items()}
+    if isinstance(value, list):
+        return [by_class(below) for below in value]
+    found = OWN_CLASS.fullmatch(value) if isinstance(value, str) else None
+    return found[1] if found else value
+
+
+def digest(settings: Settings) -> str:
+    """Return the 64 hex digits of what makes a run what it is."""
+    return _sha256(identity(settings))
+
+
+def evidence_digest(settings: Settings) -> str:
+    """Return the 64 hex digits of all that the evidence on a run depends on: its identity, its seed and its experiments."""
+    return _sha256([identity(settings), settings.get("seed_everything"), settings.get("experiments")])
+
+
+def _sha256(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -> Path:
+    """Return ``<root>/<data>/<recipe>-<model>-<scoring>-<projection>[-<8 hex digits>]/seed<n>``.
+
+    The digits stand where something else was asked for than the choices that the readable name says.
+
+    Args:
+        settings: what was asked for.
+        run: its section ``run``, complete.
+        root: the folder of all runs.
+        seed: of the run.
+    Raises:
+        AttestError: the folder would lie outside the root.
+    """
+    require_names(run)
+    name = readable_name(run)
+    if identity(settings) != _of_choices(run):
+        name = f"{name}-{digest(settings)[:8]}"
+    return folder_of(Path(root), run["data"], name, seed)
+
+
+def _of_choices(run: Mapping[str, Any]) -> Settings | None:
+    """Return the identity that the choices of a readable name give by themselves; None if some are not ours."""
+    try:
+        return identity(asked(choice_arguments({part.upper(): run[part] for part in ("data", *NAME_PARTS)})))
+    except AttestError:
+        return None
+
+
+def folder_of_words(words: Sequence[str]) -> Path:
+    """Return the folder of the run that ``attest fit`` trains for these choices and options.
+
+    Args:
+        words: what follows ``attest fit``.
+    """
+    settings = asked(expand(list(words)))
+    run = asdict(RunSettings()) | settings.get("run", {})
+    return run_path(settings, run, run["root"], settings.get("seed_everything", 0))
