@@ -61,8 +61,8 @@ def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int,
     """Train every control, write the table, and the base's own report anew, which reads of them."""
     from lightning_utilities.core.rank_zero import rank_zero_only
 
-    from attest.report import write_report
     from attest.report.controls_page import write_controls
+    from attest.report.page import write_report
     from attest.runs.controls import announced, controls, guiding_lambdas, without_sense
 
     planned = list(controls(base, typed, own, seeds, choices, choices.lambdas or guiding_lambdas(base)))

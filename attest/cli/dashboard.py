@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
         raise AttestError(f"{folder.summary} does not exist; expected the folder of a finished run. Finish it: make train")
     import wandb  # this and what follows take seconds
 
-    from attest.report import illustrations
+    from attest.report.page import illustrations
     from attest.tracking.dashboard import template, workspace
 
     figures = [figure.key for figure in illustrations(folder)]

@@ -21,7 +21,8 @@ from attest.datamodules.record import DataRecord
 from attest.errors import AttestError, unknown_choice
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures import summarise
-from attest.report import summarise_run, write_report
+from attest.report.page import write_report
+from attest.report.summary import summarise_run
 from attest.report.verdict import ALL, READ
 from attest.runs.asked import evidence_digest
 from attest.runs.belonging import other_version, outdated_tables

@@ -15,9 +15,10 @@ from pytorch_lightning import Trainer
 from pytorch_lightning.callbacks import WeightAveraging
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
-from attest.report import illustrations, summarise_run, write_report
 from attest.report.baseline import last_words
+from attest.report.page import illustrations, write_report
 from attest.report.scored import scored
+from attest.report.summary import summarise_run
 from attest.runs.belonging import OnTrial, keep_digests
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, write_json

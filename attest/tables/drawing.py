@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attest.report import illustrations
 from attest.report.evidence_figures import adversary_violins
+from attest.report.page import illustrations
 from attest.report.table_figures import against_sweep, one_against_another, ours_and_published
 from attest.runs.folder import RunFolder
 from attest.tables.definition import PublishedTable

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.report import write_report
+from attest.report.page import write_report
 from attest.runs.folder import RunFolder, read_json, write_json, write_table
 from tests.report.browsers import AXE, WIDTHS, in_a_browser, with_axe
 from tests.report.made import made_run

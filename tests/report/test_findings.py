@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from attest.report import write_report
 from attest.report.findings import Findings
+from attest.report.page import write_report
 from attest.runs.folder import RunFolder, write_json
 
 

@@ -16,8 +16,8 @@ import yaml
 from attest.cli.main import main
 from attest.experiments.permutation import SPEC
 from attest.judges import findings as judges
-from attest.report import illustrations, write_report
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
+from attest.report.page import illustrations, write_report
 from attest.runs.folder import RunFolder, made_from, read_json, write_json, write_table
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.report import write_report
 from attest.report.instance_table import ROWS as ROWS_SHOWN
 from attest.report.instance_table import TEXT_BYTES, as_script_data
+from attest.report.page import write_report
 from attest.report.sentence_table import sentence_table
 from attest.report.sentences import SENTENCES, shown_sentences, tagged_sentences
 from attest.runs.folder import read_rows, read_table, write_table

@@ -6,7 +6,7 @@ import pytest
 
 from attest.cli.main import main
 from attest.experiments.registry import EXPERIMENTS
-from attest.report import illustrations
+from attest.report.page import illustrations
 from attest.runs.folder import read_json
 from attest.tracking.dashboard import LAMBDA, Panel, Template, dashboard, template, workspace
 from attest.tracking.headlines import is_headline

@@ -10,7 +10,7 @@ import wandb
 from wandb.proto import wandb_internal_pb2
 
 from attest.cli.main import main
-from attest.report import illustrations
+from attest.report.page import illustrations
 from attest.runs.folder import read_json
 from attest.runs.identity import identity_of
 from tests.conftest import SMALL_RUN, only_folder
