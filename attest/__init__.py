@@ -37,8 +37,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attest.api.run import Run, open_run
-    from attest.api.training import train
+    from attest.api.run import Run, open_run, train
     from attest.api.trials import Trial, trial
     from attest.errors import AttestError
     from attest.experiments.observation import Observation, observe
@@ -56,7 +55,7 @@ _HOMES = {
     "Trial": "attest.api.trials",
     "observe": "attest.experiments.observation",
     "open_run": "attest.api.run",
-    "train": "attest.api.training",
+    "train": "attest.api.run",
     "trial": "attest.api.trials",
 }
 """Where each public name is defined."""

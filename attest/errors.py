@@ -4,9 +4,46 @@ import difflib
 import errno
 import os
 import re
+import shlex
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, metadata, requires
 
-from attest.extras import extra_named_in, install_command
+from packaging.requirements import Requirement
+
+DISTRIBUTION = "attest-attention"
+"""What the package index calls Attest; the import and the command are `attest`."""
+FOR_DEVELOPERS = "dev"
+"""The extra that takes in most others, and so says nothing of which one a package belongs to."""
+
+
+def install_command(extra: str) -> str:
+    """What to type so that this environment, and no other one, gets an extra."""
+    return f"{shlex.quote(sys.executable)} -m pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def extra_named_in(sentence: str) -> str | None:
+    """The extra with a package that a sentence names, by its own name or as it is imported; None where there is none."""
+    words = {word.lower().replace("_", "-") for word in re.findall(r"[\w-]+", sentence)}
+    return next((extra for package, extra in _extras().items() if package in words), None)
+
+
+def _extras() -> dict[str, str]:
+    """The extra of each package that comes with one; nothing where Attest runs without being installed."""
+    try:
+        names = metadata(DISTRIBUTION).get_all("Provides-Extra") or ()
+        asked = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
+    except PackageNotFoundError:
+        return {}
+    conditional = [each for each in asked if each.marker is not None and not each.marker.evaluate({"extra": ""})]
+    return {
+        each.name: name
+        for name in names
+        if name != FOR_DEVELOPERS
+        for each in conditional
+        if each.marker is not None and each.marker.evaluate({"extra": name}) and each.name != DISTRIBUTION
+    }
 
 
 class AttestError(Exception):
@@ -157,3 +194,19 @@ def nearest(found: str, names: Iterable[str], cutoff: float) -> str:
     in_small_letters = {name.lower(): name for name in names}
     matches = difflib.get_close_matches(found.lower(), in_small_letters, n=1, cutoff=cutoff)
     return in_small_letters[matches[0]] if matches else ""
+
+
+@contextmanager
+def needing_transformers() -> Iterator[None]:
+    """Turn a failed import into a sentence.
+
+    Raises:
+        AttestError: the library, or a part of it, is missing.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise AttestError(
+            f"the library transformers is missing ({error}); expected it to load this model. Type: "
+            f"{install_command('transformers')}"
+        ) from error

@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from attest.report.related_runs import distances_of, scores_of
-from attest.report.related_table import DISTANCES, SCORES
+from attest.report.related_table import DISTANCES, SCORES, distances_of, scores_of
 from attest.runs.folder import RunFolder, read_json
 
 FOUND = "from memory of the paper, not confirmed"

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from attest.report.figures import save_png_of_all_colours, settle, to_svg
+from attest.report.figures import DPI, save_png_of_all_colours, settle, to_svg
 from attest.report.page import illustrations
-from attest.report.saved_figures import DPI
 from attest.runs.folder import RunFolder
 from benchmarks.measuring import Cost
 

@@ -7,19 +7,21 @@ observed of a batch. ``checkpoints.py`` and ``curves.py`` make a run resumable a
 ``evidence.py``.
 """
 
-from attest.callbacks.activation_swap import ActivationSwap
-from attest.callbacks.adversarial_attention import AdversarialAttention
-from attest.callbacks.erasure import Erasure
-from attest.callbacks.erasure_until_flip import ErasureUntilFlip
 from attest.callbacks.evidence import Evidence
-from attest.callbacks.experiment import Experiment
-from attest.callbacks.feature_importance import FeatureImportance
-from attest.callbacks.identifiability import Identifiability
-from attest.callbacks.importance_entropy import ImportanceEntropy
+from attest.callbacks.experiment import (
+    ActivationSwap,
+    AdversarialAttention,
+    AttentionPermutation,
+    Erasure,
+    ErasureUntilFlip,
+    Experiment,
+    FeatureImportance,
+    Identifiability,
+    ImportanceEntropy,
+    SideBySide,
+    SingleErasure,
+)
 from attest.callbacks.instances import Instances
-from attest.callbacks.permutation import AttentionPermutation
-from attest.callbacks.side_by_side import SideBySide
-from attest.callbacks.single_erasure import SingleErasure
 from attest.callbacks.tagged import TaggedInstances
 
 __all__ = [

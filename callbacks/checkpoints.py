@@ -11,7 +11,7 @@ from lightning_fabric.plugins.io.torch_io import TorchCheckpointIO
 from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from attest.callbacks.ranks import all_gather, share_of_rank
+from attest.callbacks.running import all_gather, share_of_rank
 from attest.datamodules.notice import say
 from attest.errors import AttestError
 from attest.runs.belonging import TRAINED_WITH, require_trained_with, trained_with, unreadable

@@ -6,7 +6,7 @@ import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
-from attest.callbacks.ranks import all_gather, share_of_rank
+from attest.callbacks.running import all_gather, share_of_rank
 
 
 class Curves(Callback):

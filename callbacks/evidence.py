@@ -14,8 +14,7 @@ from torch import Tensor
 
 from attest.bounds import require_bounds
 from attest.callbacks.progress import show_running
-from attest.callbacks.ranks import all_gather
-from attest.callbacks.running import RunningBatch
+from attest.callbacks.running import RunningBatch, all_gather
 from attest.callbacks.split import GIVE_IDS, Split
 from attest.compute.memory import give_back_freed_memory, longest_quadratic
 from attest.datamodules.notice import say

@@ -1,5 +1,8 @@
 """Stop training before a NaN or infinite number reaches the weights."""
 
+import os
+import signal
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -31,3 +34,49 @@ class FiniteLoss(Callback):
             return  # with scaled losses an infinite gradient is usual, and its step is left out
         gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         require_finite(get_total_norm(gradients), self._ids, "gradient of the training")
+
+
+class StepSize(Callback):
+    """Logs ``train/learning_rate``, of the first group of parameters, and ``train/gradient_norm``, L2, before clipping.
+
+    At the steps that the Trainer logs, so that no other step waits for a norm.
+    """
+
+    def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
+        """Between the gradient and the step."""
+        if not trainer.loggers or (trainer.global_step + 1) % trainer.log_every_n_steps:  # type: ignore[attr-defined]
+            return
+        groups = optimizer.param_groups
+        gradients = [p.grad for group in groups for p in group["params"] if p.grad is not None]
+        pl_module.log("train/learning_rate", float(groups[0]["lr"]))
+        pl_module.log("train/gradient_norm", get_total_norm(gradients))
+
+
+class EndAtOnce(Callback):
+    """On SIGTERM each of several processes ends where it is; the run goes on from the checkpoint last written.
+
+    Lightning's own handler, which a single process keeps, lets all ranks talk to one another in the middle of whatever they
+    are at. Where a cluster signals all of them together, one waits in that talk and the others in another one, for good.
+    """
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._take_over(trainer)
+
+    def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._take_over(trainer)
+
+    def _take_over(self, trainer: Trainer) -> None:
+        """To be called once Lightning has set its handler, which it takes back when the stage is over."""
+        if trainer.world_size > 1:
+            signal.signal(signal.SIGTERM, _ending(trainer))
+
+
+def _ending(trainer: Trainer) -> Callable[..., Any]:
+    def end(signum: int, frame: Any) -> None:
+        if (launcher := trainer.strategy.launcher) is not None:
+            launcher.kill(signum)  # the ranks that this process has started
+        if trainer.is_global_zero:
+            os.write(2, b"attest: stopped; the same command takes the run up where it stopped.\n")
+        os._exit(128 + signum)
+
+    return end

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from pytorch_lightning import LightningModule, Trainer
-from torch import Tensor
+from torch import Tensor, distributed
 
 from attest.callbacks.split import Split
 from attest.experiments.layers import LayerObservation
@@ -81,3 +81,24 @@ def _called(method: Callable[[Any], Any], batch: Any) -> Any:
     """Outside Lightning's inference mode, whose tensors no gradient can be taken through."""
     with torch.inference_mode(False), torch.no_grad():
         return method(batch)
+
+
+Value = TypeVar("Value")
+
+
+def all_gather(value: Value) -> list[Value]:
+    """Every rank's value in the order of ranks, on every rank; each must ask."""
+    if not _together():
+        return [value]
+    values: list[Value] = [value] * distributed.get_world_size()
+    distributed.all_gather_object(values, value)
+    return values
+
+
+def share_of_rank(values: list[Value]) -> list[Value]:
+    """Of one value for each rank of a stopped run, those this rank takes up: its own, unless it has other company now."""
+    return values[distributed.get_rank() :: distributed.get_world_size()] if _together() else values
+
+
+def _together() -> bool:
+    return distributed.is_available() and distributed.is_initialized()

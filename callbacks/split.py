@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.data import BatchSampler, DistributedSampler, IterableDataset, SequentialSampler
 
 from attest.compute.randomness import random_bits
-from attest.datamodules.sampling import KEY
+from attest.datamodules.corpus import KEY
 from attest.errors import AttestError
 from attest.experiments import sample_of_ids
 

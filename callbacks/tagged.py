@@ -7,7 +7,7 @@ from pytorch_lightning import Trainer
 
 from attest.attention.interventions import attending
 from attest.callbacks.evidence import Batch, Columns, class_names
-from attest.callbacks.layers.base import LayerEvidence
+from attest.callbacks.experiment import LayerEvidence
 from attest.experiments.layers import LayerObservation
 from attest.experiments.layers.observation import self_attending
 from attest.experiments.rows import tag_columns

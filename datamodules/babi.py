@@ -1,7 +1,107 @@
-"""bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it."""
+"""bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it.
+
+bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
 
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.readers.babi import BabiReader
+from attest.datamodules.catalogue import CATALOGUE
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.readers.stored import QuestionReader, Tables, classes, published_file, split_at_random
+from attest.datamodules.sources import PARQUET, load_hub_split
+from attest.datamodules.worlds import TASKS, lines_of, questions_in, told_lines
+from attest.errors import AttestError
+
+SPLITS = ("train", "test")
+FOLDERS = ("en-10k/", "tasks_1-20_v1-2/en-10k/", "")
+"""Where the files may lie below ``ATTEST_DATA/babi``: as they are, or as the archive has them."""
+VALIDATION = 0.1
+
+
+class BabiReader(QuestionReader):
+    """Stories and questions, as described in ``BabiDataModule``.
+
+    Args:
+        options: as in ``CorpusReader``; the others as in ``BabiDataModule``.
+    """
+
+    folder = "babi"
+    hub = CATALOGUE["babi"].hub
+
+    def __init__(
+        self,
+        protocol: Literal["jw-paper"] = "jw-paper",
+        task: int = 1,
+        stories: Literal["published", "generated"] = "published",
+        train_questions: int = 10_000,
+        test_questions: int = 1_000,
+        corpus_seed: int = 0,
+        split_seed: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.protocol = protocol
+        self.task = task
+        self.stories = stories
+        self.questions = {"train": train_questions, "test": test_questions}
+        self.corpus_seed = corpus_seed
+        self.split_seed = split_seed
+
+    def settings(self) -> dict[str, Any]:
+        return super().settings() | {"split_seed": self.split_seed}
+
+    def tables(self) -> Tables:
+        self._require_task()
+        return {split: self._table(split) for split in SPLITS}
+
+    def _require_task(self) -> None:
+        most = max(TASKS) if self.stories == "generated" else 20
+        if not 1 <= self.task <= most:
+            raise AttestError(
+                f"task is {self.task}; expected one from 1 to {most} of {self.stories} stories. Type --data.init_args.task=1"
+            )
+
+    def _table(self, split: str) -> pa.Table:
+        if self.stories == "generated":
+            lines = told_lines(self.task, self.questions[split], self.corpus_seed, split)
+            return questions_in(lines, f"the generated {split} split")
+        file = published_file(self.folder, *(f"{each}qa{self.task}_*_{split}.txt" for each in FOLDERS))
+        if file is not None:
+            return questions_in(file.read_text(encoding="utf-8").splitlines(), str(file))
+        rows = load_hub_split(self.hub, split, PARQUET, subset=f"en-10k-qa{self.task}")
+        return questions_in(lines_of(rows["story"].to_pylist()), f"{self.hub}, {split}")
+
+    def prepare(self, tables: Tables) -> Corpus:
+        self.names = tuple(sorted(set(tables["train"]["answer"].to_pylist())))
+        whole, test = (self._asked(tables[split], split) for split in SPLITS)
+        story = tables["train"]["story"].to_numpy()
+        _, held_out = split_at_random(np.unique(story), VALIDATION, self.split_seed)
+        is_held_out = np.isin(story, held_out)
+        train, validation = whole.where(~is_held_out), whole.where(is_held_out)
+        return Corpus(train, validation, test, self.fit_words(whole), self.names)
+
+    def _asked(self, table: pa.Table, split: str) -> Documents:
+        told = [_passage(*told) for told in zip(table["sentences"].to_pylist(), table["supporting"].to_pylist(), strict=True)]
+        return Documents.of(
+            range(len(table)),
+            [[word for word, _ in words] for words in told],
+            question=pa.array([question.removesuffix("?").split() for question in table["question"].to_pylist()]),
+            label=classes(table["answer"], self.names, f"babi, the {split} split"),
+            rationale=pa.array([[supports for _, supports in words] for words in told]),
+        )
+
+
+def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, bool]]:
+    """The words before a question, each with whether it is of a statement that supports the answer."""
+    words: list[tuple[str, bool]] = []
+    for place, sentence in enumerate(sentences):
+        words += [(".", False)] * bool(words)
+        words += [(word, place in supporting) for word in sentence.removesuffix(".").split()]
+    return words
 
 
 class BabiDataModule(BabiReader, TextDataModule):

@@ -20,9 +20,8 @@ from attest.datamodules.batching import (
     shuffled_batches,
 )
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.encoded import EncodedDocuments, EncodedQuestions, EncodedSentences
-from attest.datamodules.erased import read_erased
-from attest.datamodules.readers.base import CorpusReader
+from attest.datamodules.encoded import EncodedDocuments, EncodedQuestions, EncodedSentences, read_erased
+from attest.datamodules.readers.stored import CorpusReader
 from attest.datamodules.record import EXPECTED, DataRecord
 from attest.datamodules.vocabulary import Vocabulary
 from attest.datamodules.word_vectors import Unseen, WordVectors, vectors_of

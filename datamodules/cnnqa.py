@@ -1,7 +1,146 @@
-"""CNN question answering as Jain & Wallace 2019 use it: an article, a sentence with a gap, and the entity that fills it."""
+"""CNN question answering as Jain & Wallace 2019 use it: an article, a sentence with a gap, and the entity that fills it.
+
+CNN question answering as Jain & Wallace 2019 use it: an article, a sentence with a gap, and the entity that fills it.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.readers.cnnqa import CnnQaReader
+from attest.datamodules.catalogue import CATALOGUE
+from attest.datamodules.corpus import SPLITS, Corpus, Documents
+from attest.datamodules.notice import say
+from attest.datamodules.readers.stored import QuestionReader, Tables
+from attest.datamodules.sources import DATA_VARIABLE
+from attest.datamodules.vocabulary import Vocabulary
+from attest.errors import AttestError
+
+ENTITY = "@entity"
+"""How the token of every entity begins."""
+MIN_DF = 8
+
+
+class Asked(NamedTuple):
+    """An article, a question about it and the entity that answers it; blanks separate words."""
+
+    passage: str
+    question: str
+    answer: str
+
+
+class CnnQaReader(QuestionReader):
+    """Articles, sentences with a gap and entities, as described in ``CnnQaDataModule``.
+
+    Args:
+        options: as in ``CorpusReader``; the others as in ``CnnQaDataModule``.
+    """
+
+    folder = "cnn-qa"
+    has_candidates = True
+    """Each passage names the answers that are possible."""
+
+    def __init__(self, protocol: Literal["jw-paper"] = "jw-paper", **options: Any) -> None:
+        super().__init__(**options)
+        self.protocol = protocol
+
+    def tables(self) -> Tables:
+        return {split: _table(split) for split in SPLITS}
+
+    def prepare(self, tables: Tables) -> Corpus:
+        documents = {split: _split_into_words(tables[split]) for split in SPLITS}
+        self.names = _entities(documents["train"])
+        known = self.fit_words(documents["train"], MIN_DF).words
+        splits = {split: self._asked(documents[split], tables[split]["answer"], split) for split in SPLITS}
+        return Corpus(**splits, vocabulary=Vocabulary(sorted({*known, *self.names})), label_names=self.names)
+
+    def _asked(self, documents: Documents, answers: pa.ChunkedArray, split: str) -> Documents:
+        """The questions that can be answered, with their candidates and answers."""
+        names = pa.array(self.names, pa.string())
+        row, candidate = _named(documents, names)
+        answer = pc.fill_null(pc.index_in(answers.combine_chunks(), value_set=names).cast(pa.int64()), -1).to_numpy()
+        answerable = np.isin(np.arange(len(documents)), row[candidate == answer[row]])
+        if not answerable.all():
+            say(
+                f"{self.folder}: {(~answerable).sum()} of {len(documents)} questions of the {split} split are left out: their "
+                "article, or all of training, does not name the answer."
+            )
+        bounds = np.searchsorted(row, np.arange(len(documents) + 1))
+        candidates = pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), pa.array(candidate, pa.int64()))
+        table = documents.table.append_column("candidates", candidates).append_column("label", pa.array(answer))
+        return Documents(table).where(answerable)
+
+
+def _table(split: str) -> pa.Table:
+    asked = [each for file in _files(split) for each in _questions(file)]
+    return pa.table({name: pa.array([getattr(each, name) for each in asked], pa.string()) for name in Asked._fields})
+
+
+def _files(split: str) -> list[Path]:
+    data, source = os.environ.get(DATA_VARIABLE), CATALOGUE[CnnQaReader.folder]
+    found = source.found(Path(data).expanduser() / CnnQaReader.folder) if data else {}
+    files = dict(zip(SPLITS, found.values(), strict=True)).get(split, []) if found else []
+    if not files:
+        where = f"{DATA_VARIABLE} names a folder without it" if data else f"{DATA_VARIABLE} is not set"
+        raise AttestError(
+            f"the CNN corpus is not downloaded by itself, and {where}; expected cnn-qa/train.txt, dev.txt and test.txt, or "
+            f"cnn-qa/questions/training, validation and test. Get the questions from {source.archive}, unpack them so, "
+            f"and type export {DATA_VARIABLE}=<the folder that holds cnn-qa>"
+        )
+    return files
+
+
+def _questions(file: Path) -> Iterator[Asked]:
+    """What a file of either format asks."""
+    with file.open(encoding="utf-8") as lines:
+        blocks = ([line.rstrip("\n") for line in block] for is_text, block in groupby(lines, key=_is_text) if is_text)
+        if file.suffix == ".question":
+            yield _asked([block[0] for block in blocks], (1, 2, 3), str(file), "address, article, question and answer")
+            return
+        for count, block in enumerate(blocks, start=1):
+            yield _asked(block, (2, 0, 1), f"{file}, question {count},", "question, answer and article")
+
+
+def _is_text(line: str) -> bool:
+    return bool(line.strip())
+
+
+def _asked(parts: list[str], places: tuple[int, int, int], where: str, expected: str) -> Asked:
+    asked = Asked(*(parts[place].strip() for place in places)) if len(parts) > max(places) else None
+    if asked is None or not asked.answer.startswith(ENTITY) or " " in asked.answer:
+        raise AttestError(
+            f"{where} has {len(parts)} parts, the first {parts[0][:40] if parts else ''!r}; expected {expected}, which is one "
+            f"{ENTITY}. Copy the file again."
+        )
+    return asked
+
+
+def _split_into_words(table: pa.Table) -> Documents:
+    passages, questions = (pc.utf8_split_whitespace(table[column].combine_chunks()) for column in ("passage", "question"))
+    return Documents.of(range(len(table)), passages, question=questions)
+
+
+def _entities(documents: Documents) -> tuple[str, ...]:
+    """The entities that passages name, in alphabetical order."""
+    words = pc.unique(documents.flat("tokens"))
+    return tuple(sorted(words.filter(pc.starts_with(words, ENTITY)).to_pylist()))
+
+
+def _named(documents: Documents, names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Which passage names which of these entities, each once: rows and classes, int64 ``(M,)``, in order."""
+    passages = documents.table["tokens"].combine_chunks()
+    classes = pc.index_in(pc.list_flatten(passages), value_set=names)
+    row, found = (
+        pc.drop_null(each) for each in (pc.if_else(classes.is_valid(), pc.list_parent_indices(passages), None), classes)
+    )
+    pairs = np.unique(row.to_numpy().astype(np.int64) * len(names) + found.to_numpy())
+    return pairs // len(names), pairs % len(names)
 
 
 class CnnQaDataModule(CnnQaReader, TextDataModule):

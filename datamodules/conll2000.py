@@ -1,7 +1,81 @@
-"""CoNLL-2000 text chunking: one tag a token."""
+"""CoNLL-2000 text chunking: one tag a token.
+
+CoNLL-2000 text chunking: one tag a token.
+"""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.readers.conll2000 import Conll2000Reader
+from attest.datamodules.catalogue import CATALOGUE, Fingerprint
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.readers.stored import StoredReader, Tables, split_at_random
+from attest.datamodules.sources import PARQUET, load_hub_split, load_split
+from attest.errors import AttestError
+
+CHUNKS = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")
+TAGS = ("O", *(f"{place}-{chunk}" for chunk in CHUNKS for place in "BI"))
+HELD_OUT = 0.1
+
+
+class Conll2000Reader(StoredReader):
+    """Sentences with a tag a token, as described in ``Conll2000DataModule``.
+
+    Args:
+        options: as in ``CorpusReader``; the others as in ``Conll2000DataModule``.
+    """
+
+    folder = "conll2000"
+    names = TAGS
+    hub = CATALOGUE["conll2000"].hub
+    known: ClassVar[dict[str, Fingerprint]] = {
+        "train": Fingerprint(8936, "94491a3c77da04ab", "1836e4f3ab97f6d0"),
+        "test": Fingerprint(2012, "108e3f79053f9286", "98aeff7c638edc84"),
+    }
+
+    def __init__(self, protocol: Literal["plain"] = "plain", split_seed: int = 0, **options: Any) -> None:
+        super().__init__(**options)
+        self.protocol = protocol
+        self.split_seed = split_seed
+
+    def settings(self) -> dict[str, Any]:
+        return super().settings() | {"split_seed": self.split_seed}
+
+    def tables(self) -> Tables:
+        if self.sentences:
+            raise AttestError("conll2000 holds single sentences, so sentences: true has nothing to split; leave it out.")
+
+        def public(split: str) -> pa.Table:
+            return load_hub_split(self.hub, split, PARQUET, names=True)
+
+        tables = {split: load_split(self.folder, split, ("tokens", "chunk_tags"), public) for split in ("train", "test")}
+        return {split: table.filter(pc.greater(pc.list_value_length(table["tokens"]), 0)) for split, table in tables.items()}
+
+    def prepare(self, tables: Tables) -> Corpus:
+        sentences, test = self._tagged(tables["train"]), self._tagged(tables["test"])
+        rows = split_at_random(np.arange(len(sentences)), HELD_OUT, self.split_seed)
+        train, validation = (sentences.take(np.sort(part)) for part in rows)
+        return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"]), TAGS)
+
+    def _tagged(self, table: pa.Table) -> Documents:
+        table = self.labelled(table)
+        return Documents.of(table["id"], table["text"], tags=table["label"])
+
+    def labelled(self, table: pa.Table) -> pa.Table:
+        """Words and the numbers of their tags."""
+        tags = table["chunk_tags"].combine_chunks()
+        numbers = pc.index_in(pc.list_flatten(tags), value_set=pa.array(TAGS)).cast(pa.int64())
+        if numbers.null_count:
+            unknown = pc.unique(pc.list_flatten(tags).filter(pc.is_null(numbers))).to_pylist()
+            raise AttestError(
+                f"conll2000 has the tags {', '.join(map(str, unknown[:5]))}; expected the {len(TAGS)} of the shared task, "
+                "such as B-NP. Give another corpus with DATA=files."
+            )
+        ids, tagged = pa.array(range(len(table)), pa.int64()), pa.ListArray.from_arrays(tags.offsets, numbers)
+        return pa.table({"id": ids, "text": table["tokens"], "label": tagged})
 
 
 class Conll2000DataModule(Conll2000Reader, TextDataModule):

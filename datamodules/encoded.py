@@ -1,18 +1,28 @@
 """Texts as token ids, fetched a padded batch at a time."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import Dataset
 
-from attest.datamodules.corpus import NO_TAG, NO_WORD, Documents
+from attest.datamodules.corpus import NO_TAG, NO_WORD, SPLITS, Corpus, Documents
+from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import PADDING, UNKNOWN, Vocabulary
 from attest.errors import AttestError
+
+if TYPE_CHECKING:
+    from attest.pretrained.subwords import Subwords
+
 
 Batch = dict[str, Tensor]
 
@@ -172,3 +182,55 @@ def _largest(lengths: Tensor) -> int:
 def _starts(lengths: np.ndarray) -> Tensor:
     """Where each of consecutive runs begins, int64 ``(N,)``."""
     return torch.from_numpy(lengths.cumsum() - lengths)
+
+
+def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
+    """The erased tokens of each text of a split, bool ``(T,)``, by its id.
+
+    Raises:
+        AttestError: the table is not there.
+    """
+    if not path.is_file():
+        raise AttestError(f"data.init_args.erased: {path} does not exist; expected a table that `attest roar` wrote.")
+    rows = pd.read_parquet(path)
+    mine = rows[rows["split"] == split]
+    return dict(zip(mine["id"].tolist(), mine["erased"], strict=True))
+
+
+def corpus_in_subwords(corpus: Corpus, subwords: "Subwords") -> Corpus:
+    """The same splits and labels, cut into subwords; the vocabulary is the model's own."""
+    splits: dict[str, Any] = {split: in_subwords(getattr(corpus, split), subwords, corpus.label_names) for split in SPLITS}
+    return replace(corpus, **splits, vocabulary=Vocabulary(subwords.vocabulary))
+
+
+def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequence[str] = ()) -> Documents:
+    """Texts as a pretrained model reads them, special tokens among them.
+
+    The tag of a word is that of its first subword, and no other has one; all subwords of a word that decides decide. Ends of
+    texts that are longer than the model reads are cut, and counted; so are words with a tag that have no subword.
+
+    Args:
+        documents: in words.
+        subwords: of the model.
+        label_names: of the tags, in class order, where there are tags.
+    """
+    from attest.pretrained.subwords import tags_of_subwords, told_of_unread  # whoever gives subwords has waited for it
+    from attest.pretrained.texts import side_cut
+
+    texts = documents.tokens
+    tokens, cut = subwords(texts)
+    if cut.shortened:
+        where = side_cut(subwords.tokenizer)
+        say(f"{cut.shortened} of {len(documents)} texts are longer than {subwords.longest} subwords; {where}.")
+    columns = {name: documents.table[name] for name in ("label",) if documents.has(name)}
+    if documents.has("tags"):
+        columns["tags"] = pa.array(tags_of_subwords(documents.table["tags"].to_pylist(), cut.words, label_names))
+        if told := told_of_unread(texts, cut, subwords.longest):
+            say(told)
+    if documents.has("rationale"):
+        columns["rationale"] = pa.array([
+            [word is not None and text[word] for word in words]
+            for text, words in zip(documents.table["rationale"].to_pylist(), cut.words, strict=True)
+        ])  # fmt: skip
+    columns["word"] = pa.array([[NO_WORD if word is None else word for word in words] for words in cut.words])
+    return Documents.of(documents.ids, pa.array(tokens, pa.list_(pa.string())), **columns)

@@ -10,19 +10,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attest.datamodules.bad_rows import Judged, complaint, refusal, useless
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.classes import in_order, lonely, require_classes
-from attest.datamodules.columns import choose_columns, require_columns
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.encodings import UTF_8
-from attest.datamodules.instances import Instance, instance
 from attest.datamodules.notice import option, say, some
-from attest.datamodules.overlap import require_different_files
 from attest.datamodules.readers.stored import StoredReader, Tables, split_at_random
-from attest.datamodules.rows import Row, read_rows
-from attest.datamodules.sentences import sentence_lengths
-from attest.datamodules.tokenisers import spacy_tokens
+from attest.datamodules.rows import (
+    UTF_8,
+    Instance,
+    Judged,
+    Row,
+    choose_columns,
+    complaint,
+    in_order,
+    instance,
+    lonely,
+    read_rows,
+    refusal,
+    require_classes,
+    require_columns,
+    require_different_files,
+    useless,
+)
+from attest.datamodules.tokenisers import sentence_lengths, spacy_tokens
 from attest.errors import AttestError
 
 COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init_args.test=<file>"'

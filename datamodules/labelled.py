@@ -8,17 +8,44 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from attest.datamodules.bad_rows import complaint, refusal, useless
-from attest.datamodules.columns import Columns, choose_columns
-from attest.datamodules.encodings import UTF_8
-from attest.datamodules.instances import Instance, instance
+from attest.datamodules.agnews import AgNewsReader
+from attest.datamodules.babi import BabiReader
+from attest.datamodules.cnnqa import CnnQaReader
+from attest.datamodules.conll2000 import Conll2000Reader
+from attest.datamodules.corpus import missing, sample
+from attest.datamodules.imdb import ImdbReader
+from attest.datamodules.newsgroups import NewsgroupsReader
 from attest.datamodules.notice import say, some, typed_plainly
-from attest.datamodules.readers.by_name import READERS
-from attest.datamodules.readers.questions import QuestionReader
-from attest.datamodules.rows import Row, read_rows
-from attest.datamodules.sampling import missing, sample
+from attest.datamodules.readers.stored import QuestionReader, StoredReader
+from attest.datamodules.rows import (
+    UTF_8,
+    Columns,
+    Instance,
+    Row,
+    choose_columns,
+    complaint,
+    instance,
+    read_rows,
+    refusal,
+    useless,
+)
+from attest.datamodules.snli import SnliReader
+from attest.datamodules.sst import SstReader
 from attest.errors import AttestError
 from attest.labels import by_name
+
+READERS: dict[str, type[StoredReader]] = {
+    "sst": SstReader,
+    "imdb": ImdbReader,
+    "20news": NewsgroupsReader,
+    "agnews": AgNewsReader,
+    "conll2000": Conll2000Reader,
+    "babi": BabiReader,
+    "snli": SnliReader,
+    "cnn-qa": CnnQaReader,
+}
+"""By name, as in ``DATA=``."""
+
 
 PAIRED = (
     "text_pair",

@@ -1,7 +1,164 @@
-"""20 Newsgroups as Jain & Wallace 2019 use it: baseball or hockey, from the body of the post alone."""
+"""20 Newsgroups as Jain & Wallace 2019 use it: baseball or hockey, from the body of the post alone.
+
+20 Newsgroups as Jain & Wallace 2019 use it: baseball or hockey, from the body of the post alone.
+"""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.readers.newsgroups import NewsgroupsReader
+from attest.datamodules.catalogue import CATALOGUE, Fingerprint
+from attest.datamodules.corpus import TOKENS, Corpus, Documents
+from attest.datamodules.readers.stored import StoredReader, Tables, between, split_at_random
+from attest.datamodules.sources import load_split, out_of_reach, reachable
+from attest.datamodules.tokenisers import newsgroup_tokens
+
+SPORTS = ("rec.sport.baseball", "rec.sport.hockey")
+JW_SEED = 13478
+JW_LONGEST = 500
+MIN_DF = 2
+VALIDATION = 0.1
+LOADED_ORDER, POOLED_ORDER = 0, 42
+"""Seeds with which scikit-learn shuffles a subset when it loads it, and both together when it hands them out."""
+ARCHIVE = CATALOGUE["20news"].archive
+
+
+class NewsgroupsReader(StoredReader):
+    """Posts of some newsgroups, as described in ``NewsgroupsDataModule``.
+
+    Args:
+        options: as in ``CorpusReader``; the others as in ``NewsgroupsDataModule``.
+    """
+
+    folder = "20news"
+    known: ClassVar[dict[str, Fingerprint]] = {
+        "train": Fingerprint(11314, "0450800eb4b20930", "c9ff934d3aff79a8"),
+        "test": Fingerprint(7532, "023d49890e7e4414", "797cbe452394d31b"),
+    }
+
+    def __init__(
+        self,
+        protocol: Literal["jw-paper", "jw-current", "plain"] = "jw-current",
+        groups: tuple[str, ...] = SPORTS,
+        split_seed: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.protocol = protocol
+        self.groups = tuple(groups)
+        self.split_seed = split_seed
+
+    def settings(self) -> dict[str, Any]:
+        own = {"protocol": self.protocol, "groups": self.groups, "split_seed": self.split_seed}
+        return super().settings() | own
+
+    def tables(self) -> Tables:
+        return {split: load_split(self.folder, split, ("text", "label_text"), fetched) for split in ("train", "test")}
+
+    def prepare(self, tables: Tables) -> Corpus:
+        posts = self._posts(pa.concat_tables([tables["train"], tables["test"]]))
+        if self.protocol == "plain":
+            return self._plain(posts, len(tables["train"]))
+        return self._jain_wallace(posts.take(_pooled_order(posts.ids, len(tables["train"]), len(tables["test"]))))
+
+    @property
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.groups
+
+    def _posts(self, table: pa.Table) -> Documents:
+        """The posts of the chosen groups, stripped and tokenised; an empty post is one empty word."""
+        posts = self.labelled(table)
+        return self.documents(posts["id"], posts["text"].combine_chunks(), self.tokenise, posts["label"])
+
+    def labelled(self, table: pa.Table) -> pa.Table:
+        """The posts of the chosen groups, stripped."""
+        ids = np.flatnonzero(pc.is_in(table["label_text"], value_set=pa.array(self.groups)))
+        table = table.take(ids)
+        texts = pa.array([stripped(text) for text in table["text"].to_pylist()], pa.string())
+        labels = pc.index_in(table["label_text"], value_set=pa.array(self.groups)).cast(pa.int64())
+        return pa.table({"id": pa.array(ids, pa.int64()), "text": texts, "label": labels})
+
+    def tokenise(self, texts: pa.Array) -> pa.Array:
+        return newsgroup_tokens(texts)
+
+    def _plain(self, posts: Documents, train_posts: int) -> Corpus:
+        posts = posts.where(posts.lengths > 0)
+        train, test = posts.where(posts.ids < train_posts), posts.where(posts.ids >= train_posts)
+        train, validation = self._tenth_apart(train)
+        return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"], MIN_DF), self.groups)
+
+    def _tenth_apart(self, posts: Documents) -> tuple[Documents, Documents]:
+        rows, tenth = split_at_random(np.arange(len(posts)), VALIDATION, self.split_seed, posts.labels)
+        return posts.take(np.sort(rows)), posts.take(np.sort(tenth))
+
+    def _jain_wallace(self, posts: Documents) -> Corpus:
+        if self.protocol == "jw-paper":
+            train, test = map(_of_jw_length, _fifth_apart(posts))
+            train, validation = self._tenth_apart(train)
+            return Corpus(train, validation, test, self.fit_vocabulary(_with_empty_word(posts), MIN_DF), self.groups)
+        train, test = _fifth_apart(posts.where(posts.lengths > 0))
+        train, validation = _fifth_apart(train)
+        vocabulary = self.fit_vocabulary(train.table["tokens"], MIN_DF)
+        return Corpus(_of_jw_length(train), _of_jw_length(validation), _of_jw_length(test), vocabulary, self.groups)
+
+
+def _fifth_apart(posts: Documents) -> tuple[Documents, Documents]:
+    rows, fifth = split_at_random(np.arange(len(posts)), 0.2, JW_SEED, posts.labels)
+    return posts.take(rows), posts.take(fifth)
+
+
+def _of_jw_length(posts: Documents) -> Documents:
+    return between(posts, 6, JW_LONGEST)
+
+
+def _with_empty_word(posts: Documents) -> pa.ChunkedArray:
+    """Tokens of the posts, the empty ones as the one empty word that splitting an empty string at blanks gives."""
+    empty = int((posts.lengths == 0).sum())
+    return pa.chunked_array([*posts.table["tokens"].chunks, pa.array([[""]] * empty, TOKENS)])
+
+
+def _pooled_order(ids: np.ndarray, train_posts: int, test_posts: int) -> np.ndarray:
+    """Where scikit-learn's ``subset="all"`` has the posts with these ascending ids: int64 rows of ``ids``, in its order."""
+    train, test = _shuffled(train_posts, LOADED_ORDER), _shuffled(test_posts, LOADED_ORDER) + train_posts
+    pooled = np.concatenate([train, test])[_shuffled(train_posts + test_posts, POOLED_ORDER)]
+    return np.searchsorted(ids, pooled[np.isin(pooled, ids)])
+
+
+def _shuffled(size: int, seed: int) -> np.ndarray:
+    order = np.arange(size)
+    np.random.RandomState(seed).shuffle(order)
+    return order
+
+
+def stripped(post: str) -> str:
+    """A post without header, signature and quotations, by scikit-learn's own functions in its order."""
+    from sklearn.datasets import _twenty_newsgroups as newsgroups  # private, but the very functions of its ``remove``
+
+    body = newsgroups.strip_newsgroup_footer(newsgroups.strip_newsgroup_header(post))
+    return newsgroups.strip_newsgroup_quoting(body).strip()
+
+
+def fetched(split: str) -> pa.Table:
+    """Raw posts of one split by scikit-learn's fetcher, in the order of their files.
+
+    Raises:
+        AttestError: they were never downloaded and the archive is out of reach.
+    """
+    from sklearn.datasets import fetch_20newsgroups
+
+    try:
+        posts = fetch_20newsgroups(subset=split, shuffle=False, download_if_missing=False)
+    except OSError:
+        if not reachable(ARCHIVE):
+            raise out_of_reach("20 Newsgroups", "its archive") from None
+        posts = fetch_20newsgroups(subset=split, shuffle=False, n_retries=1)
+    in_file_order = np.argsort(_shuffled(len(posts.data), LOADED_ORDER))
+    table = pa.table({"text": pa.array(posts.data, pa.string()), "label": pa.array(posts.target, pa.int64())})
+    names = pa.array([posts.target_names[label] for label in posts.target], pa.string())
+    return table.append_column("label_text", names).take(in_file_order)
 
 
 class NewsgroupsDataModule(NewsgroupsReader, TextDataModule):

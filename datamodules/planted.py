@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.sentences import sentence_lengths
+from attest.datamodules.tokenisers import sentence_lengths
 
 Rule = Literal["token", "negation", "order"]
 Clause = list[tuple[str, bool]]

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from attest.datamodules.corpus import SPLITS, Corpus, Documents
-from attest.datamodules.sampling import Sampling
+from attest.datamodules.corpus import SPLITS, Corpus, Documents, Sampling
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
 

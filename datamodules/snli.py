@@ -1,7 +1,102 @@
-"""SNLI as Jain & Wallace 2019 use it: does a premise entail a hypothesis, contradict it, or neither?"""
+"""SNLI as Jain & Wallace 2019 use it: does a premise entail a hypothesis, contradict it, or neither?
+
+SNLI as Jain & Wallace 2019 use it: does a premise entail a hypothesis, contradict it, or neither?
+"""
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.readers.snli import SnliReader
+from attest.datamodules.catalogue import CATALOGUE
+from attest.datamodules.corpus import SPLITS, Corpus, Documents
+from attest.datamodules.readers.stored import QuestionReader, Tables, classes, published_file
+from attest.datamodules.sources import load_hub_split, require_columns
+from attest.datamodules.tokenisers import masked_tokens
+from attest.errors import AttestError
+
+COLUMNS = ("premise", "hypothesis", "label")
+FIELDS = ("sentence1", "sentence2", "gold_label")
+"""The same in the lines of the archive's files."""
+NUMBERED = ("entailment", "neutral", "contradiction")
+"""The classes as the Hub numbers them."""
+UNDECIDED = "-"
+"""Of the archive's labels: annotators did not agree. On the Hub it is -1."""
+MIN_DF = 3
+
+
+class SnliReader(QuestionReader):
+    """Premises and hypotheses, as described in ``SnliDataModule``.
+
+    Args:
+        options: as in ``CorpusReader``; the others as in ``SnliDataModule``.
+    """
+
+    folder = "snli"
+    names = ("neutral", "contradiction", "entailment")
+    hub = CATALOGUE["snli"].hub
+
+    def __init__(self, protocol: Literal["jw-paper"] = "jw-paper", **options: Any) -> None:
+        super().__init__(**options)
+        self.protocol = protocol
+
+    def tables(self) -> Tables:
+        return {split: self._table(split) for split in SPLITS}
+
+    def _table(self, split: str) -> pa.Table:
+        file = published_file(self.folder, f"snli_1.0_{'dev' if split == 'validation' else split}.jsonl")
+        if file is not None:
+            return _pairs(file)
+        table = require_columns(load_hub_split(self.hub, split), COLUMNS, self.hub)
+        return table.set_column(2, "label", _named(table["label"], split))
+
+    def prepare(self, tables: Tables) -> Corpus:
+        splits = {split: self._asked(tables[split], split) for split in SPLITS}
+        return Corpus(**splits, vocabulary=self.fit_words(splits["train"], MIN_DF), label_names=self.names)
+
+    def _asked(self, table: pa.Table, split: str) -> Documents:
+        table = table.append_column("id", pa.array(range(len(table)), pa.int64()))
+        table = table.filter(pc.not_equal(table["label"], UNDECIDED)).combine_chunks()
+        premises, hypotheses = (masked_tokens(table[column].combine_chunks()) for column in ("premise", "hypothesis"))
+        labels = classes(table["label"], self.names, f"snli, the {split} split")
+        return Documents.of(table["id"], premises, question=hypotheses, label=labels)
+
+
+def _pairs(file: Path) -> pa.Table:
+    columns: dict[str, list[str]] = {column: [] for column in COLUMNS}
+    for count, line in enumerate(file.read_text(encoding="utf-8").split("\n"), start=1):
+        if line.strip():
+            for column, value in zip(COLUMNS, _fields(line, f"{file}, line {count}"), strict=True):
+                columns[column].append(value)
+    return pa.table({column: pa.array(values, pa.string()) for column, values in columns.items()})
+
+
+def _fields(line: str, place: str) -> list[str]:
+    try:
+        pair = json.loads(line)
+        values = [pair[field] for field in FIELDS]
+    except (ValueError, KeyError, TypeError):
+        values = []
+    if not values or not all(isinstance(value, str) for value in values):
+        raise AttestError(
+            f"{place} is {line[:40]!r}; expected JSON with the strings {', '.join(FIELDS)}, as SNLI is published. Copy the "
+            "file again."
+        )
+    return values
+
+
+def _named(labels: pa.ChunkedArray, split: str) -> pa.Array:
+    """The Hub's numbers as the archive's names."""
+    least, most = pc.min(labels).as_py(), pc.max(labels).as_py()
+    if least is not None and (least < -1 or most >= len(NUMBERED)):
+        raise AttestError(
+            f"snli has labels from {least} to {most} in the {split} split; expected 0 entailment, 1 neutral, 2 contradiction, "
+            "-1 undecided. Number the classes so."
+        )
+    return pa.array([*NUMBERED, UNDECIDED]).take(pc.if_else(pc.less(labels, 0), len(NUMBERED), labels).combine_chunks())
 
 
 class SnliDataModule(SnliReader, TextDataModule):

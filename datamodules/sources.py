@@ -1,15 +1,27 @@
-"""Where the real corpora come from: the folder named by ATTEST_DATA, else the public source of the same instances."""
+"""Where the real corpora come from: the folder named by ATTEST_DATA, else the public source of the same instances.
+
+Data files of the Hugging Face Hub; code of a dataset is never run.
+"""
 
 import os
-from collections.abc import Callable
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from attest.datamodules.fingerprint import Fingerprint
+from attest.datamodules.catalogue import Fingerprint
 from attest.datamodules.notice import say
 from attest.errors import AttestError
+
+if TYPE_CHECKING:
+    import datasets
+
 
 DATA_VARIABLE = "ATTEST_DATA"
 
@@ -93,3 +105,101 @@ def out_of_reach(what: str, where: str) -> AttestError:
         f"a folder, as docs/data.md says, and type: export {DATA_VARIABLE}=<that folder>; or train without any download: make "
         "train DATA=planted"
     )
+
+
+PARQUET = "refs/convert/parquet"
+"""The branch on which the Hub keeps any dataset as parquet, also one that was once made by a script."""
+PATIENCE = 3.0
+"""Seconds to wait for a server's first word; the libraries retry for 23 s where there is no network."""
+
+
+def load_hub_split(
+    repository: str, split: str, revision: str | None = None, *, names: bool = False, subset: str | None = None
+) -> pa.Table:
+    """One split of a Hub dataset.
+
+    Args:
+        repository: ``owner/name``, or a local folder laid out like one.
+        split: ``train``, ``validation`` or ``test``.
+        revision: branch; None for the main one.
+        names: give classes by name instead of by number.
+        subset: of a dataset that is several; None for the only one.
+    Raises:
+        AttestError: neither the Hub nor a copy from an earlier download is within reach, or there is no such split.
+    """
+    import datasets  # a second and a half that local files need not wait for
+
+    online = Path(repository).is_dir() or reachable(endpoint())
+    try:
+        with _cached_copies(not online):
+            rows = datasets.load_dataset(repository, subset, split=split, revision=revision)
+    except (datasets.exceptions.DatasetsError, FileNotFoundError, ValueError, RuntimeError) as error:
+        raise AttestError(
+            f"{repository} has no readable {split} split ({_first_line(error)}); expected a dataset of plain data files with "
+            "that split. Look at its page on the Hub, or give local files instead."
+        ) from error
+    except OSError as error:  # a ConnectionError is one
+        raise out_of_reach(repository, "the Hugging Face Hub") from error
+    return _with_names(rows) if names else rows.with_format("arrow")[:]
+
+
+def reachable(url: str) -> bool:
+    """Whether a server answers, whatever it says, within ``PATIENCE``; looking its name up counts too."""
+    answers: list[bool] = []
+    asking = Thread(target=lambda: answers.append(_answers(url)), daemon=True)  # a name lookup knows no timeout
+    asking.start()
+    asking.join(PATIENCE + 0.5)
+    return any(answers)
+
+
+def _answers(url: str) -> bool:
+    try:
+        urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=PATIENCE).close()
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def endpoint() -> str:
+    """Address of the Hub."""
+    from huggingface_hub import constants
+
+    return constants.ENDPOINT
+
+
+@contextmanager
+def _cached_copies(only: bool) -> Iterator[None]:
+    """Have the libraries look at earlier downloads alone, at once, instead of retrying."""
+    import datasets
+    from huggingface_hub import constants
+
+    before = datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE
+    datasets.config.HF_HUB_OFFLINE = before[0] or only
+    constants.HF_HUB_OFFLINE = before[1] or only
+    try:
+        yield
+    finally:
+        datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE = before
+
+
+def _with_names(rows: "datasets.Dataset") -> pa.Table:
+    """The rows, numbers of classes replaced by their names; the Hub's -1 for a class withheld becomes null."""
+    table = rows.with_format("arrow")[:]
+    for index, (column, feature) in enumerate(rows.features.items()):
+        names = getattr(getattr(feature, "feature", feature), "names", None)  # a class, or a list of classes
+        if names is not None:
+            values = [_named(value, names) for value in table[column].to_pylist()]
+            table = table.set_column(index, column, pa.array(values))
+    return table
+
+
+def _named(value: Any, names: list[str]) -> Any:
+    if isinstance(value, list):
+        return [_named(number, names) for number in value]
+    return None if value is None or value < 0 else names[value]
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -15,14 +15,12 @@ from importlib import import_module
 from pathlib import Path
 from unittest.mock import patch
 
-from attest.cli.choices_help import choices_help
-from attest.cli.command_parser import CommandParser
-from attest.cli.main import COMMANDS, TRAINING, Command
+from attest.cli.fit import choices_help
+from attest.cli.main import COMMANDS, TRAINING, Command, CommandParser
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import LN2, Column, Measure, Spec
 from attest.judges import findings
-from attest.runs.choices import configs_folder, file_choices
-from attest.runs.plain_help import plain_help
+from attest.runs.choices import configs_folder, file_choices, plain_help
 from docs.drawing import HOUSE, house
 
 ROOT = Path(__file__).parents[1]

@@ -6,13 +6,11 @@ logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``cla
 trained against or with the network of another run, which they look at through ``base_network.py``.
 """
 
-from attest.lightning_modules.classifier import Classifier
+from attest.lightning_modules.classifier import Classifier, Retrained
 from attest.lightning_modules.guided import GuidedClassifier, ProbedTagger
 from attest.lightning_modules.key_adversary import KeyAdversary
-from attest.lightning_modules.retrained import Retrained
 from attest.lightning_modules.tagger import Tagger
-from attest.lightning_modules.tagging_adversary import TaggingAdversary
-from attest.lightning_modules.trained_adversary import TrainedAdversary
+from attest.lightning_modules.trained_adversary import TaggingAdversary, TrainedAdversary
 
 __all__ = [
     "Classifier",

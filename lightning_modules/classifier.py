@@ -14,9 +14,8 @@ from attest.experiments import Network, Observation, observe
 from attest.experiments.contract import require_forward, require_steps
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.masking import Masking, training_tokens
-from attest.lightning_modules.metrics import classification_scores
 from attest.lightning_modules.optimisation import Optimisation, training_steps
-from attest.lightning_modules.predictions import InstanceRows, Predicted, require_finite
+from attest.lightning_modules.predictions import InstanceRows, Predicted, classification_scores, require_finite
 from attest.lightning_modules.vectors import load_vectors
 from attest.measures import probabilities
 
@@ -171,3 +170,13 @@ class Classifier(LightningModule):
     def configure_optimizers(self) -> Any:
         """One optimiser over two groups, attention and the rest; and its schedule, if there is one."""
         return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
+
+
+class Retrained(Classifier):
+    """A classifier that begins where its base began, on texts without the tokens that the base leans on (Hooker et al. 2019).
+
+    The DataModule erases them (``data.init_args.erased``); what is learned from the base is over with that.
+    """
+
+    def take_base(self, state: dict[str, Tensor]) -> None:
+        """Leave the parameters as they were initialised."""

@@ -18,7 +18,7 @@ from attest.experiments.layers.keys import euclidean_distance, mean_squared_dist
 from attest.experiments.layers.observation import self_attending
 from attest.lightning_modules.classifier import Batch, Classifier
 from attest.measures import class_logits
-from attest.networks.key_perturbation import KeyPerturbation
+from attest.networks.transformer import KeyPerturbation
 
 Attack = Literal["adversarial", "random", "opposite"]
 Distance = Literal["log", "norm"]

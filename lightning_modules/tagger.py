@@ -12,9 +12,8 @@ from torch.nn import functional
 from attest.errors import AttestError
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.masking import Masking, training_tokens
-from attest.lightning_modules.metrics import tagging_columns, tagging_scores
 from attest.lightning_modules.optimisation import Optimisation, training_steps
-from attest.lightning_modules.predictions import InstanceRows, require_finite
+from attest.lightning_modules.predictions import InstanceRows, require_finite, tagging_columns, tagging_scores
 from attest.lightning_modules.vectors import load_vectors
 
 Batch = dict[str, Tensor]

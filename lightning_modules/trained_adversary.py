@@ -5,11 +5,19 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 
-from attest.experiments.adversarial_loss import Convention, DivergenceName, Objective, classification_objective
+from attest.attention.interventions import recorded
+from attest.experiments.adversarial_loss import (
+    Convention,
+    DivergenceName,
+    Objective,
+    classification_objective,
+    tagging_objective,
+)
 from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, ReferenceOutput
 from attest.lightning_modules.classifier import Batch, Classifier, attended
 from attest.lightning_modules.optimisation import require_attention_parameters
 from attest.lightning_modules.predictions import InstanceRows
+from attest.lightning_modules.tagger import Tagger
 from attest.measures import probabilities
 
 Variant = Literal["unfrozen", "frozen"]
@@ -132,3 +140,33 @@ class TrainedAdversary(Adversarial, Classifier):
         weights = network.project(network.score(hidden, mask), mask)
         ours = probabilities(network.decode(hidden, weights)), weights
         return classification_objective(self.divergence, ours, (probabilities(theirs.logits), theirs.pooled), mask)
+
+
+class TaggingAdversary(Adversarial, Tagger):
+    """A tagger against its base (Yang 2020, §4.2).
+
+    Args:
+        base_network, lam, divergence, variant, convention: as in ``TrainedAdversary``; the divergence is a mean over tokens,
+            heads and layers.
+        options: as in ``Tagger``.
+    """
+
+    def __init__(
+        self,
+        base_network: MakeNetwork,
+        lam: float = 0.2,
+        divergence: DivergenceName = "kl",
+        variant: Variant = "unfrozen",
+        convention: Convention = "instances",
+        vocab_size: int = 2,
+        num_classes: int = 2,
+        **options: Any,
+    ) -> None:
+        super().__init__(vocab_size=vocab_size, num_classes=num_classes, **options)
+        self.oppose(base_network(vocab_size, num_classes), lam, divergence, variant, convention)
+
+    def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
+        with recorded(self.network, "weights") as weights:
+            logits = self(batch["token_ids"], batch["mask"])
+        ours, base = (torch.cat(list(layers.values()), dim=1) for layers in (weights, theirs.weights))
+        return tagging_objective(self.divergence, (logits, ours), (theirs.logits, base), batch["mask"])

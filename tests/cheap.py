@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from attest.report import evidence_illustrations, figures
+from attest.report import figures, page
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -20,7 +20,7 @@ def draw_nothing(replace: Callable[[Any, str, Any], None] = setattr) -> None:
         replace: sets an attribute.
     """
     replace(figures, "settle", lambda figure: None)
-    replace(evidence_illustrations, "_drawn", lambda drawing, rows, class_names: Figure())
+    replace(page, "_drawn", lambda drawing, rows, class_names: Figure())
     replace(Figure, "savefig", _save)
 
 

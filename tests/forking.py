@@ -67,7 +67,7 @@ def ask(address: str, module: str, arguments: list[str]) -> int:
 
 def serve(address: str) -> None:
     """Copy this process for each client; it ends with the one that started it, however that ends."""
-    from attest.runs.ending import end_with_parent
+    from attest.runs.processes import end_with_parent
     from tests.cheap import draw_nothing
 
     end_with_parent()

@@ -11,9 +11,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from attest.api.batches import Batch, Encode, Words
 from attest.attention.interventions import unwrapped
-from attest.errors import AttestError
+from attest.errors import AttestError, needing_transformers
 from attest.experiments.contract import STEPS
-from attest.pretrained.needed import needing_transformers
 
 if TYPE_CHECKING:
     from attest.pretrained.network import PretrainedNetwork

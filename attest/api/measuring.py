@@ -1,37 +1,127 @@
-"""Experiments on a network, batch by batch, and their files: those of a run without training."""
+"""Experiments on a network, batch by batch, and their files: those of a run without training.
+
+A model that gives every token a class, on trial: sentences as words with a tag each in, a table of tagged sentences out.
+
+Legend: B batch, T tokens, K tags.
+"""
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 import torch
 import yaml
 from rich.console import Console
 from rich.progress import Progress
 from torch import Tensor, distributed, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from attest import __version__
 from attest.api.batches import Batch, attended
-from attest.api.expected import Expected, work_of
-from attest.api.parts import batches_of_ids, in_rows
 from attest.attention.interventions import attending
 from attest.compute.memory import give_back_freed_memory, memory_budget, rows_at_once
+from attest.datamodules.notice import say
 from attest.errors import AttestError
 from attest.experiments.contract import require_finite_logits
 from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
+from attest.experiments.layers.observation import self_attending
 from attest.experiments.observation import Network, Observation, observe
 from attest.experiments.registry import Asked, Run
-from attest.experiments.rows import rows_of, text_columns
-from attest.labels import of_batch
+from attest.experiments.rows import rows_of, tag_columns, text_columns
+from attest.labels import UNLABELLED as NO_TAG
+from attest.labels import class_numbers, doubt, of_batch
+from attest.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
 from attest.report.summary import VERSION, summarise_tables
-from attest.runs.folder import INSTANCES, TRIAL, RunFolder, write_json, write_text
-from attest.runs.processes import can_fork, together
+from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, write_json, write_text
+from attest.runs.past import duration
+from attest.runs.processes import Turns, can_fork, together
 from attest.runs.stopping import SAMPLING, Stopping, in_random_order, looks
-from attest.runs.turns import Turns
 from attest.runs.versions import environment, peak_memory
+
+SECONDS, SHARE = 5, 0.05
+"""What has to be over before a word is said, in seconds and as a share of the work."""
+WORTH_SAYING = 20
+"""Seconds that nobody needs to be told of."""
+GROWTH = 1.5
+"""Cost of a text of T tokens grows as T to this power: some experiments read a text once, some once for every token."""
+
+
+def work_of(batch: Batch) -> float:
+    """What a batch costs, beside other batches."""
+    rows, longest = batch["mask"].shape[:2]
+    return rows * longest**GROWTH
+
+
+class Expected:
+    """Tells how long all batches will take.
+
+    Args:
+        work: of all batches.
+        console: where it is said; None for nowhere.
+    """
+
+    def __init__(self, work: float, console: Console | None) -> None:
+        self._work, self._console = work, console
+        self._started = time.perf_counter()
+
+    def after(self, done: float) -> None:
+        """Say it if it is known by now.
+
+        Args:
+            done: work that is over, of all processes.
+        """
+        spent = time.perf_counter() - self._started
+        if self._console is None or spent < SECONDS or done < SHARE * self._work:
+            return
+        if (seconds := spent / done * self._work) >= WORTH_SAYING:
+            self._console.print(f"All texts will take about {duration(seconds)}, judging by the first ones.")
+        self._console = None
+
+
+def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
+    """Some texts as batches of like length.
+
+    Args:
+        batches: of all texts.
+        ids: of those that are wanted.
+        batch_size: largest batch.
+    Raises:
+        AttestError: texts are made of sentences.
+    """
+    if any(batch["token_ids"].ndim > 2 for batch in batches):
+        raise AttestError("the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out.")
+    wanted = set(ids)
+    texts = [(batch, row) for batch in batches for row, identity in enumerate(batch["id"].tolist()) if identity in wanted]
+    texts.sort(key=lambda text: int(text[0]["mask"][text[1]].sum()))
+    return [_batch(texts[start : start + batch_size]) for start in range(0, len(texts), batch_size)]
+
+
+def in_rows(batch: Batch, rows: int) -> list[Batch]:
+    """A batch in parts of at most so many texts."""
+    texts = [(batch, row) for row in range(len(batch["id"]))]
+    if len(texts) <= rows:
+        return [batch]
+    return [_batch(texts[start : start + rows]) for start in range(0, len(texts), rows)]
+
+
+def _batch(texts: Sequence[tuple[Batch, int]]) -> Batch:
+    longest = max(int(batch["mask"][row].nonzero().max()) + 1 for batch, row in texts)
+
+    def together(name: str) -> Any:
+        values = [batch[name][row] for batch, row in texts]
+        if not isinstance(values[0], torch.Tensor):
+            return values
+        return (
+            torch.stack(values) if not values[0].ndim else pad_sequence([each[:longest] for each in values], batch_first=True)
+        )
+
+    return {name: together(name) for name in texts[0][0]}
+
 
 WEIGHTS_HELD = 14 * 4
 """Bytes that a trial takes at its peak for each number of attention inside layers: fourteen times as many numbers."""
@@ -238,7 +328,7 @@ class Measuring:
         """``test/accuracy`` and the like, where labels are known."""
         if "label" not in texts:
             return {}
-        from attest.measures.decisions import decision_scores
+        from attest.measures.summary import decision_scores
 
         probabilities = torch.tensor(texts.filter(regex="^probability_").to_numpy(), dtype=torch.float32)
         scores = decision_scores(probabilities, torch.tensor(texts["label"].to_numpy()))
@@ -261,3 +351,112 @@ def shown_class(network: nn.Module) -> type:
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that YAML can hold."""
     return {name: value if isinstance(value, int | float | str) else str(value) for name, value in settings.items()}
+
+
+def tagged_batches(
+    sentences: Sequence[Any], tags: Sequence[Any] | None, reads: Any, batch_size: int, label_names: Sequence[str]
+) -> list[Batch]:
+    """Batches of sentences of like length, in subwords; a word's tag is that of its first subword.
+
+    Args:
+        sentences: lists of words; or batches with ``token_ids``, ``mask`` and ``tags`` ``(B, T)``, which are returned.
+        tags: classes of the words of each sentence, as ``class_numbers`` takes them.
+        reads: the ``Encoder`` of the model.
+        batch_size: largest batch.
+        label_names: the tags, in class order.
+    Raises:
+        AttestError: a sentence is no list of words, or tags are missing or other than as many.
+    """
+    given = list(sentences)
+    if given and all(isinstance(each, Mapping) for each in given):
+        return given
+    if reads is None or any(isinstance(each, str) for each in given):
+        raise AttestError(
+            "the model gives every token a class; expected sentences as lists of words, a tag for each word, and the model's "
+            "tokenizer: attest.trial(model, [['A', 'film']], labels=[[3, 4]], tokenizer=tokenizer)"
+        )
+    lengths = [len(words) for words in given]
+    tags = [each for each in (() if tags is None else tags) if isinstance(each, Sized) and not isinstance(each, str)]
+    if lengths != [len(each) for each in tags]:
+        raise AttestError("the tags do not match the words; expected labels= with one class for each word of each sentence.")
+    flat = class_numbers([tag for each in tags for tag in each], (sum(lengths),), label_names, partly=True)
+    if doubtful := doubt(flat, label_names):
+        say(doubtful)
+    numbers = [each.tolist() for each in np.split(flat, np.cumsum(lengths)[:-1])]
+    from attest.pretrained.subwords import cut, tags_of_subwords, told_of_unread
+
+    found = cut(reads.tokenizer, given, reads.longest)
+    reads.cut += found.shortened
+    if told := told_of_unread(given, found, reads.longest):
+        say(told)
+    first = tags_of_subwords(numbers, found.words, label_names)
+    order = sorted(range(len(given)), key=lambda row: len(found.ids[row]))
+    special = [[word is None for word in words] for words in found.words]
+    return [
+        _tagged_batch(order[start : start + batch_size], found.ids, first, special)
+        for start in range(0, len(order), batch_size)
+    ]
+
+
+def _tagged_batch(rows: list[int], ids: list[list[int]], tags: list[list[int]], special: list[list[bool]]) -> Batch:
+    lengths = torch.tensor([len(ids[row]) for row in rows])
+    return {
+        "id": torch.tensor(rows),
+        "token_ids": pad_sequence([torch.tensor(ids[row]) for row in rows], batch_first=True),
+        "tags": pad_sequence([torch.tensor(tags[row]) for row in rows], batch_first=True, padding_value=NO_TAG),
+        "special": pad_sequence([torch.tensor(special[row]) for row in rows], batch_first=True),
+        "mask": torch.arange(int(lengths.max())) < lengths.unsqueeze(-1),
+    }
+
+
+class TaggedMeasuring(Measuring):
+    """Experiments inside the layers of a tagger; the table of the sentences is that of a run with a tagger.
+
+    Args:
+        network, measures, label_names, seed: as in ``Measuring``.
+    """
+
+    first = TAGGED
+
+    def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
+        layers = self._seen(batch)
+        assert layers.labels is not None
+        asked = Asked(layers.labels, everyone.to(layers.ids.device), self.seed)
+        identity = {"id": layers.ids, "length": layers.mask.sum(dim=-1)}
+        heads = [attending(self.network)[layer].heads for layer in self_attending(self.network)]
+        if TAGGED in self._asked:
+            with self._timed(TAGGED):
+                rows = rows_of(identity | tag_columns(layers, self.label_names), layers.mask)
+                self._parts[TAGGED].append(rows.assign(tokens=batch["tokens"], heads=[heads] * len(rows)))
+            yield TAGGED
+        for name, measure in self.measures.items():
+            if name not in self._asked:
+                continue
+            with self._timed(name):
+                self._parts[name].append(rows_of(identity | measure(layers, asked), layers.mask))
+            yield name
+
+    @torch.no_grad()
+    def _seen(self, batch: Batch) -> LayerObservation:
+        device = next(self.network.parameters()).device
+        ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
+        if "tags" not in batch:
+            raise AttestError(f"a batch has no tags (B, T); expected a class for each token, {NO_TAG} where it has none.")
+        seen = observe_layers(self.network, ids, tokens, mask)
+        require_finite_logits(seen.logits, ids, mask)
+        self._require_names(seen.probabilities.shape[-1])
+        tags = of_batch(batch["tags"], mask.shape, self.label_names, partly=True)
+        special = batch["special"].to(device) if "special" in batch else None
+        return replace(seen, labels=tags.to(device), special=special)
+
+    def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
+        """Accuracy over words; F1 of single tags and of whole chunks where tags mark chunks."""
+        gold, predicted = (
+            pad_sequence([torch.tensor(row) for row in texts[name]], batch_first=True, padding_value=NO_TAG)
+            for name in ("tags", "predicted_tags")
+        )
+        scores = {"accuracy": (gold == predicted)[gold >= 0].double().mean()}
+        if has_chunks(self.label_names):
+            scores["token_f1"] = f1_of_counts(token_counts(predicted, gold, self.label_names))
+            scores["chunk_f1"] = f1_of_counts(of_scheme(chunk_counts(predicted, gold, self.label_names)))
+        return {f"test/{name}": float(score) for name, score in scores.items()}

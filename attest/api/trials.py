@@ -22,13 +22,10 @@ from attest.api.foreign import (
     tell_of_cuts,
     with_words,
 )
-from attest.api.measuring import Measuring, shown_class
-from attest.api.outcome import Outcome
-from attest.api.run import Run, open_run
-from attest.api.tagging import TaggedMeasuring, tagged_batches
+from attest.api.measuring import Measuring, TaggedMeasuring, shown_class, tagged_batches
+from attest.api.run import Outcome, Run, open_run
 from attest.bounds import require_bounds
-from attest.compute.evaluation import in_evaluation_mode
-from attest.compute.memory import budget_kept, set_memory_budget
+from attest.compute.memory import budget_kept, in_evaluation_mode, set_memory_budget
 from attest.errors import AttestError
 from attest.experiments.contract import STEPS, require_steps
 from attest.experiments.erasure import Background
@@ -37,10 +34,10 @@ from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
 from attest.experiments.registry import Run as Measured
 from attest.experiments.registry import chosen, runnable, runnable_inside
 from attest.labels import names_of, require_no_table
-from attest.report.explained_text import ExplainedText
+from attest.report.explained import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import UNFINISHED, RunFolder, write_text
-from attest.runs.same_texts import table_of
+from attest.runs.identity import table_of
 
 Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
 

@@ -6,7 +6,7 @@ Each computes its keys, scores and weights in the open (``interception.py``), so
 Nothing here trains, logs or reads files.
 """
 
-from attest.attention.hook_points import HookedModule, HookPoint
+from attest.attention.interventions import HookedModule, HookPoint
 from attest.attention.multihead import MultiHeadAttention
 from attest.attention.pooled import PooledAttention
 from attest.attention.projections import Entmax, Entmax15, Projection, Softmax, Sparsegen, Sparsemax, Uniform

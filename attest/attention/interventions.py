@@ -22,12 +22,45 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from attest.attention.hook_points import HookedModule, HookPoint, Replacement
+HookPoint = Literal["keys", "values", "edges", "scores", "weights", "projection"]
+Replacement = Callable[[Any, Tensor], Any]
+"""Takes what was computed at a place, and the mask ``(B, T)``, to what stands there instead."""
+
+
+class HookedModule(nn.Module):
+    """A module that attends, with named places. It has no parameters of its own."""
+
+    heads: int | None = None
+    """Number of heads, which are then the second dimension of keys, scores and weights; None where there are no heads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.replacements: tuple[tuple[HookPoint, Replacement], ...] = ()
+        """In force now, outermost first; kept by ``attest.attention.interventions``, empty otherwise."""
+
+    def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
+        """What goes on from a place: what was computed there, unless an intervention replaces it."""
+        for where, replacement in self.replacements:
+            if where == point:
+                value = replacement(value, mask)
+        return value
+
+    def given(self, point: HookPoint, shape: tuple[int, ...]) -> Any | None:
+        """The constant of this shape that stands at a place whatever is computed there; None where it has to be computed.
+
+        It is computed after all where another place is hooked: what passes there may be recorded.
+        """
+        first = self.replacements[0][1] if self.replacements else None
+        constant = getattr(first, "constant", None)
+        alone = all(where == point for where, _ in self.replacements)
+        return constant if alone and constant is not None and constant.shape == shape else None
+
 
 Projecting = Callable[[Tensor, Tensor], Tensor]
 """What takes scores and their mask to weights."""
@@ -167,3 +200,33 @@ def _headwise(trained: Projecting, other: Projecting, heads: Sequence[int]) -> P
         return trained(scores, mask).index_copy(1, index, other(scores.index_select(1, index), mask))
 
     return project
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An affine map ``(N, H) -> (N, A)`` and what becomes of it."""
+
+    weight: Tensor
+    """``(A, H)``."""
+    bias: Tensor
+    """``(A,)``."""
+    finish: Callable[[Tensor], Tensor]
+    """``(N, A) -> (N, F)``; may overwrite what it is given."""
+
+    def __call__(self, hidden: Tensor) -> Tensor:
+        """Hidden states ``(..., H)`` -> numbers ``(..., F)``."""
+        return self.finish(functional.linear(hidden.flatten(0, -2), self.weight, self.bias)).unflatten(0, hidden.shape[:-1])
+
+    def beside(self, linear: nn.Linear) -> "Reading":
+        """The same numbers, followed by the outputs of a linear layer."""
+        own = len(self.weight)
+
+        def finish(features: Tensor) -> Tensor:
+            return torch.cat([self.finish(features[:, :own]), features[:, own:]], dim=-1)
+
+        return Reading(torch.cat([self.weight, linear.weight]), torch.cat([self.bias, linear.bias]), finish)
+
+
+def without_context(numbers: Tensor) -> Tensor:
+    """What is read without each token where tokens know nothing of one another: ``(B, T, F)`` -> ``(B, T, T, F)``, a view."""
+    return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

@@ -5,7 +5,7 @@ Legend: B batch, N heads, T tokens, D dimensions a head, H = N D.
 
 from torch import Tensor, nn
 
-from attest.attention.hook_points import HookedModule
+from attest.attention.interventions import HookedModule
 from attest.attention.projections import Projection, Softmax
 from attest.errors import AttestError
 

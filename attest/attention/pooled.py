@@ -5,9 +5,8 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from attest.attention.hook_points import HookedModule
+from attest.attention.interventions import HookedModule, Reading
 from attest.attention.projections import Projection, Softmax
-from attest.attention.reading import Reading
 from attest.attention.scoring import AdditiveScoring
 
 

@@ -17,8 +17,25 @@ import torch
 from torch import Tensor, nn
 
 from attest.attention import thresholds
-from attest.attention.masking import require_real_tokens
 from attest.errors import AttestError
+
+
+def require_real_tokens(mask: Tensor) -> None:
+    """Refuse a batch in which some text is nothing but padding.
+
+    Args:
+        mask: bool ``(..., T)``, True at real tokens.
+    Raises:
+        ValueError: a row of the mask has no True; attention over nothing is undefined (softmax gives NaN, sparse
+            projections an index error for the whole batch).
+    """
+    if not bool(mask.any(dim=-1).all()):
+        empty = (~mask.any(dim=-1)).nonzero().tolist()
+        raise ValueError(
+            f"mask: rows {empty} of {tuple(mask.shape)} are all padding, expected at least one real token each; "
+            "drop empty texts in the DataModule before batching."
+        )
+
 
 STEPS = {torch.float32: 30, torch.float64: 60}
 """Bisection steps that leave an interval below the rounding of the dtype; half as many as the package takes in float32."""

@@ -9,7 +9,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from attest.attention.reading import Reading
+from attest.attention.interventions import Reading
 
 
 class AdditiveScoring(nn.Module):

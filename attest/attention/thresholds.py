@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from attest.compute.sorting import sort_rows
+from attest.compute.memory import sort_rows
 
 LARGEST = 32
 """Scores of a row that are looked at first, four times as many where its support is wider; results never depend on it."""

@@ -15,10 +15,8 @@ gets a table and a figure.
 from collections.abc import Sequence
 
 from attest.runs.adversary_names import choose
-from attest.runs.choices import expand
+from attest.runs.choices import expand, plain_help, split_arguments
 from attest.runs.folder import RunFolder
-from attest.runs.plain_help import plain_help
-from attest.runs.words import split_arguments
 
 STAYED = 1e-3
 """Mean JSD in nats, below which an adversary attends as its base does."""
@@ -58,7 +56,7 @@ def main(arguments: list[str]) -> int:
 
 def say_who_stayed(runs: Sequence[RunFolder]) -> None:
     """Name the adversaries that never left their base, and what moves them."""
-    from attest.report.related_runs import distances_of
+    from attest.report.related_table import distances_of
 
     for run in runs:
         if distances_of(run, "E7")["jsd"] < STAYED:

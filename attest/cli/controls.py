@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING
 
 from attest.runs import adversary_names
 from attest.runs.adversary_names import Choices
-from attest.runs.choices import expand
+from attest.runs.choices import expand, plain_help, split_arguments
 from attest.runs.control_names import choose
-from attest.runs.plain_help import plain_help
-from attest.runs.words import split_arguments
 
 if TYPE_CHECKING:
     from attest.runs.dependent import Base
@@ -46,7 +44,7 @@ def main(arguments: list[str]) -> int:
     if guided_by is not None and guided_by != "base":
         adversary_names.named(guided_by)  # refused before anything is trained
     expand(typed)  # a mistyped choice is told before the imports below, which take seconds
-    from attest.runs.controls import require_controls, require_guides, train_guide  # takes seconds
+    from attest.runs.adversaries import require_controls, require_guides, train_guide  # takes seconds
     from attest.runs.dependent import train_base
 
     base = train_base(typed, require_controls if guided_by is None else require_guides)
@@ -63,7 +61,7 @@ def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int,
 
     from attest.report.controls_page import write_controls
     from attest.report.page import write_report
-    from attest.runs.controls import announced, controls, guiding_lambdas, without_sense
+    from attest.runs.adversaries import announced, controls, guiding_lambdas, without_sense
 
     planned = list(controls(base, typed, own, seeds, choices, choices.lambdas or guiding_lambdas(base)))
     print("Controls, trained unless they are there:", *(announced(control, base) for control in planned), sep="\n", flush=True)

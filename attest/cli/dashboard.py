@@ -11,10 +11,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attest.cli.command_parser import CommandParser
+from attest.cli.main import CommandParser
 from attest.errors import AttestError
-from attest.runs.finding import require_no_trial
 from attest.runs.folder import RunFolder, read_json
+from attest.runs.identity import require_no_trial
 
 if TYPE_CHECKING:
     from attest.tracking.dashboard import Section

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import redirect_stdout
 from typing import NamedTuple
 
-from attest.cli.command_parser import CommandParser
+from attest.cli.main import CommandParser
 from attest.datamodules.catalogue import CATALOGUE
+from attest.datamodules.labelled import READERS
 from attest.datamodules.published import CLAIMS, UNEXPLAINED, Claim
-from attest.datamodules.readers.by_name import READERS
 from attest.errors import AttestError, unknown_choice
 
 HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")

@@ -22,15 +22,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from attest.cli.command_parser import CommandParser
+from attest.cli.main import CommandParser
 from attest.cli.trial import PROMPT
-from attest.compute.storage import CACHE_VARIABLE, cache_folder
+from attest.compute.memory import CACHE_VARIABLE, cache_folder
 from attest.datamodules.catalogue import CATALOGUE, Source
-from attest.datamodules.hub import endpoint, reachable
-from attest.datamodules.sources import DATA_VARIABLE
-from attest.errors import AttestError, unknown_choice
-from attest.extras import DISTRIBUTION
-from attest.pretrained.needed import needing_transformers
+from attest.datamodules.sources import DATA_VARIABLE, endpoint, reachable
+from attest.errors import DISTRIBUTION, AttestError, needing_transformers, unknown_choice
 from attest.runs.versions import environment
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0

@@ -25,14 +25,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attest.cli.command_parser import TRUST, CommandParser
-from attest.compute.cores import cores
+from attest.cli.main import TRUST, CommandParser
+from attest.compute.memory import cores
 from attest.errors import AttestError
-from attest.runs.choices import expand
-from attest.runs.finding import require_no_trial
+from attest.runs.choices import Words, expand, of_reading, take_words
 from attest.runs.folder import RunFolder, write_json
-from attest.runs.reading_names import of_reading
-from attest.runs.words import Words, take_words
+from attest.runs.identity import require_no_trial
 
 ATTEST = (sys.executable, "-m", "attest")
 SHARDS = Path(__file__).parents[1] / "tables" / "shards.smk"
@@ -85,8 +83,7 @@ def _refuse_apart(typed: argparse.Namespace) -> None:
 
 
 def _one_shard(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str]) -> int:
-    from attest.runs.evaluating import configuration_of, evaluate
-    from attest.runs.shards import read_shard, shard_on_trial
+    from attest.runs.evaluating import configuration_of, evaluate, read_shard, shard_on_trial
 
     with configuration_of(run, typed.trust) as configuration:
         evaluate(shard_on_trial(expand([*configuration, *options]), run, wanted, read_shard(typed.shard)))
@@ -95,8 +92,7 @@ def _one_shard(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
 
 def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str], words: Words) -> int:
     """Have a workflow gather what is missing, and put it together where no shard has failed."""
-    from attest.runs.evaluating import RunOnTrial, configuration_of
-    from attest.runs.shards import put_together
+    from attest.runs.evaluating import RunOnTrial, configuration_of, put_together
 
     with configuration_of(run, typed.trust) as configuration:
         trusting = [f"--trust={module}" for module in typed.trust]
@@ -111,8 +107,7 @@ def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
 
 def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], words: Words) -> int:
     """Start the workflow; returns its exit code."""
-    from attest.tables.gpus import on_one_gpu
-    from attest.tables.workflow import carry_out, snakemake_command
+    from attest.tables.workflow import carry_out, on_one_gpu, snakemake_command
 
     folder, jobs, profile = RunFolder(run.path / "shards"), words.count("JOBS", 1), words.text("PROFILE")
     gpus = words.count("GPUS", 0, least=0)

@@ -10,11 +10,10 @@ rollout. A file holds one text a line; blank lines are skipped.
 from contextlib import nullcontext
 from pathlib import Path
 
-from attest.cli.command_parser import TRUST, CommandParser
-from attest.cli.output import kind_of, require_own
+from attest.cli.main import TRUST, CommandParser, kind_of, require_own
 from attest.errors import AttestError
-from attest.runs.finding import require_no_trial
 from attest.runs.folder import RunFolder
+from attest.runs.identity import require_no_trial
 
 PAGE = "explained.html"
 
@@ -41,8 +40,7 @@ def main(arguments: list[str]) -> int:
     if not texts:
         raise AttestError('attest explain was given no text; expected one. Type for example: --text "a gorgeous movie"')
     from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
-    from attest.runs.evaluating import configuration_of
-    from attest.runs.loaded import LoadedRun
+    from attest.runs.evaluating import LoadedRun, configuration_of
 
     held = folder.claimed() if typed.out is None else nullcontext()
     with held, configuration_of(folder, typed.trust) as configuration:

@@ -24,16 +24,15 @@ import torch
 import yaml
 from rich.console import Console
 
-from attest.cli.command_parser import CommandParser
-from attest.cli.output import require_place
-from attest.compute.cores import cores
+from attest.cli.main import CommandParser, require_place
+from attest.compute.memory import cores
 from attest.errors import AttestError, unknown_choice
 from attest.judges.findings import SHIPPED, findings
 from attest.judges.judging import hear, judge, with_added
 from attest.report.judges import write_judges
+from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder, write_json
-from attest.runs.forecast import duration
-from attest.runs.words import take_words
+from attest.runs.past import duration
 
 STATED = Path(__file__).parent.parent / "configs" / "judges" / "constructed.yaml"
 TRAINED = STATED.with_name("trained.yaml")
@@ -99,7 +98,7 @@ def _try_constructed(
     write_json(SHIPPED if shipped else folder / "findings.json", found)
     print(f"{said}\nJudges:     {folder / 'judges.html'}", flush=True)
     if logger == "wandb":
-        from attest.tracking.judges import log_judges  # W&B takes seconds
+        from attest.tracking.wandb_report import log_judges  # W&B takes seconds
 
         print(f"W&B:        {log_judges(folder, judged)}", flush=True)
     return 0
@@ -133,7 +132,7 @@ def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger:
     print(write_trained(folder, trained, judged, stated, constructed["tests"], _stamp(TRAINED, smoke, [])))
     print(f"Judges:     {folder / NAME}.html", flush=True)
     if logger == "wandb":
-        from attest.tracking.judges import log_trained
+        from attest.tracking.wandb_report import log_trained
 
         print(f"W&B:        {log_trained(folder)}", flush=True)
     return 0

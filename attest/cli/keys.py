@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 from attest.cli.evidence import main as gather_evidence
 from attest.errors import AttestError, unknown_choice
 from attest.runs.capabilities import attends_within, predicts
-from attest.runs.choices import expand
+from attest.runs.choices import expand, plain_help, split_arguments, take_words
 from attest.runs.identity import KEYS
-from attest.runs.plain_help import plain_help
-from attest.runs.words import split_arguments, take_words
 
 if TYPE_CHECKING:
     from attest.runs.dependent import Dependent

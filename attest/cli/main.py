@@ -3,20 +3,25 @@
 Everything is configured as LightningCLI configures it, with choices (``DATA=sst MODEL=bilstm``) as shorthand for shipped
 configuration files. A mistake the user can mend gets one sentence and exit code 2. A command is imported when it is typed, so
 that none makes the others slow.
+
+Files that ``--out`` names: of the right kind, and nobody else's.
 """
 
+import argparse
 import errno
 import os
+import re
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from attest.cli.process_family import end_with_first_rank
-from attest.cli.streams import lasting_output
+from attest.bounds import require_bounds
+from attest.cli.streams import end_with_first_rank, lasting_output
 from attest.errors import AttestError, as_user_error, unknown_choice
-from attest.runs.quiet import quieten
-from attest.runs.versions import version_line
+from attest.runs.choices import plain_help
+from attest.runs.versions import quieten, version_line
 
 
 class Command(NamedTuple):
@@ -141,3 +146,91 @@ def _run(name: str, *rest: str) -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'", re.DOTALL)
+KINDS = {"int": "a whole number", "float": "a number"}
+TRUST = "a module whose classes the run may name, if you know its code, which is run; may be given several times"
+
+
+class CommandParser(argparse.ArgumentParser):
+    """argparse, whose words are given and whose mistakes are AttestErrors.
+
+    Args:
+        command: as it is typed, ``attest report``.
+        description: what ``--help`` prints above the options, its lines as they are.
+    """
+
+    def __init__(self, command: str, description: str | None) -> None:
+        super().__init__(
+            prog=command,
+            description=plain_help(description),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As argparse does; numbers that are out of bounds are mistakes too."""
+        typed, rest = super().parse_known_args(args, namespace)
+        require_bounds(vars(typed), lambda name: f"--{name.replace('_', '-')}")
+        return typed, rest
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse found wrong as a sentence."""
+        if match := NO_NUMBER.fullmatch(message):
+            raise AttestError(f"{match[1]} is {match[3]}; expected {KINDS[match[2]]}. Name another.")
+        usage = " ".join(self.format_usage().split()).removeprefix("usage: ")
+        raise AttestError(f"{message}; expected: {usage}")
+
+
+BEGINNING = 2000
+"""By so many bytes a file of ours is known."""
+
+
+def kind_of(path: Path, kinds: Mapping[str, str]) -> str:
+    """The kind of a file by its suffix.
+
+    Args:
+        path: as typed.
+        kinds: by suffix, ``.csv`` and the like.
+    Raises:
+        AttestError: the suffix names none of them.
+    """
+    if path.suffix.lower() not in kinds:
+        raise AttestError(
+            f"--out {path} ends in {path.suffix or 'no suffix'}; expected {' or '.join(kinds)}. "
+            f"Type for example: --out {path.with_suffix(next(iter(kinds)))}"
+        )
+    return kinds[path.suffix.lower()]
+
+
+def require_own(path: Path, ours: re.Pattern[str]) -> None:
+    """Refuse to write over a file that attest has not written.
+
+    Args:
+        path: as typed; it need not exist.
+        ours: matches the beginning of what attest writes there.
+    Raises:
+        AttestError: it is a folder, or a file that begins otherwise.
+    """
+    if path.is_dir():
+        raise AttestError(f"--out {path} is a folder; expected a file. Type for example: --out {path / 'out'}")
+    if path.is_file() and not ours.match(path.read_bytes()[:BEGINNING].decode("utf-8", errors="replace")):
+        raise AttestError(
+            f"--out {path} is there already and was not written by this command; expected a new file, or an older one of its "
+            "own. Choose another name."
+        )
+
+
+def require_place(folder: Path) -> None:
+    """Refuse a folder that cannot be made, before hours are spent on what goes there.
+
+    Args:
+        folder: as typed; it need not exist.
+    Raises:
+        AttestError: what there is of its path is a file, or may not be written.
+    """
+    nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        reason = "may not be written" if nearest.is_dir() else "is no folder"
+        raise AttestError(f"{folder} cannot be written: {nearest} {reason}; expected a folder that can be made. Name another.")

@@ -7,13 +7,12 @@ attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.
 import os
 from pathlib import Path
 
-from attest.cli.command_parser import CommandParser
-from attest.cli.output import kind_of, require_own
+from attest.cli.main import CommandParser, kind_of, require_own
 from attest.report.comparison import write_comparison
 from attest.report.page import write_report
 from attest.report.templating import OURS
-from attest.runs.finding import find_runs
 from attest.runs.folder import write_text
+from attest.runs.identity import find_runs
 
 PAGE = "comparison.html"
 

@@ -26,18 +26,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attest.compute.cores import cores
+from attest.compute.memory import cores
 from attest.errors import AttestError
 from attest.runs.asked import folder_of_words
-from attest.runs.choices import SMALL_CHOICE, stray_word
+from attest.runs.choices import SMALL_CHOICE, Words, plain_help, stray_word, take_words
 from attest.runs.folder import RunFolder, write_json
-from attest.runs.plain_help import plain_help
-from attest.runs.words import Words, take_words
 from attest.tables.definition import read_published, shorten_sweeps, table_file, table_names
-from attest.tables.estimate import forecast
-from attest.tables.gpus import on_one_gpu
-from attest.tables.plan import Job, Plan, as_json, make_plan
-from attest.tables.workflow import carry_out, profile_folder, snakemake_command
+from attest.tables.plan import Job, Plan, as_json, forecast, make_plan
+from attest.tables.workflow import carry_out, on_one_gpu, profile_folder, snakemake_command
 
 WORDS = ("TABLE", "DATA", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE")
 SELECTORS = ("MODEL", "SCORING", "PROJECTION", "RECIPE", "VARIANT", "DIVERGENCE", "LAMBDA", "GUIDE", "ATTACK")

@@ -10,10 +10,7 @@ takes. The models are in ``roar/`` of the base, which is trained first if it is 
 again. Options after a lone -- go to these models only.
 """
 
-from attest.runs.choices import expand
-from attest.runs.plain_help import plain_help
-from attest.runs.reading_names import RANDOM, require_readings
-from attest.runs.words import split_arguments, take_words
+from attest.runs.choices import RANDOM, expand, plain_help, require_readings, split_arguments, take_words
 
 
 def main(arguments: list[str]) -> int:

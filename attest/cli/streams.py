@@ -4,10 +4,13 @@
 """
 
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
+
+from attest.runs.processes import end_with_parent
 
 
 class Outlet(io.FileIO):
@@ -62,3 +65,19 @@ def _is_own(stream: TextIO | None, of_process: TextIO | None) -> bool:
 def _text(stream: TextIO, outlet: Outlet, errors: str) -> TextIO:
     stream.flush()
     return io.TextIOWrapper(io.BufferedWriter(outlet), stream.encoding, errors, line_buffering=True)
+
+
+FIRST_RANK = "ATTEST_FIRST_RANK_PID"
+"""Names the process that started a rank, in that rank's environment."""
+_ANOTHER_LAUNCHER = "TORCHELASTIC_RUN_ID"
+"""Set where torchrun has started all ranks; their parent is none of them."""
+
+
+def end_with_first_rank() -> None:
+    """To be called when a process begins; only Linux offers this, and elsewhere nothing happens."""
+    if os.environ.get("LOCAL_RANK", "0") == "0":
+        os.environ[FIRST_RANK] = str(os.getpid())
+    elif sys.platform == "linux" and _ANOTHER_LAUNCHER not in os.environ:
+        end_with_parent()
+        if os.environ.get(FIRST_RANK, str(os.getppid())) != str(os.getppid()):
+            sys.exit("attest: the process that started this one has ended")  # before it could be heard of

@@ -11,14 +11,12 @@ import shutil
 import sys
 from pathlib import Path
 
-from attest.cli.command_parser import CommandParser
-from attest.cli.output import kind_of, require_own
+from attest.cli.main import CommandParser, kind_of, require_own
 from attest.errors import AttestError
-from attest.report.collection import settings_of, shared_keys
-from attest.report.notes import notes
+from attest.report.collection import notes, settings_of, shared_keys
 from attest.report.tables import BEGINNINGS, FORMATS, PAGE, SUFFIXES
-from attest.runs.finding import find_runs
 from attest.runs.folder import write_text
+from attest.runs.identity import find_runs
 
 
 def main(arguments: list[str]) -> int:

@@ -19,13 +19,11 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attest.cli.command_parser import CommandParser
-from attest.cli.output import require_place
-from attest.compute.cores import cores
-from attest.errors import AttestError, unknown_choice
-from attest.pretrained.needed import needing_transformers
+from attest.cli.main import CommandParser, require_place
+from attest.compute.memory import cores
+from attest.errors import AttestError, needing_transformers, unknown_choice
+from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder
-from attest.runs.words import take_words
 
 if TYPE_CHECKING:
     from attest.datamodules.labelled import Labelled
@@ -98,7 +96,7 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     print(f"Texts:      {some} {data.of} in {data.whence}")
     print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
     if logged:
-        from attest.tracking.trials import log_trial  # W&B takes seconds
+        from attest.tracking.wandb_report import log_trial  # W&B takes seconds
 
         print(f"W&B:        {log_trial(kept.folder, typed.model)}", flush=True)
     return 0

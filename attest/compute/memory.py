@@ -7,14 +7,16 @@ processes share it.
 import ctypes
 import math
 import mmap
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attest.bounds import require_bounds
 
@@ -140,3 +142,50 @@ def by_rows(function: Callable[..., Tensor], bytes_per_row: int, *rows: Tensor, 
         if len(rows[0]) <= chunk:
             return function(*rows)
         return torch.cat([function(*parts) for parts in zip(*(tensor.split(chunk) for tensor in rows), strict=True)])
+
+
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def cores(quota: Path = _QUOTA) -> int:
+    """How many cores this process may use: those it is bound to, and no more than its container's share of time.
+
+    Args:
+        quota: the file in which Linux says so: microseconds of time and of the period that they are for, or ``max``.
+    """
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError):
+        time, period = map(int, quota.read_text().split())
+        return max(1, min(bound, time // period))
+    return bound
+
+
+@contextmanager
+def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
+    """Every part of the network, and back to how each was."""
+    training = [module for module in network.modules() if module.training]
+    network.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
+
+
+def sort_rows(values: Tensor) -> Tensor:
+    """Numbers sorted along the last dimension, ascending, detached; shape and dtype of ``values``.
+
+    On a CPU by numpy, ten times faster than torch, which sorts indices along.
+    """
+    if values.device.type == "cpu":
+        return torch.from_numpy(np.sort(values.detach().numpy(), axis=-1))
+    return values.detach().sort(dim=-1).values
+
+
+CACHE_VARIABLE = "ATTEST_CACHE"
+DEFAULT_CACHE = Path("~/.cache/attest")
+
+
+def cache_folder() -> Path:
+    """The folder that ``ATTEST_CACHE`` names, or ``~/.cache/attest``; it need not be there."""
+    return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser()

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attest.compute.memory import CACHE, by_rows
-from attest.compute.sorting import sort_rows
+from attest.compute.memory import CACHE, by_rows, sort_rows
 
 # SplitMix64 (Steele, Lea & Flood 2014), its constants read as signed 64-bit integers.
 _INCREMENT = 0x9E3779B97F4A7C15 - 2**64

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from torch import Tensor
 
 from attest.attention import Entmax15, Projection, Softmax, Sparsemax
-from attest.experiments.means import Means
 from attest.experiments.observation import Observation, rightly
 from attest.experiments.sink import spared
-from attest.experiments.spec import NATS, SHARE, Column, Measure, Row, Spec, TokenWeights
+from attest.experiments.spec import NATS, SHARE, Column, Means, Measure, Row, Spec, TokenWeights
 from attest.measures import jensen_shannon, total_variation
 from attest.measures.numbers import number, percent
 

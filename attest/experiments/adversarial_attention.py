@@ -8,9 +8,8 @@ from torch import Tensor
 
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
-from attest.experiments.means import Means
 from attest.experiments.observation import Observation, skips_long_texts
-from attest.experiments.spec import NATS, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
+from attest.experiments.spec import NATS, SHARE, Column, Drawing, Means, Measure, Row, Spec, TokenWeights
 from attest.measures import probabilities, total_variation
 from attest.measures.numbers import number, percent
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attest.measures import jensen_shannon, total_variation
-from attest.measures.kullback_leibler import kullback_leibler, smoothed_kullback_leibler
+from attest.measures.divergences import kullback_leibler, smoothed_kullback_leibler
 
 DivergenceName = Literal["kl", "jsd", "smoothed-kl"]
 Convention = Literal["instances", "wiegreffe-pinter"]

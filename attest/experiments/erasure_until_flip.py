@@ -14,9 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from attest.compute.randomness import random_order
-from attest.experiments.means import Means
 from attest.experiments.observation import Observation, cached_per_batch
-from attest.experiments.spec import AT_LEAST_0, SHARE, Column, Drawing, Measure, Spec
+from attest.experiments.spec import AT_LEAST_0, SHARE, Column, Drawing, Means, Measure, Spec
 from attest.measures import probabilities
 from attest.measures.numbers import percent
 

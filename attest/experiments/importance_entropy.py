@@ -13,10 +13,9 @@ from attest.compute.memory import by_rows
 from attest.compute.randomness import random_bits, random_order
 from attest.experiments.gradients import gradient_norm_inputs
 from attest.experiments.leave_one_out import leave_one_out_inputs
-from attest.experiments.means import Means
 from attest.experiments.observation import Observation, observe
 from attest.experiments.sink import left_out, parks_attention, without_sink
-from attest.experiments.spec import SHARE, Column, Drawing, Measure, Spec
+from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec
 from attest.measures import normalised_entropy
 from attest.measures.numbers import number
 

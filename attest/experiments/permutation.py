@@ -2,12 +2,11 @@
 
 from torch import Tensor
 
+from attest.compute.memory import sort_rows
 from attest.compute.randomness import random_permutations
-from attest.compute.sorting import sort_rows
-from attest.experiments.means import Means
 from attest.experiments.observation import Observation
 from attest.experiments.sink import spared
-from attest.experiments.spec import SHARE, Column, Drawing, Measure, Spec
+from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec
 from attest.measures import total_variation
 from attest.measures.numbers import number, percent
 

@@ -4,9 +4,8 @@ import torch
 from torch import Tensor
 
 from attest.compute.randomness import random_order
-from attest.experiments.means import Means
 from attest.experiments.observation import Observation
-from attest.experiments.spec import LN2, NATS, SHARE, Column, Drawing, Measure, Spec
+from attest.experiments.spec import LN2, NATS, SHARE, Column, Drawing, Means, Measure, Spec
 from attest.measures import jensen_shannon, probabilities
 from attest.measures.numbers import percent
 

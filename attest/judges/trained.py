@@ -13,8 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.judges.auroc import auroc, tau_b
-from attest.judges.judging import CALIBRATIONS
+from attest.judges.judging import CALIBRATIONS, auroc, tau_b
 from attest.judges.measuring import Measured
 from attest.measures.rank_correlation import kendall_tau_b
 

@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 
 def class_logits(logits: Tensor) -> Tensor:
@@ -45,3 +46,65 @@ def jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
     finfo = torch.finfo(p.dtype)
     contrast = ((p - q) / (p + q).clamp(min=finfo.tiny)).clamp(finfo.eps - 1, 1 - finfo.eps)
     return 0.5 * (p * contrast.log1p() + q * (-contrast).log1p())
+
+
+def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
+    """1 - cos of two vectors: ``(..., H), (..., H) -> (...)`` in [0, 2]; 1 where one of them is 0.
+
+    Half the squared distance of the unit vectors, which keeps the digits of nearly equal directions: ``1 - cos`` itself has
+    none below the rounding of 1.
+    """
+    apart = 0.5 * (functional.normalize(a, dim=-1) - functional.normalize(b, dim=-1)).square().sum(dim=-1)
+    known = (a != 0).any(dim=-1) & (b != 0).any(dim=-1)
+    return apart.where(known, torch.ones_like(apart))
+
+
+def normalised_entropy(weights: Tensor, mask: Tensor) -> Tensor:
+    r"""Shannon entropy over :math:`\log n` of non-negative weights, normalised over the n real tokens first.
+
+    Args:
+        weights: float ``(..., T)``, not negative at real tokens.
+        mask: bool, broadcastable to ``(..., T)``, True at real tokens.
+    Returns:
+        ``(...)`` in [0, 1]; NaN for one token and for weights that are all zero.
+    """
+    weights = weights.masked_fill(~mask, 0)
+    n = mask.expand(weights.shape).sum(dim=-1)
+    p = weights / weights.sum(dim=-1, keepdim=True)
+    entropy = -torch.xlogy(p, p).sum(dim=-1) / n.to(weights.dtype).log()
+    return torch.where(n > 1, entropy.clamp(0, 1), torch.nan)
+
+
+SMOOTHING = 0.01
+"""Share of the uniform distribution mixed into both sides of the smoothed divergence, which so stays below ln(T / 0.01)."""
+
+
+def kullback_leibler(p: Tensor, q: Tensor) -> Tensor:
+    r""":math:`KL(p \| q) = \sum p \log (p / q)` in nats, ``(..., T), (..., T) -> (...)``, at least 0.
+
+    Where p is 0 its term is 0. Infinite where q is 0 and p is not.
+    """
+    return kullback_leibler_terms(p, q).sum(dim=-1).clamp(min=0)
+
+
+def kullback_leibler_terms(p: Tensor, q: Tensor) -> Tensor:
+    """What each token contributes to KL(p || q): ``(..., T), (..., T) -> (..., T)``; 0 where p is 0, its gradient too."""
+    there = p > 0
+    return torch.where(there, p * (_log(p, there) - _log(q, there)), 0.0)
+
+
+def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
+    """KL of both distributions mixed with a hundredth of the uniform one: finite on sparse attention.
+
+    Args:
+        p, q: ``(..., T)``, 0 at padding.
+        mask: bool, broadcastable to ``(..., T)``, True at real tokens; at least one in each row.
+    """
+    real = mask.to(p.dtype)
+    uniform = real / real.sum(dim=-1, keepdim=True)
+    return kullback_leibler(*((1 - SMOOTHING) * each + SMOOTHING * uniform for each in (p, q)))
+
+
+def _log(values: Tensor, where: Tensor) -> Tensor:
+    """Logarithms where asked for, 0 elsewhere, without a NaN in the gradient of either."""
+    return torch.where(where, values, 1.0).log()

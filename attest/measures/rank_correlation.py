@@ -9,8 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attest.compute.memory import CACHE, PIECE, by_rows
-from attest.compute.sorting import sort_rows
+from attest.compute.memory import CACHE, PIECE, by_rows, sort_rows
 from attest.measures.inversions import dense_ranks, dense_ranks_of_sorted, inversions
 
 ALL_PAIRS_UP_TO = 48
@@ -202,3 +201,32 @@ def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
     spread = (2 * squares_2B + 7 * pairs_2B).sum(dim=0)
     third_order = torch.where(n > 2, triples_x * triples_y / (9 * ordered * (n - 2)), 0.0)
     return (ordered * (2 * n + 5) - spread) / 18 + pairs_2B.prod(dim=0) / (2 * ordered) + third_order
+
+
+def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
+    r"""Overlap of the two sets of k largest scores, :math:`|A \cap B| / k`.
+
+    Tokens that tie at the k-th place share the places that are left: each is in with the probability that a random order of
+    them gives it, and the overlap is the one to be expected. A ranking at random has k/T with any other, and so has one in
+    which all T tokens tie.
+
+    Args:
+        x, y: float ``(B, T)``, finite at real tokens.
+        k: at least 1.
+        mask: bool ``(B, T)``, True at the tokens to rank.
+    Returns:
+        float64 ``(B,)`` in [0, 1]; NaN where there are no more than k tokens, which all rankings share, or where an input is
+        undefined.
+    """
+    overlap = (_membership(x, k, mask) * _membership(y, k, mask)).sum(dim=-1) / k
+    undefined = (mask.sum(dim=-1) <= k) | ((x.isnan() | y.isnan()) & mask).any(dim=-1)
+    return overlap.masked_fill(undefined, torch.nan)
+
+
+def _membership(scores: Tensor, k: int, mask: Tensor) -> Tensor:
+    """The probability that each token is among the k first, float64 ``(B, T)``; of rows with fewer tokens meaningless."""
+    scores = scores.masked_fill(~mask, -torch.inf)
+    last_B1 = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
+    above, tied = scores > last_B1, (scores == last_B1) & mask
+    left_B1 = k - above.sum(dim=-1, keepdim=True)
+    return above.double() + tied * (left_B1.double() / tied.sum(dim=-1, keepdim=True))

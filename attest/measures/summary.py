@@ -2,11 +2,19 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+import torch
 from scipy import special
+from torch import Tensor
+from torchmetrics.functional.classification import (
+    binary_auroc,
+    binary_f1_score,
+    multiclass_accuracy,
+    multiclass_f1_score,
+)
 
 
 def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, float]:
@@ -87,3 +95,80 @@ def share_interval(values: np.ndarray) -> tuple[float, float]:
     low = float(special.betaincinv(ones, zeros + 1, 0.025)) if ones else 0.0
     high = float(special.betaincinv(ones + 1, zeros, 0.975)) if zeros else 1.0
     return low, high
+
+
+def area_between(shares: Sequence[float], upper: Sequence[float], lower: Sequence[float]) -> float:
+    """By trapezoids, signed: above 0 where ``upper`` lies above ``lower`` on the whole.
+
+    Args:
+        shares: along x, rising.
+        upper, lower: scores, as many.
+    """
+    return float(np.trapezoid(np.subtract(upper, lower), shares))
+
+
+def racu(shares: Sequence[float], random: Sequence[float], explained: Sequence[float]) -> float:
+    """Relative area between curves (Madsen et al. 2022, §4.3): what an explanation gains on random erasure, of all there is.
+
+    The most there is to gain is to fall at once to the score of texts that are erased whole.
+
+    Args:
+        shares: of tokens erased, rising to the last, where all are.
+        random, explained: scores, erased at random and as an explanation ranks them.
+    Returns:
+        At most about 1, 0 for random, below 0 for worse; NaN where erasing everything costs nothing.
+    """
+    most = area_between(shares, random, [random[-1]] * len(random))
+    return area_between(shares, random, explained) / most if most > 0 else float("nan")
+
+
+def decision_scores(probabilities: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """Accuracy, F1 and ROC-AUC.
+
+    Two classes: F1 and ROC-AUC of the positive class. More: macro averages, of F1 over the classes that are labels or
+    predictions, of ROC-AUC, each class against the rest, over those that are labels of some instances and not of others.
+
+    Args:
+        probabilities: float ``(N, K)``, of all instances.
+        labels: int64 ``(N,)``, from 0.
+    Returns:
+        ``accuracy``, ``f1``, ``roc_auc`` in [0, 1]; NaN where undefined: F1 of two classes where no label and no prediction is
+        positive, ROC-AUC where all labels are one class.
+    """
+    classes = probabilities.shape[-1]
+    accuracy = multiclass_accuracy(probabilities, labels, classes, average="micro")
+    if classes == 2:
+        positive = probabilities[:, 1]
+        nothing = not ((positive > 0.5) | (labels == 1)).any()
+        f1 = torch.full_like(accuracy, torch.nan) if nothing else binary_f1_score(positive, labels)
+    else:
+        f1 = multiclass_f1_score(probabilities, labels, classes, average="macro")
+    return {"accuracy": accuracy, "f1": f1, "roc_auc": _roc_auc(probabilities, labels)}
+
+
+def _roc_auc(probabilities: Tensor, labels: Tensor) -> Tensor:
+    present = labels.unique().tolist()
+    if len(present) < 2:
+        return torch.full_like(probabilities.sum(), torch.nan)
+    told_apart = present if probabilities.shape[-1] > 2 else [1]
+    return torch.stack([binary_auroc(probabilities[:, each], (labels == each).long()) for each in told_apart]).mean()
+
+
+def knee(x: np.ndarray, y: np.ndarray) -> int | None:
+    """The point of a rising curve that is farthest from its chord, on the side of small y (Satopaa et al. 2011, Kneedle).
+
+    Both axes are scaled to [0, 1] between the ends of the curve, so units do not matter.
+
+    Args:
+        x, y: ``(N,)``, in any order; what is gained and what it costs.
+    Returns:
+        Which point; None where fewer than three differ in x, where the curve does not rise, or where none lies below the
+        chord, so that there is no bend.
+    """
+    order = np.argsort(x, kind="stable")
+    along, up = np.asarray(x, float)[order], np.asarray(y, float)[order]
+    if len(np.unique(along)) < 3 or up[-1] <= up[0]:
+        return None
+    below = (along - along[0]) / (along[-1] - along[0]) - (up - up[0]) / (up[-1] - up[0])
+    best = int(below.argmax())
+    return int(order[best]) if below[best] > 1e-9 else None

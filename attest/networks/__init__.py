@@ -12,10 +12,10 @@ from attest.networks.bigru import BiGRU
 from attest.networks.bilstm import BiLSTM
 from attest.networks.cnn import Cnn
 from attest.networks.conditioned import ConditionedClassifier
-from attest.networks.embedded import Embedded
 from attest.networks.hierarchical import Hierarchical
 from attest.networks.pooling import PoolingClassifier
 from attest.networks.self_attention import TransformerClassifier, TransformerTagger
+from attest.networks.tokens import Embedded
 from attest.networks.transformer import TransformerEncoder
 
 __all__ = [

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from attest.attention.reading import Reading, without_context
+from attest.attention.interventions import Reading, without_context
 from attest.networks.tokens import embedding
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from attest.attention.reading import Reading
+from attest.attention.interventions import Reading
 from attest.networks.cells import GruCell
 from attest.networks.recurrent_without_each import read_without_each
 from attest.networks.tokens import embedding, reversal, reverse

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from attest.attention.reading import Reading
+from attest.attention.interventions import Reading
 from attest.networks.cells import LstmCell
 from attest.networks.recurrent_without_each import read_without_each
 from attest.networks.tokens import EMBEDDING_STD, between_boundaries, boundaries, embedding, reversal, reverse

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attest.attention.reading import Reading, without_context
+from attest.attention.interventions import Reading, without_context
 from attest.errors import AttestError
 from attest.networks.tokens import between_boundaries, boundaries, embedding
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from attest.attention import AdditiveScoring, PooledAttention, Projection
-from attest.attention.reading import Reading
+from attest.attention.interventions import Reading
 from attest.networks.bigru import BidirectionalGru
 from attest.networks.tokens import PADDING, embedding
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from attest.attention.reading import Reading
+from attest.attention.interventions import Reading
 from attest.networks.cells import Cell, State, product_with
 from attest.networks.tokens import reversal, reverse
 

@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from attest.attention.interventions import Reading, without_context
+
 PADDING = 0
 """Token id of padding in every vocabulary; its embedding is zero and receives no gradient."""
 
@@ -74,3 +76,27 @@ def _rows(sequences_BSE: Tensor, index_BS: Tensor) -> Tensor:
     batch, length, _ = sequences_BSE.shape
     start_B1 = torch.arange(0, batch * length, length, device=index_BS.device).unsqueeze(-1)
     return sequences_BSE.flatten(0, 1).index_select(0, (start_B1 + index_BS).flatten()).view_as(sequences_BSE)
+
+
+class Embedded(nn.Module):
+    """Hidden states are the embeddings themselves.
+
+    Args:
+        vocab_size: number of token ids.
+        embedding_size: E, which is also the size of the hidden states.
+        dropout: of the embedded input, in training.
+    """
+
+    def __init__(self, vocab_size: int, embedding_size: int = 200, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.embedding = embedding(vocab_size, embedding_size)
+        self.dropout = nn.Dropout(dropout)
+        self.output_size = embedding_size
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Look up int64 ``tokens (B, T)``; returns ``(B, T, E)``."""
+        return self.dropout(self.embedding(tokens))
+
+    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+        """What is read off the hidden states of every text without each of its tokens: what it is with all of them."""
+        return without_context(reading(self(tokens, mask)))

@@ -4,7 +4,7 @@ import torch
 from transformers import PreTrainedModel
 
 from attest.attention.interventions import Intervention, intervene
-from attest.compute.evaluation import in_evaluation_mode
+from attest.compute.memory import in_evaluation_mode
 from attest.errors import AttestError
 from attest.experiments.itself import require_itself
 from attest.pretrained.network import PretrainedNetwork

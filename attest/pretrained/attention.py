@@ -15,7 +15,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.masking_utils import eager_mask
 
 from attest.attention import Softmax
-from attest.attention.hook_points import HookedModule
+from attest.attention.interventions import HookedModule
 from attest.compute.rounding import rounding
 from attest.errors import AttestError
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from attest.compute.evaluation import in_evaluation_mode
+from attest.compute.memory import in_evaluation_mode
 
 if TYPE_CHECKING:
     from attest.pretrained.network import PretrainedNetwork

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 
 from attest.attention import Uniform
 from attest.attention.interventions import attending, recorded
-from attest.compute.evaluation import in_evaluation_mode
+from attest.compute.memory import in_evaluation_mode
 from attest.errors import AttestError, said_by
 from attest.pretrained.attention import AttentionCall, attending_through, last_real
 from attest.pretrained.blocks import beginning_at, blocks_of

@@ -1,18 +1,17 @@
 """What the numbers of a run say, a plain sentence a question; where a test decides a word, its p-value stands beside it."""
 
-from attest.experiments.means import Means
 from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.spec import Means
 from attest.measures import Paired
 from attest.measures.numbers import p_value, percent
-from attest.report import baseline
-from attest.report.controls import Controls
-from attest.report.pairing import Pairing
+from attest.report.collection import Pairing
+from attest.report.controls import Baseline, Controls, sentence
 
 LEVEL = 0.05
 
 
 def answers(
-    controls: Controls, instances: int | None, held: baseline.Baseline | None = None, pair: Pairing | None = None
+    controls: Controls, instances: int | None, held: Baseline | None = None, pair: Pairing | None = None
 ) -> dict[str, str]:
     """A sentence for each experiment that ran.
 
@@ -23,7 +22,7 @@ def answers(
         pair: the run, first, against its twin under uniform attention, where there is one.
     """
     mean = Means(controls.summary, instances)
-    sentences: dict[str, str | None] = {"test": baseline.sentence(held, controls.summary)}
+    sentences: dict[str, str | None] = {"test": sentence(held, controls.summary)}
     if not controls.of_trial:
         sentences["E4"] = _uniform(controls, pair)
     sentences |= {name: spec.answer(mean) for name, spec in EXPERIMENTS.items() if spec.answer}

@@ -1,18 +1,80 @@
-"""Many runs side by side: found below folders, grouped by setting, averaged over seeds."""
+"""Many runs side by side: found below folders, grouped by setting, averaged over seeds.
+
+95 % intervals of the mean of a number, and whether two of them lie apart.
+
+Where several are compared, the two that lie farthest apart do so by chance: of 18 equal settings, plain 95 % intervals part a
+third of all numbers. So intervals are widened with the number of settings, by the studentised range (Gabriel 1978; Hochberg,
+Weiss & Hart 1982): two of them then lie apart by chance in about one of 20 numbers at most.
+
+What a reader must know before comparing numbers of several settings.
+
+Two runs text by text: which of the two decides the same test texts better?
+"""
 
 import math
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
+from itertools import product
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+from scipy import special
 
 from attest.errors import AttestError, nearest_few
-from attest.report.described import labels, newer
-from attest.report.numerical import in_order
-from attest.report.value import value_of
-from attest.runs.folder import RunFolder, read_json
-from attest.runs.identity import identity_of
+from attest.experiments.registry import EXPERIMENTS
+from attest.measures import Paired, mcnemar, signed_rank
+from attest.measures.comparison import mean_of_each
+from attest.measures.numbers import interval, p_value
+from attest.measures.summary import share_interval
+from attest.report.described import label_of, labels, newer
+from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
+from attest.runs.identity import Texts, identity_of, table_of, texts_of
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+"""λ and the like, as names of runs have them: 3, 0.001, 1e-05."""
+VARIANT = re.compile(r"-[0-9a-f]{8}(?=/|$)")
+"""Hexadecimal digits that tell a run from others of its name; they are no number."""
+Named = TypeVar("Named")
+
+
+def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named]:
+    """The same items, those of a sweep by their numbers.
+
+    Names that differ in numbers alone are a sweep. Its items share the places among themselves that they have; all others
+    stay where they are.
+
+    Args:
+        items: in any order.
+        name: of an item.
+    """
+    sweeps: dict[str, list[int]] = {}
+    for place, item in enumerate(items):
+        sweeps.setdefault(NUMBER.sub("#", _bare(name(item))), []).append(place)
+    ordered = list(items)
+    for places in sweeps.values():
+        chosen = sorted((items[place] for place in places), key=lambda item: _numbers(name(item)))
+        for place, item in zip(places, chosen, strict=True):
+            ordered[place] = item
+    return ordered
+
+
+def _numbers(name: str) -> list[float]:
+    return [float(number) for number in NUMBER.findall(_bare(name))]
+
+
+def _bare(name: str) -> str:
+    return VARIANT.sub("", name)
+
+
+def value_of(summary: Mapping[str, Any], key: str) -> float | None:
+    """A score itself, or the mean of evidence; None where there is none."""
+    value = summary.get(key, summary.get(f"{key}/mean"))
+    return None if value is None or math.isnan(value) else float(value)
 
 
 @dataclass(frozen=True)
@@ -95,3 +157,229 @@ def _short_names(names: Sequence[str]) -> list[str]:
     """Without the corpus where it is the same for all."""
     corpora = {name.split("/")[0] for name in names}
     return [name.partition("/")[2] for name in names] if len(corpora) == 1 else list(names)
+
+
+PARTS = ("mean", "ci_low", "ci_high")
+"""What a summary says of a number with an interval."""
+
+
+class Interval(NamedTuple):
+    """Of a mean."""
+
+    mean: float
+    low: float
+    high: float
+
+    def apart(self, other: "Interval") -> int:
+        """1 where this lies wholly above the other, -1 where wholly below; 0 where they overlap or touch."""
+        return int(self.low > other.high) - int(self.high < other.low)
+
+    def gap(self, other: "Interval") -> float:
+        """How much lies between the two; 0 where they overlap."""
+        return max(0.0, self.low - other.high, other.low - self.high)
+
+    def __str__(self) -> str:
+        """As the report writes it."""
+        return interval(self.mean, self.low, self.high)
+
+
+def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Interval | None:
+    """Of the texts of one run, as its summary has it; None of a number that has none.
+
+    Args:
+        summary: of the run.
+        key: ``E7/jsd``.
+        compared: how many settings the interval is compared with one another, itself among them.
+    """
+    known = [summary.get(f"{key}/{part}") for part in PARTS]
+    defined = [float(each) for each in known if each is not None and not math.isnan(each)]
+    if len(defined) < len(PARTS):
+        return None
+    mean, low, high = defined
+    wider = errors(compared, math.inf) / errors(2, math.inf)
+    return Interval(mean, *within(key, mean - wider * (mean - low), mean + wider * (high - mean)))
+
+
+def within(key: str, low: float, high: float) -> tuple[float, float]:
+    """An interval without what lies beyond the least and the greatest value of its number, where no mean can be."""
+    experiment, _, name = key.partition("/")
+    column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
+    if column is None or column.range is None:
+        return low, high
+    return max(low, column.range[0]), min(high, column.range[1])
+
+
+def whiskers(shares: pd.Series) -> tuple[float, float]:
+    """How far the interval of the mean of shares, in [0, 1], reaches below and above it; NaN is left out, 0 of no shares."""
+    known = shares.dropna().to_numpy(dtype=float)
+    if not len(known):
+        return 0.0, 0.0
+    low, high = share_interval(known)
+    return known.mean() - low, high - known.mean()
+
+
+def over_seeds(values: Sequence[float], compared: int = 2) -> Interval | None:
+    """Student's interval of the mean over seeds; None of fewer than two, which say nothing of any other.
+
+    Args:
+        values: one a seed.
+        compared: as in ``over_texts``.
+    """
+    if len(values) < 2:
+        return None
+    margin = errors(compared, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    return Interval(fmean(values), fmean(values) - margin, fmean(values) + margin)
+
+
+@cache
+def errors(compared: int, freedom: float) -> float:
+    """Half the width of an interval in standard errors, 95 %; no less than Student's.
+
+    Args:
+        compared: how many are compared; one has nothing beside it, and its interval is Student's.
+        freedom: degrees of freedom of the standard error.
+    """
+    student = float(special.stdtrit(freedom, 0.975))
+    if compared <= 2:
+        return student
+    from scipy.stats import studentized_range  # most of a second, which two runs do not wait for
+
+    return max(student, float(studentized_range.ppf(0.95, compared, freedom)) / 2)
+
+
+Tested = dict[int, Texts]
+"""The texts that each seed of a setting was tested on."""
+
+
+def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
+    """Sentences for under a table, or above it; empty where there is nothing to say.
+
+    Args:
+        settings: its columns.
+        keys: of the numbers in its rows.
+    """
+    return [note for note in (other_texts(settings), other_orders(settings, keys)) if note]
+
+
+def other_texts(settings: Sequence[Setting]) -> str | None:
+    """That not all settings were tested on the same texts; None where they were, as far as is known."""
+    groups: list[tuple[Tested, list[str]]] = []
+    for setting in settings:
+        tested = {seed: texts_of(run) for seed, run in setting.runs.items()}
+        names = next((names for first, names in groups if not _differ(first, tested)), None)
+        if names is None:
+            groups.append((tested, names := []))
+        names.append(setting.name)
+    if len(groups) < 2:
+        return None
+    told = "; ".join(f"({number}) {', '.join(names)}" for number, (_, names) in enumerate(groups, start=1))
+    return f"Not all settings were tested on the same texts: {told}. Numbers of different groups cannot be compared."
+
+
+def _differ(first: Tested, second: Tested) -> bool:
+    """Whether two settings are known to differ in their texts: seed by seed, or all of one from all of the other."""
+    shared = first.keys() & second.keys()
+    pairs = [(first[seed], second[seed]) for seed in shared] or list(product(first.values(), second.values()))
+    differing = [one.same_as(other) is False for one, other in pairs]
+    return any(differing) if shared else all(differing)
+
+
+def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
+    """That orders of erasure were measured over different texts, as older runs have them; None where that is not so."""
+    older = [key for key in keys if key.removesuffix("/mean") in newer()]
+    if len(older) < 2:
+        return None
+    counts = [f"{each.name}: {' and '.join(_undefined(each, key) for key in older)}" for each in settings]
+    return (
+        f"{' and '.join(f'“{label_of(key)}”' for key in older)} are means over different texts, those that flip in the order, "
+        f"and cannot be compared. Texts left out by each, by seed: {'; '.join(counts)}."
+    )
+
+
+def _undefined(setting: Setting, key: str) -> str:
+    counts = [summary.get(f"{key}/nan") for _, summary in sorted(setting.summaries.items())]
+    return ", ".join("–" if count is None else f"{count:.0f}" for count in counts)
+
+
+LEVEL = 0.05
+"""Of a test, below which a difference is more than chance."""
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Two runs compared on the texts of the test split."""
+
+    same: bool | None
+    """Whether they were tested on the same texts; None where their folders do not tell."""
+    instances: int = 0
+    tagging: bool = False
+    """Whether the instances are sentences whose tokens are tagged."""
+    test: Paired | None = None
+    """None where the texts are not the same, or a run has kept no table of them."""
+
+    @property
+    def better(self) -> int:
+        """1 where the first is better by more than chance, -1 where the second is; 0 where neither is shown to be."""
+        return 0 if self.test is None or self.test.p_value >= LEVEL else self.test.favours
+
+    @property
+    def tested(self) -> str:
+        """The test that was made, with its p-value; empty where none was."""
+        if self.test is None:
+            return ""
+        name = "Wilcoxon's signed-rank test over sentences" if self.tagging else "McNemar's exact test"
+        return f"{name}: {p_value(self.test.p_value)}"
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a run was tested on and how it decided, read once for all the runs that it is compared with."""
+
+    texts: Texts
+    rightly: pd.Series | None
+    """As ``rightly`` has it; None where the run has kept no table."""
+    tagging: bool
+
+    @classmethod
+    def by(cls, run: RunFolder) -> "Decided":
+        """From the files in the folder of a run."""
+        path = table_of(run)
+        return cls(texts_of(run), None if path is None else rightly(run), path is not None and path.stem == TAGGED)
+
+
+def pairing(first: RunFolder, second: RunFolder) -> Pairing:
+    """Compare two runs: texts by McNemar's exact test, tagged sentences by Wilcoxon's on the share of their tokens."""
+    return paired(Decided.by(first), Decided.by(second))
+
+
+def paired(first: Decided, second: Decided) -> Pairing:
+    """The same of runs that were read already."""
+    same = first.texts.same_as(second.texts)
+    if not same or first.rightly is None or second.rightly is None:
+        return Pairing(same)
+    tagging = first.tagging or second.tagging
+    test = signed_rank if tagging else mcnemar
+    return Pairing(same, len(first.rightly), tagging, test(first.rightly.to_numpy(), second.rightly.to_numpy()))
+
+
+def rightly(run: RunFolder) -> pd.Series:
+    """Whether each test text is decided rightly, bool by id; of a tagger the share of each sentence's tokens; maybe empty."""
+    path = table_of(run)
+    if path is None:
+        return pd.Series(dtype=bool)
+    if path.stem != TAGGED:
+        rows = read_table(path, ["id", "label", "predicted"]).set_index("id")
+        return rows["label"] == rows["predicted"]
+    rows = read_table(path, ["id", "tags", "predicted_tags"])
+    gold, predicted, tagged = tagged_tokens(rows)
+    return pd.Series(mean_of_each(gold == predicted, tagged), rows["id"])
+
+
+def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Gold and predicted tags of all tokens that have a gold one, ``(N,)`` each, and how many each sentence has.
+
+    Of a word in subwords that is the first alone.
+    """
+    gold, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))
+    tagged = rows["tags"].map(lambda tags: int((tags >= 0).sum())).to_numpy()
+    return gold[gold >= 0], predicted[gold >= 0], tagged

@@ -1,24 +1,41 @@
-"""Figures of the experiments on pooled attention: pure functions of their tables, one panel a predicted class."""
+"""Figures of the experiments on pooled attention: pure functions of their tables, one panel a predicted class.
 
-from collections.abc import Sequence
+Figures of how runs differ from their base: pure functions of their tables.
+
+Figures of E16, edges cut in decoders: functions of its table alone.
+
+Figures of attention inside Transformers: functions of their data alone.
+
+Figures of E14 and E15: pure functions of their tables.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
+from attest.experiments.erasure.four_operators import KINDS, OPERATORS
+from attest.experiments.readings import READINGS
+from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.measures import critical_tau
+from attest.report.collection import whiskers
 from attest.report.figures import (
     ATTENTION_BINS,
     CLASS_COLOURS,
+    Panels,
     _panel_per_class,
     _violins,
     class_title,
+    most_predicted,
     name_rows,
     panels_width,
     scatter,
 )
-from attest.report.panels import Panels
+from attest.report.related_table import HEADINGS
 
 IMPORTANCES = {
     "gradient_inputs": "gradient × input",
@@ -211,3 +228,302 @@ def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
         axes.invert_yaxis()
         axes.set_xlim(0, 1)
     return figure
+
+
+LARGEST_JSD = float(np.log(2))
+BESIDE = 0.1
+"""Share of the extent of both axes within which two labels would overlap."""
+MARKS = {"E3": "*", "E4": "s", "E5": "x"}
+
+
+def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFrame, cost: str, gained: str) -> Figure:
+    """Wiegreffe & Pinter's Figure 5 and Yang's Figure 1: what adversaries gain in attention, and what it costs them.
+
+    Args:
+        adversaries: ``lambda``, ``knee`` (True at one at most) and the two columns of each, by λ.
+        baselines: ``experiment``, ``name`` and, where known, the two columns; may be empty.
+        cost, gained: the columns drawn along x and y; keys of ``HEADINGS``.
+    """
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(adversaries[cost], adversaries[gained], "o-", markersize=5, color=CLASS_COLOURS[1], label="adversaries (E7)")
+    points = adversaries[[cost, gained]].to_numpy(float)
+    for lam, (x, y) in zip(adversaries["lambda"][_with_room(points)], points[_with_room(points)], strict=True):
+        axes.annotate(f"{lam:g}", (x, y), textcoords="offset points", xytext=(6, -10), fontsize=7)
+    bend = adversaries[adversaries["knee"]]
+    label = "knee" if len(bend) else None
+    axes.plot(bend[cost], bend[gained], "o", markersize=13, mfc="none", mec=CLASS_COLOURS[4], label=label)
+    known = baselines.dropna(subset=[cost, gained]) if {cost, gained} <= {*baselines.columns} else baselines.iloc[:0]
+    for colour, (experiment, several) in zip(CLASS_COLOURS[2:], _by_experiment(known), strict=False):
+        label = f"{experiment}, {several['name'].iloc[0] if len(several) == 1 else f'{len(several)} other seeds'}"
+        axes.plot(several[cost], several[gained], MARKS[experiment], markersize=8, color=colour, label=label)
+    axes.set_xlabel(HEADINGS[cost])
+    axes.set_ylabel(HEADINGS[gained])
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _by_experiment(baselines: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    if len(baselines):
+        yield from baselines.groupby("experiment")
+
+
+def _with_room(points: np.ndarray) -> np.ndarray:
+    """Which points can be labelled, bool ``(N,)``: the first, and each that is not beside one that is.
+
+    Args:
+        points: ``(N, 2)``.
+    """
+    extent = np.ptp(points, axis=0)
+    scaled = points / np.where(extent > 0, extent, 1)
+    chosen: list[int] = []
+    for place, point in enumerate(scaled):
+        if all(np.abs(point - scaled[other]).max() > BESIDE for other in chosen):
+            chosen.append(place)
+    return np.isin(np.arange(len(points)), chosen)
+
+
+def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Wiegreffe & Pinter's Figure 3: JSD to the base by its largest weight, one panel a predicted class.
+
+    Args:
+        rows: ``jsd``, ``max_attention`` and ``predicted`` of each instance; of taggers ``jsd_matched`` in its place, and
+            one panel, as nothing is ``predicted``.
+        class_names: in class order.
+    """
+    rows, names = most_predicted(rows, class_names) if "predicted" in rows else (rows, ["all"])
+    classes = rows["predicted"].to_numpy() if "predicted" in rows else np.zeros(len(rows), int)
+    figure, panels = _panel_per_class(names, "JSD to the base's attention")
+    bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
+    divergence = rows.get("jsd_matched", rows["jsd"]).to_numpy()
+    for k, axes in enumerate(panels):
+        groups = [divergence[(classes == k) & (bins == b)] for b in range(len(ATTENTION_BINS))]
+        _violins(axes, groups, CLASS_COLOURS[k % len(CLASS_COLOURS)])
+        labels = [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)]
+        name_rows(axes, labels, first=1)
+        axes.set_xlim(0, LARGEST_JSD)
+    panels[0].set_ylabel("largest attention weight of the base")
+    return figure
+
+
+CUT = {"drop": "most attended", "drop_random": "random", "drop_sink": "first token"}
+HEAD = re.compile(r"sink_layer(\d+)_head(\d+)")
+
+
+def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Attention on the first token, a row a layer and a column a head, mean over texts, on one scale from 0 to 1.
+
+    Args:
+        rows: ``sink_layer<l>_head<h>`` of each instance.
+        class_names: of no use here.
+    """
+    places = {name: tuple(map(int, found.groups())) for name in rows.columns if (found := HEAD.fullmatch(name))}
+    layers, heads = (max(place[axis] for place in places.values()) for axis in (0, 1))
+    shares = np.full((layers, heads), np.nan)
+    for name, (layer, head) in places.items():
+        shares[layer - 1, head - 1] = rows[name].mean()
+    figure = Figure(figsize=(1.8 + 0.35 * heads, 1.4 + 0.22 * layers), layout="constrained")
+    axes = figure.subplots()
+    image = axes.imshow(shares, vmin=0, vmax=1, cmap="Blues", interpolation="nearest", aspect="auto")
+    step = -(-layers // 15)
+    axes.set_xticks(range(heads), [str(head) for head in range(1, heads + 1)])
+    axes.set_yticks(range(0, layers, step), [str(layer) for layer in range(1, layers + 1, step)])
+    axes.set_xlabel("head")
+    axes.set_ylabel("layer")
+    figure.colorbar(image, ax=axes, label="share of attention")
+    return figure
+
+
+def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Mean fall of the logit difference by window of layers and by what was cut; whiskers 95 % of the mean over texts.
+
+    Args:
+        rows: ``drop``, ``drop_random`` and ``drop_sink`` of each instance, of all layers and of windows.
+        class_names: of no use here.
+    """
+    suffixes = [name.removeprefix("drop") for name in rows.columns if re.fullmatch(r"drop(_layers\w+)?", name)]
+    windows = [*suffixes[1:], suffixes[0]]
+    figure = Figure(figsize=(8, 3), layout=Panels())
+    axes = figure.subplots()
+    for place, (colour, (name, label)) in enumerate(zip(CLASS_COLOURS, CUT.items(), strict=False)):
+        columns = [rows[f"{name}{suffix}"] for suffix in windows]
+        means, margins = [column.mean() for column in columns], [1.96 * column.sem() for column in columns]
+        at = np.arange(len(windows)) + 0.12 * (place - 1)
+        axes.errorbar(at, means, yerr=margins, fmt="o", ms=4, capsize=2, color=colour, label=label)
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_xticks(range(len(windows)), [_named(suffix) for suffix in windows])
+    axes.set_ylabel("fall of the logit difference")
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _named(suffix: str) -> str:
+    return suffix.removeprefix("_layers").replace("to", " to ") if suffix else "all layers"
+
+
+TICKS = 30
+"""Tokens named along an axis at the most; of longer texts every n-th is."""
+INCHES = 2.6
+
+
+def attention_map_grid(maps: Mapping[str, Sequence[np.ndarray]], tokens: Sequence[str]) -> Figure:
+    """Attention maps side by side: one column a condition, one row a layer, darker where there is more.
+
+    Args:
+        maps: of each condition the maps ``(T, T)`` of its layers, first to last; a row attends, a column is attended to.
+            All share one scale, in which the square root of a weight decides, so that small ones are seen.
+        tokens: T, in order.
+    """
+    layers = len(next(iter(maps.values())))
+    figure = Figure(figsize=(INCHES * len(maps) + 1.4, INCHES * layers + 1.2), layout="constrained")
+    grid = figure.subplots(layers, len(maps), squeeze=False, sharex=True, sharey=True)
+    scale = PowerNorm(0.5, 0, max(float(layer.max()) for condition in maps.values() for layer in condition))
+    for column, (name, condition) in enumerate(maps.items()):
+        for row, weights in enumerate(condition):
+            image = grid[row][column].imshow(weights, cmap="Blues", norm=scale, interpolation="nearest", aspect="equal")
+        grid[0][column].set_title(name, fontsize=10)
+    for row in range(layers):
+        grid[row][0].set_ylabel(f"layer {row + 1}")
+    _name_tokens(grid[-1][0], tokens)
+    figure.colorbar(image, ax=grid, shrink=0.6, label="weight, mean over heads")
+    return figure
+
+
+def _name_tokens(axes: Axes, tokens: Sequence[str]) -> None:
+    places = range(0, len(tokens), -(-len(tokens) // TICKS))
+    names = [tokens[place].replace("$", r"\$") for place in places]
+    axes.set_xticks(places, names, rotation=90, fontsize=6)
+    axes.set_yticks(places, names, fontsize=6)
+    for other in axes.figure.axes:
+        other.tick_params(axis="x", labelrotation=90, labelsize=6)
+        other.tick_params(axis="y", labelsize=6)
+
+
+def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | None) -> Figure:
+    """Accuracy with one layer tampered with, and with all.
+
+    Args:
+        swapped, shuffled: tables of E8 and E9; None where one is missing. Whiskers: 95 % of the mean over instances. Dashed:
+            the model as it is.
+    """
+    figure = Figure(figsize=(8, 3), layout=Panels())
+    axes = figure.subplots()
+    series = [*_series(swapped, "under "), *_series(shuffled, "keys ")]
+    for colour, (label, means, margins) in zip(CLASS_COLOURS, series, strict=False):
+        axes.errorbar(range(len(means)), means, yerr=margins, marker="o", ms=4, lw=1, capsize=2, color=colour, label=label)
+    table = swapped if swapped is not None else shuffled
+    assert table is not None
+    axes.axhline(table["correct"].mean(), color="black", linestyle="--", linewidth=0.8)
+    layers = max((len(means) for _, means, _ in series), default=1) - 1
+    axes.set_xticks(range(layers + 1), [*(f"layer {place}" for place in range(1, layers + 1)), "all layers"])
+    axes.set_ylabel("accuracy")
+    axes.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[float], np.ndarray]]:
+    """Of each kind of tampering its label, and mean and margin for every layer alone and then for all."""
+    if table is None:
+        return []
+    kinds = [name for name in table.columns if name.startswith("correct_") and "_layer" not in name]
+    series = []
+    for kind in kinds:
+        alone = [name for name in table.columns if name.startswith(f"{kind}_layer")]  # as written, first layer to last
+        columns = [table[name].astype(float) for name in (*alone, kind)]
+        margins = np.transpose([whiskers(column) for column in columns])
+        series.append((f"{prefix}{kind.removeprefix('correct_')}", [float(column.mean()) for column in columns], margins))
+    return series
+
+
+EXPLAINED, RANDOM = "#0072B2", "#999999"
+LEGEND = 1.6
+"""Rows of room below the last one."""
+
+
+def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Comprehensiveness and sufficiency under each operator, beside random sets.
+
+    Args:
+        rows: ``<either>_<operator>`` and ``random_<either>_<operator>`` of each instance; NaN is left out.
+        class_names: not asked.
+    """
+    figure = Figure(figsize=(9.0, 2.8), layout=Panels())
+    for axes, kind in zip(figure.subplots(1, 2, sharey=True), KINDS, strict=True):
+        shown = [name for name in OPERATORS if f"{kind}_{name}" in rows]
+        for shift, prefix, colour, name in ((-0.2, "", EXPLAINED, "ranked first"), (0.2, "random_", RANDOM, "random")):
+            values = [rows[f"{prefix}{kind}_{operator}"].dropna() for operator in shown]
+            axes.barh(
+                np.arange(len(shown)) + shift,
+                [each.mean() for each in values],
+                0.38,
+                xerr=[1.96 * each.sem() for each in values],
+                color=colour,
+                capsize=2,
+                label=name,
+            )
+        axes.set_yticks(range(len(shown)), [f"{each} (n={rows[f'{kind}_{each}'].count()})" for each in shown])
+        axes.invert_yaxis()
+        axes.axvline(0, color="black", linewidth=0.8)
+        axes.set_xlabel(kind)
+    axes.legend(fontsize=8)
+    return figure
+
+
+def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Random sets beaten by each reading, best first, under two operators.
+
+    The order is that of the table of readings: by the mean of both operators.
+
+    Args:
+        rows: ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``; NaN is left out.
+        class_names: not asked.
+    """
+    plain = {_of(name, "win_comprehensiveness_"): name for name in rows if name.startswith("win_comprehensiveness_")}
+    survived = {each: np.mean([rows[f"{column}_{each}"].mean() for column in SURVIVAL]) for each in plain}
+    order = sorted(plain, key=lambda each: survived[each])
+    figure = Figure(figsize=(8.0, 0.3 * len(order) + 1.2), layout=Panels())
+    axes = figure.subplots()
+    for prefix, marker, label in (("", "o", "nothing attends to them"), ("deleted_", "s", "text shortened")):
+        values = [rows[f"win_{prefix}comprehensiveness_{each}"].dropna() for each in order]
+        axes.errorbar(
+            [each.mean() for each in values],
+            range(len(order)),
+            xerr=np.transpose([whiskers(each) for each in values]),
+            fmt=marker,
+            capsize=2,
+            label=label,
+        )
+    axes.axvline(0.5, color="black", linestyle="--", linewidth=1)
+    axes.set_yticks(range(len(order)), [title_of(each) for each in order])
+    axes.set_ylim(-0.5 - LEGEND, len(order) - 0.5)
+    axes.set_xlabel(f"random sets beaten (n={rows['win_comprehensiveness_random'].count()} texts)")
+    axes.set_xlim(0, 1)
+    axes.legend(fontsize=8, loc="lower left")
+    return figure
+
+
+def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Mean τ-b of every two readings as a square of numbers.
+
+    Args:
+        rows: ``tau_<reading>_and_<reading>``; NaN is left out.
+        class_names: not asked.
+    """
+    readings = (re.escape(column_of(name)) for name in READINGS)
+    pair = re.compile("tau_({0})_and_({0})".format("|".join(readings)))
+    pairs = {found.groups(): rows[name].mean() for name in rows if (found := pair.fullmatch(name))}
+    names = list(dict.fromkeys(name for pair in pairs for name in pair))
+    square = np.array([[1.0 if a == b else pairs.get((a, b), pairs.get((b, a), np.nan)) for b in names] for a in names])
+    figure = Figure(figsize=(0.55 * len(names) + 3, 0.45 * len(names) + 2), layout=Panels())
+    axes = figure.subplots()
+    axes.imshow(square, cmap="RdBu_r", vmin=-1, vmax=1)
+    for (row, column), value in np.ndenumerate(square):
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7)
+    axes.set_xticks(range(len(names)), [title_of(name) for name in names], rotation=45, ha="right", fontsize=8)
+    axes.set_yticks(range(len(names)), [title_of(name) for name in names], fontsize=8)
+    return figure
+
+
+def _of(column: str, prefix: str) -> str:
+    return column.removeprefix(prefix)

@@ -8,10 +8,9 @@ import pandas as pd
 from attest.judges import findings as judges
 from attest.report import survival, truth
 from attest.report.answers import answers
-from attest.report.baseline import Baseline, baseline
-from attest.report.controls import Controls
+from attest.report.collection import pairing
+from attest.report.controls import Baseline, Controls, baseline
 from attest.report.first_tokens import QUESTION, FirstTokens, compared_first_tokens
-from attest.report.pairing import pairing
 from attest.report.verdict import Group, Line, verdict
 from attest.runs.folder import INSTANCES, RunFolder, no_configuration, read_json, read_table
 from attest.runs.naming import NAME_PARTS

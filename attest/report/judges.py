@@ -9,10 +9,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.judges.judging import CALIBRATIONS, over_rules, smallest_sets
-from attest.report.figures import save_png
-from attest.report.illustration import Illustration
-from attest.report.related_runs import write_related_runs
-from attest.report.saved_figures import DPI
+from attest.report.figures import DPI, Illustration, save_png
+from attest.report.related_table import write_related_runs
 from attest.runs.folder import write_atomically, write_table, write_text
 
 TITLE = "The judges on trial"

@@ -22,11 +22,9 @@ from attest.judges.trained import (
     models,
     pairs,
 )
-from attest.report.figures import save_png
-from attest.report.illustration import Illustration
+from attest.report.figures import DPI, Illustration, save_png
 from attest.report.judges import listed, markdown_table
-from attest.report.related_runs import write_related_runs
-from attest.report.saved_figures import DPI
+from attest.report.related_table import write_related_runs
 from attest.runs.folder import write_atomically, write_table, write_text
 
 NAME = "judges-trained"

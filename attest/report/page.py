@@ -1,33 +1,170 @@
-"""``report.html``: one self-contained page that opens from disk."""
+"""``report.html``: one self-contained page that opens from disk.
 
-from collections.abc import Mapping, Sequence
+Which figures the tables of a run allow where attention is inside layers, and how each is to be read.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
-from attest.datamodules.overlap import told
-from attest.datamodules.sampling import SPACED
+from attest.datamodules.corpus import SPACED
+from attest.datamodules.rows import told
 from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.spec import Drawing
 from attest.report import first_tokens, readings
-from attest.report.baseline import warnings
-from attest.report.class_names import drawable, legend
-from attest.report.comparison_illustrations import comparison_illustrations
-from attest.report.controls import NAMES
-from attest.report.evidence_illustrations import evidence_illustrations
-from attest.report.explanations import explanations, joined
+from attest.report.controls import NAMES, warnings
+from attest.report.explained import explanations, joined
+from attest.report.figures import Illustration, as_svg, drawable, drawn_by, embedded, legend, most_predicted, save_figures
 from attest.report.findings import Findings, pools
-from attest.report.illustration import Illustration, drawn_by
-from attest.report.instance_table import as_script_data, evenly, instance_table, question
-from attest.report.layer_illustrations import layer_illustrations
-from attest.report.saved_figures import as_svg, embedded, save_figures
+from attest.report.instance_table import (
+    as_script_data,
+    evenly,
+    instance_table,
+    question,
+    shown_sentences,
+    tag_names,
+    tagged_sentences,
+)
 from attest.report.sentence_table import sentence_table
-from attest.report.sentences import shown_sentences, tag_names, tagged_sentences
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
-from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_text
+from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, read_json, read_table, write_text
 from attest.runs.identity import identity_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[str]) -> Iterator[Illustration]:
+    """The figure of E7, where there is its table.
+
+    Args:
+        rows: one an instance, columns as in ``attest.runs.comparison``.
+        class_names: in class order.
+    """
+    if rows is not None:
+        yield Illustration(
+            "E7/jsd_by_max_attention",
+            "E7  How differently does it attend?",
+            "JSD between the attention of this run, an adversary, and of its base, by the largest weight of the base "
+            "(Wiegreffe & Pinter 2019, Fig. 3). Much of it under a large weight means: the base was sure, and the same "
+            "predictions can be had by looking elsewhere. Compare with the same figure of seeds, which make controls draws.",
+            drawn_by("comparison_figures.divergence_violins", rows, class_names),
+        )
+
+
+Tables = Mapping[str, pd.DataFrame]
+
+
+def evidence_illustrations(tables: Tables, class_names: Sequence[str]) -> Iterator[Illustration]:
+    """Figures of experiments, in the order of the report, where their tables are there.
+
+    Args:
+        tables: one row an instance, by experiment.
+        class_names: in class order.
+    """
+    for experiment, spec in EXPERIMENTS.items():
+        rows = tables.get(experiment)
+        if rows is not None and "predicted" in rows:
+            possible = (drawing for drawing in spec.drawings if {*drawing.needs} <= {*rows.columns})
+            yield from (_illustration(experiment, drawing, rows, class_names) for drawing in possible)
+
+
+def _illustration(experiment: str, drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Illustration:
+    caption = drawing.caption if isinstance(drawing.caption, str) else drawing.caption(rows)
+    return Illustration(
+        f"{experiment}/{drawing.name}", f"{experiment}  {drawing.title}", caption, partial(_drawn, drawing, rows, class_names)
+    )
+
+
+def _drawn(drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> "Figure":
+    from attest.report import evidence_figures, figures  # with matplotlib
+
+    if not isinstance(drawing.draw, str):
+        return drawing.draw(rows, class_names)
+    rooms = (evidence_figures, figures)
+    room = next(room for room in rooms if hasattr(room, drawing.draw))
+    shown = most_predicted(rows, class_names) if room in (evidence_figures, figures) else (rows, class_names)
+    return getattr(room, drawing.draw)(*shown)
+
+
+PROJECTION_NAMES = {
+    "original": "as trained",
+    "softmax": "under softmax",
+    "entmax15": "under 1.5-entmax",
+    "sparsemax": "under sparsemax",
+    "shuffled": "keys shuffled",
+    "attacked": "keys attacked",
+}
+PROJECTIONS = ("softmax", "entmax15", "sparsemax")
+
+
+def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
+    """Accuracy by layer under E8 and E9, then attention maps of a few texts, where their tables are there."""
+    tables = {identity: _table(folder, identity) for identity in ("E8", "E9", MAPS)}
+    swapped, shuffled = (_by_layer(tables[identity]) for identity in ("E8", "E9"))
+    if swapped is not None or shuffled is not None:
+        yield Illustration(
+            "E9/accuracy_by_layer",
+            "E8, E9  Which layer's attention matters",
+            "Accuracy with another projection, or with the keys of other tokens, in one layer or in all. Dashed: the model as "
+            "it is; a layer whose points lie on that line could have attended to anything.",
+            drawn_by("layer_figures.accuracy_by_layer", swapped, shuffled),
+        )
+    if tables[MAPS] is not None:
+        yield from _maps(tables[MAPS], _twins(folder))
+
+
+def _table(folder: RunFolder, identity: str) -> pd.DataFrame | None:
+    path = folder.evidence(identity)
+    return pd.read_parquet(path) if path.is_file() else None
+
+
+def _by_layer(table: pd.DataFrame | None) -> pd.DataFrame | None:
+    return table if table is not None and any("_layer" in name for name in table.columns) else None
+
+
+def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
+    """Tables of maps of the runs beside this one that differ in their projection alone, by projection."""
+    run = identity_of(folder)
+    stem, _, mine = run.full_name.rpartition("-")
+    others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
+    tables = {other: _table(RunFolder(folder.corpus / f"{stem}-{other}" / f"seed{run.seed}"), MAPS) for other in others}
+    return {other: table for other, table in tables.items() if table is not None}
+
+
+def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Illustration]:
+    for row in table.to_dict("records"):
+        maps = maps_of(row)
+        for projection, theirs in twins.items():
+            for twin in theirs[theirs["id"] == row["id"]].to_dict("records"):
+                maps[f"trained with {projection}"] = maps_of(twin)[PROJECTION_NAMES["original"]]
+        yield Illustration(
+            f"{MAPS}/text_{row['id']}",
+            f"Attention maps, text {row['id']}",
+            "Who (row) attends to whom (column), mean over heads, by layer: as trained, beside what was tampered with, and "
+            "beside the same model trained with another projection where that run is there. Darker is more, by the root.",
+            drawn_by("layer_figures.attention_map_grid", maps, list(row["tokens"])),
+        )
+
+
+def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
+    """Maps ``(T, T)`` of each condition, by layer, from a row of the table of maps."""
+    size = len(row["tokens"])
+    conditions = list(dict.fromkeys(name.rpartition("_layer")[0] for name in row if "_layer" in name))
+    layers = sum(name.startswith(f"{conditions[0]}_layer") for name in row)
+    return {
+        PROJECTION_NAMES.get(condition, condition): [
+            np.asarray(row[f"{condition}_layer{place}"]).reshape(size, size) for place in range(1, layers + 1)
+        ]
+        for condition in conditions
+    }
+
 
 TOKENS_SHOWN = 3000
 """Texts that stand open in the page hold about so many tokens together …"""

@@ -1,7 +1,9 @@
 """A table of several runs as a reader sees it: words and units for columns, rounded numbers, rows under their question."""
 
 import os
-from collections.abc import Iterator
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +15,10 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.measures.numbers import rounded
 from attest.report.described import QUESTIONS
 from attest.report.described import SCORES as DESCRIBED
+from attest.report.figures import Illustration, embedded, to_svg
+from attest.report.tables import PAGE
+from attest.report.templating import render
+from attest.runs.folder import RunFolder, read_json, write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
 DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
@@ -115,3 +121,97 @@ def plain(value: float) -> str:
 def exceeds(value: float, other: float) -> bool:
     """Whether one number is larger as both are written; what a reader sees as the same is not called more."""
     return round(value, 3) > round(other, 3)
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """One thing that came out."""
+
+    said: str
+    """A plain sentence."""
+    figures: str
+    """The numbers that it was read from, and the test that decided its words."""
+
+
+NARROW = 10
+"""Characters of a column from which on its heading is broken into lines."""
+GAP = "  "
+
+
+def as_text(tables: Mapping[str, Table], conclusions: Sequence[Conclusion], width: int) -> str:
+    """What came out, the most important first, then the tables.
+
+    Args:
+        tables: by heading.
+        conclusions: as on the page, in its order.
+        width: characters of a line of sentences; tables are as wide as their columns.
+    """
+    said = "\n".join(line for each in conclusions for line in _concluded(each, width))
+    return "\n\n".join(filter(None, [said, *("\n".join(_lines(name, table)) for name, table in tables.items())]))
+
+
+def _concluded(conclusion: Conclusion, width: int) -> list[str]:
+    figures = textwrap.wrap(conclusion.figures, width, initial_indent=GAP, subsequent_indent=GAP)
+    return [*textwrap.wrap(conclusion.said, width), *figures]
+
+
+def _lines(name: str, table: Table) -> Iterator[str]:
+    """The heading, the names of the columns, and the rows of each question below it."""
+    rows = [row for _, _, group in table.groups for row in group]
+    columns = [_broken(head, [row.cells[place] for row in rows]) for place, head in enumerate(table.header)]
+    wide = [max(map(len, [*heads, *cells])) for heads, cells in columns]
+    yield name
+    deep = max(len(heads) for heads, _ in columns)
+    for line in zip(*([""] * (deep - len(heads)) + heads for heads, _ in columns), strict=True):
+        yield _line(line, wide)
+    yield GAP.join("-" * each for each in wide)
+    for experiment, question, group in table.groups:
+        yield from [f"{experiment}{GAP}{question}"] if question else []
+        yield from (_line(row.cells, wide) for row in group)
+
+
+def _broken(head: str, cells: list[str]) -> tuple[list[str], list[str]]:
+    """A column: its heading in lines, and its cells."""
+    return textwrap.wrap(head, max(NARROW, *map(len, cells)), break_long_words=False), cells
+
+
+def _line(cells: Sequence[str], wide: Sequence[int]) -> str:
+    """The first cell to the left, numbers to the right."""
+    first, *others = zip(cells, wide, strict=True)
+    return GAP.join([first[0].ljust(first[1]), *(cell.rjust(size) for cell, size in others)]).rstrip()
+
+
+def write_related_runs(
+    path: Path,
+    title: str,
+    tables: Mapping[str, pd.DataFrame],
+    figures: Sequence[Illustration],
+    conclusions: Sequence[Conclusion] = (),
+) -> str:
+    """Write the page.
+
+    Args:
+        path: of the file.
+        title: of the page.
+        tables: by heading, as ``related_table`` takes them; empty ones are left out.
+        figures: in order; they stand below the first table.
+        conclusions: what the page begins with.
+    Returns:
+        What it says and its tables, for a terminal.
+    """
+    shown = {name: related_table(rows, path) for name, rows in tables.items() if len(rows)}
+    drawn = embedded([(figure, to_svg(figure.drawing)) for figure in figures])
+    write_text(path, render("related.html", title=title, tables=shown, figures=drawn, conclusions=conclusions))
+    return as_text(shown, conclusions, shutil.get_terminal_size((PAGE, 1)).columns)
+
+
+def scores_of(run: RunFolder) -> dict[str, float]:
+    """The test scores of a run that tables show."""
+    summary = read_json(run.summary)
+    return {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
+
+
+def distances_of(run: RunFolder, identity: str) -> dict[str, float]:
+    """How far a run is from its base: means of the columns of ``attest.runs.comparison`` under an experiment's id."""
+    summary = read_json(run.summary)
+    return {name: summary[f"{identity}/{name}/mean"] for name in DISTANCES if f"{identity}/{name}/mean" in summary}

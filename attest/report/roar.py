@@ -7,13 +7,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.experiments.readings.kinds import READINGS
-from attest.measures.area import area_between, racu
 from attest.measures.numbers import rounded
-from attest.report.conclusion import Conclusion
-from attest.report.illustration import Illustration
-from attest.report.panels import Panels
-from attest.report.related_runs import write_related_runs
-from attest.report.related_table import exceeds
+from attest.measures.summary import area_between, racu
+from attest.report.figures import Illustration, Panels
+from attest.report.related_table import Conclusion, exceeds, write_related_runs
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.identity import identity_of
 from attest.runs.roar import KIND, RANDOM

@@ -18,9 +18,9 @@ from attest.report.instance_table import (
     excerpt,
     of_experiments,
     of_measures,
+    right_share,
     whole_texts,
 )
-from attest.report.sentences import right_share
 
 COLUMNS = (
     Column("tagged/right", "right", "Share of its words that are tagged rightly."),

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attest.measures.knee import knee
+from attest.measures.summary import knee
 from attest.report.figures import CLASS_COLOURS
 from attest.tables.definition import NEARLY, OTHER, SAME_SETTING
 

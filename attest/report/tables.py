@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from attest.measures.numbers import spread
-from attest.report.collection import Over, Setting
+from attest.report.collection import Over, Setting, notes
 from attest.report.described import label_of
-from attest.report.notes import notes
 
 LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}

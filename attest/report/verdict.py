@@ -1,7 +1,11 @@
-"""The verdict table: each number with its definition, its interval, its controls and the published one."""
+"""The verdict table: each number with its definition, its interval, its controls and the published one.
+
+Published numbers that belong beside one run; all of them stand in ``configs/tables``, one file a table.
+"""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,13 +14,70 @@ import pandas as pd
 from attest.experiments.registry import measures, range_of
 from attest.experiments.spec import Measure
 from attest.measures import summarise
-from attest.measures.numbers import interval, number, percent
-from attest.report.class_names import PANELS
-from attest.report.controls import Control, Controls
-from attest.report.described import QUESTIONS, SCORES, newer
-from attest.report.intervals import PARTS, within
-from attest.report.published import Published, published
+from attest.measures.numbers import interval, number, percent, rounded
+from attest.report.collection import PARTS, within
+from attest.report.controls import SCORE_NAMES, Control, Controls, scores_line
+from attest.report.described import QUESTIONS, SCORES, described, newer
+from attest.report.figures import PANELS
 from attest.runs.identity import identity_of
+from attest.runs.naming import portable
+from attest.tables.definition import Row, Source, every_published_number
+
+
+@dataclass(frozen=True)
+class Published:
+    """One each_number of the literature.
+
+    ``comparable`` is False where the paper's setting differs from the run's, and ``why`` then says how.
+    """
+
+    value: str
+    """As published, with its spread over instances where there is one."""
+    source: str
+    comparable: bool = True
+    why: str = ""
+
+
+def published(data: str, name: str) -> dict[str, Published]:
+    """The published numbers that belong beside a run, by summary key without its statistic; empty where there are none.
+
+    Where there are several, one that compares comes first, then one of the same recipe.
+
+    Args:
+        data: corpus.
+        name: readable name of the run, ``<recipe>-<model>-<scoring>-<projection>``.
+    """
+    found: dict[str, Published] = {}
+    for key, each_number in sorted(_candidates(data, name), key=lambda each: not each[1].comparable):
+        found.setdefault(key.removesuffix("/mean"), each_number)
+    return found
+
+
+def _candidates(data: str, name: str) -> Iterator[tuple[str, Published]]:
+    """Numbers of the same recipe, then those of the same model, scoring and projection under another recipe."""
+    recipe, _, model = name.partition("-")
+    mine = [
+        (row, column.key, source, quoted)
+        for row, corpus, column, source, quoted in every_published_number()
+        if corpus == data and column.key and model_name(row) == model
+    ]
+    for row, key, source, quoted in sorted(mine, key=lambda each: each[0].run["RECIPE"] != recipe):
+        yield key, _beside(quoted.text, source, row, recipe)
+
+
+def model_name(row: Row) -> str:
+    """``<model>-<scoring>-<projection>`` of a row's base run; empty where that is no whole name of a single finished run."""
+    if row.sweep is not None or row.then or row.run.keys() != {"MODEL", "SCORING", "PROJECTION", "RECIPE"}:
+        return ""
+    return portable(f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}")
+
+
+def _beside(text: str, source: Source, row: Row, recipe: str) -> Published:
+    setting, their_recipe = source.setting(row.run), row.run["RECIPE"]
+    differs = [setting.why] if setting.why else []
+    differs += ["not published"] if source.own else []
+    differs += [f"RECIPE={their_recipe} there"] if their_recipe != recipe else []
+    return Published(text, source.citation, not differs, "; ".join(differs))
 
 
 def scale_of(key: str) -> tuple[float, float]:
@@ -182,3 +243,40 @@ READ, ALL = "texts_read/count", "texts/count"
 def _read(summary: dict[str, Any], experiment: str) -> list[str]:
     read = summary.get(f"{experiment}/{READ}")
     return [] if read is None else [f"{read:,.0f} of {summary[f'{experiment}/{ALL}']:,.0f} texts"]
+
+
+EVIDENCE = re.compile(r"(?P<experiment>\w+)/(?:validation|test)/(?P<column>.+)/mean")
+COLUMNS = "Other names are columns of evidence tables; “What a run leaves in numbers” in the documentation describes them."
+GAP = "  "
+
+
+def scored(split: str, numbers: Mapping[str, float]) -> Iterator[str]:
+    """Lines for a terminal; a number without a description keeps its key or column, which the reference describes.
+
+    Args:
+        split: ``test`` or ``validation``.
+        numbers: by key as they are logged, ``test/accuracy`` or ``E1/validation/tau_gradient_inputs/mean``.
+    """
+    if line := scores_line(split, numbers):
+        yield line
+    of_evidence = {key: match for key in numbers if (match := EVIDENCE.fullmatch(key))}
+    told = {f"{split}/{metric}" for metric in SCORE_NAMES} | of_evidence.keys()
+    others = {key.removeprefix(f"{split}/"): value for key, value in sorted(numbers.items()) if key not in told}
+    if others:
+        yield f"{'Also:':<12}{', '.join(f'{name} {value:.4f}' for name, value in others.items())}"
+    if of_evidence:
+        yield from _evidence({(match["experiment"], match["column"]): numbers[key] for key, match in of_evidence.items()})
+        yield COLUMNS
+
+
+def _evidence(means: Mapping[tuple[str, str], float]) -> Iterator[str]:
+    """A line a question, in the order of the report, and below it one a mean; measures of the verdict come first."""
+    order = [*(tuple(key.split("/")) for key in described()), *sorted(means)]
+    asked = dict.fromkeys([*QUESTIONS, *(experiment for experiment, _ in sorted(means))])
+    for experiment in asked:
+        columns = dict.fromkeys(column for name, column in order if name == experiment and (name, column) in means)
+        if columns:
+            yield f"{experiment}{GAP}{QUESTIONS.get(experiment, '')}".rstrip()
+        for column in columns:
+            measure = described().get(f"{experiment}/{column}")
+            yield f"{GAP}{measure.title if measure else column:<60} {rounded(means[experiment, column])}"

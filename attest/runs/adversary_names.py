@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attest.errors import AttestError, unknown_choice
-from attest.runs.words import take_words
+from attest.runs.choices import take_words
 
 VARIANTS = ("unfrozen", "frozen")
 DIVERGENCES = ("kl", "jsd", "smoothed-kl")

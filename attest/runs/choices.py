@@ -3,9 +3,18 @@
 A choice named X with value y is the file ``configs/x/y.yaml``: adding a value needs a file and no code, a new kind of choice
 also its name in ``configs/defaults.yaml``. A value may carry a parameter, ``PROJECTION=entmax:1.3``: the header of
 ``configs/projection/entmax.yaml`` names the option that it sets, with ``{}`` where the parameter goes.
+
+``EMBEDDINGS=glove-50``, ``EMBEDDINGS=random:50`` or ``EMBEDDINGS=vectors.vec``: the options that it stands for.
+
+The network's embedding has as many dimensions as the vectors. Where that number stands is told by the file of the model: the
+``embedding_size`` in it.
+
+Words such as ``DATA=sst SEEDS=3 JOBS=2``: parted from everything else that was typed, and read as what they mean.
 """
 
 import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,9 +22,158 @@ from typing import Any
 
 import yaml
 
+from attest.compute.vector_files import dimensions_in
 from attest.errors import AttestError, unknown_choice
-from attest.runs.embedding_choice import embedding_options, names_a_file
-from attest.runs.words import Words, take_words
+
+SIZE = "embedding_size"
+
+
+def names_a_file(value: str) -> bool:
+    """Whether what was typed is a path, and not one of the shipped names."""
+    return "/" in value or Path(value).suffix != "" or Path(value).is_file()
+
+
+def embedding_options(value: str, shipped: Path | None, model: Path) -> list[str]:
+    """The options.
+
+    Args:
+        value: as typed: a name, ``random:<dimensions>``, or the path of a file of vectors.
+        shipped: the configuration file of a name; None for a path.
+        model: the configuration file of the model.
+    Raises:
+        AttestError: there is no such file, no number behind the colon, or the model has no embedding of its own.
+    """
+    if shipped is None:
+        return [f"--data.init_args.embeddings={value}", _size_option(_dimensions(value), model)]
+    name, colon, parameter = value.partition(":")
+    if colon:
+        return [f"--config={shipped}", _size_option(_drawn(name, parameter), model)]
+    vectors = yaml.safe_load(shipped.read_text())["data"]["init_args"]["embeddings"]
+    return [f"--config={shipped}", *([] if vectors is None else [_size_option(vectors["dimensions"], model)])]
+
+
+def _dimensions(path: str) -> int:
+    found = dimensions_in(Path(path).expanduser())
+    if found is None:
+        raise AttestError(
+            f"There is no file of vectors {path}; expected text, a word and its numbers on each line, as fastText (.vec), "
+            "GloVe (.txt) or word2vec (text) write it. Type for example: make train DATA=sst EMBEDDINGS=glove-50"
+        )
+    return found
+
+
+def _drawn(name: str, parameter: str) -> int:
+    if name != "random" or not parameter.isdigit() or not int(parameter):
+        raise AttestError(
+            f"EMBEDDINGS={name}:{parameter} is not known; expected a number of dimensions after random only, for example "
+            "EMBEDDINGS=random:50"
+        )
+    return int(parameter)
+
+
+def _size_option(dimensions: int, model: Path) -> str:
+    path = _path_to_size(yaml.safe_load(model.read_text()))
+    if path is None:
+        raise AttestError(
+            f"MODEL={model.stem} has no word embedding for the vectors; expected a model that learns one, for example "
+            "MODEL=bilstm. Leave EMBEDDINGS out."
+        )
+    return f"--{path}={dimensions}"
+
+
+def _path_to_size(settings: Any) -> str | None:
+    """The dotted name of the embedding's size in a configuration."""
+    if not isinstance(settings, dict):
+        return None
+    if SIZE in settings:
+        return SIZE
+    found = ((name, _path_to_size(below)) for name, below in settings.items())
+    return next((f"{name}.{rest}" for name, rest in found if rest is not None), None)
+
+
+WORD = re.compile(r"([A-Z]+)=(.*)", re.DOTALL)
+"""Capitals; whatever else holds an equals sign is an option or a mistake."""
+OURS = re.compile(r"(--)?[\w.]+=(?:-?[\d.]+(?:e-?\d+)?|[\w-]+(?::-?[\d.]+(?:e-?\d+)?)?)", re.IGNORECASE)
+"""A choice or an option whose value is a number or a plain word, a number after it (``sparsegen:-1``) included."""
+OF_THE_RUN = "--run."
+"""How options begin that name no class."""
+
+
+MOST = 1000
+"""Of seeds, steps or jobs."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """What was typed behind each word; the last of two alike counts, and an empty one is not typed."""
+
+    typed: Mapping[str, str]
+
+    def text(self, name: str, otherwise: str = "") -> str:
+        """As it was typed."""
+        return self.typed.get(name, otherwise)
+
+    def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
+        """Several with commas between them; none where nothing was typed."""
+        return tuple(filter(None, self.text(name, otherwise).split(",")))
+
+    def flag(self, name: str, otherwise: bool = False) -> bool:
+        """Yes or no.
+
+        Raises:
+            AttestError: neither 0 nor 1 was typed.
+        """
+        value = self.text(name, str(int(otherwise)))
+        if value not in ("0", "1"):
+            raise AttestError(f"{name}={value} is neither yes nor no; expected {name}=1 or {name}=0.")
+        return value == "1"
+
+    def count(self, name: str, otherwise: int, least: int = 1) -> int:
+        """A whole number that runs can be counted by.
+
+        Raises:
+            AttestError: something else was typed, less than the least, or more than ``MOST``.
+        """
+        value = self.text(name, str(otherwise))
+        if not value.isdecimal() or not least <= int(value) <= MOST:
+            example = f"{name}={max(otherwise, least)}"
+            raise AttestError(
+                f"{name}={value} is not a count; expected a whole number from {least} to {MOST}. Type for example: {example}"
+            )
+        return int(value)
+
+
+def are_ours(arguments: Sequence[str]) -> bool:
+    """Whether nothing but choices, numbers and plain words was typed: no file, and no class from elsewhere.
+
+    Args:
+        arguments: choices and options.
+    """
+    return all(OURS.fullmatch(argument) or argument.startswith(OF_THE_RUN) for argument in arguments)
+
+
+def take_words(arguments: Sequence[str], names: Container[str] | None = None) -> tuple[Words, list[str]]:
+    """Part words from everything else.
+
+    Args:
+        arguments: what follows a command.
+        names: of the words that are meant; all if None.
+    Returns:
+        The words, and everything else in its order.
+    """
+    matches = [(argument, WORD.fullmatch(argument)) for argument in arguments]
+    mine = {place: match for place, (_, match) in enumerate(matches) if match and (names is None or match[1] in names)}
+    typed = {match[1]: match[2] for match in mine.values() if match[2]}
+    return Words(typed), [argument for place, argument in enumerate(arguments) if place not in mine]
+
+
+def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What concerns the base, and, after a lone ``--``, what concerns the dependent runs alone; FORCE goes to these."""
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    forced = [argument for argument in arguments if argument.startswith("FORCE=")]
+    base = [argument for argument in arguments[:at] if argument not in forced]
+    return base, [*forced, *arguments[at + 1 :]]
+
 
 SMALL_CHOICE = re.compile(r"[A-Za-z]*[a-z][A-Za-z]*=.*")
 """What is typed by whoever does not know that choices stand in capitals."""
@@ -199,3 +357,64 @@ def _as_yaml(name: str, value: str) -> str:
     if name == "SEED" and not value.isdigit():
         raise AttestError(f"SEED={value} is not a seed; expected a whole number from 0. Type for example: make train SEED=0")
     return value
+
+
+ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")
+
+
+def plain_help(text: str | None) -> str:
+    """A docstring with `names` in single marks, without roles such as `:class:`.
+
+    Args:
+        text: as it stands in the code; nothing if None.
+    """
+    return ROLE.sub(r"\1", text or "").replace("``", "`")
+
+
+RANDOM = "random"
+READINGS = (
+    "attention",
+    "norm",
+    "margin",
+    "attention-gradient",
+    "gradient-input",
+    "integrated-gradients",
+    "leave-one-out",
+    "value-zeroing",
+    "rollout",
+    "flow",
+    "lrp",
+    RANDOM,
+)
+"""As ``attest.experiments.readings`` has them, in its order."""
+OF_READINGS = ("E1", "E11", "E12", "E14")
+"""Experiments that ask which tokens matter, and so of any reading."""
+
+
+def require_readings(names: tuple[str, ...]) -> None:
+    """Refuse readings that do not exist.
+
+    Raises:
+        AttestError: one does not, or none is named.
+    """
+    for name in names or ("",):
+        if name not in READINGS:
+            raise AttestError(
+                f"READING={name} is not known; expected some of {', '.join(READINGS)}, with commas between them."
+            )
+
+
+def of_reading(reading: str, wanted: list[str]) -> list[str]:
+    """The experiments that take a reading in the attention's place: those asked for, or all.
+
+    Raises:
+        AttestError: the reading is not known, or an experiment asked for is on the attention itself.
+    """
+    if reading not in READINGS:
+        raise unknown_choice("The reading", reading, READINGS, "attest evidence --run <folder> --reading {}")
+    if other := [name for name in wanted if name not in OF_READINGS]:
+        raise AttestError(
+            f"{other[0]} is about attention itself; expected some of {', '.join(OF_READINGS)} with --reading. Type: attest "
+            f"evidence --run <folder> {other[0]}"
+        )
+    return wanted or list(OF_READINGS)

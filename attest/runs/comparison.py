@@ -18,10 +18,9 @@ from torch import Tensor
 
 from attest.errors import AttestError
 from attest.measures import total_variation
-from attest.measures.divergences import jensen_shannon_terms
-from attest.measures.kullback_leibler import kullback_leibler_terms
+from attest.measures.divergences import jensen_shannon_terms, kullback_leibler_terms
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_table
-from attest.runs.same_texts import table_of, texts_of
+from attest.runs.identity import table_of, texts_of
 
 
 def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:

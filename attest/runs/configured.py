@@ -24,15 +24,11 @@ from attest import datamodules
 from attest.attention import Uniform
 from attest.bounds import require_bounds, require_finite
 from attest.callbacks import Evidence
-from attest.callbacks.axes import EpochAxes
 from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
-from attest.callbacks.continued_log import ContinuedLog
 from attest.callbacks.curves import Curves
-from attest.callbacks.finite import FiniteLoss
+from attest.callbacks.finite import EndAtOnce, FiniteLoss, StepSize
 from attest.callbacks.first_batches import FirstBatches
 from attest.callbacks.progress import EpochLines, EvidenceProgress, terminal
-from attest.callbacks.step_size import StepSize
-from attest.callbacks.termination import EndAtOnce
 from attest.compute.memory import keep_freed_memory, set_memory_budget
 from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
@@ -41,16 +37,13 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.runs.asked import CONFIG, asked, identity, merged_files, run_path
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
 from attest.runs.bounded_yaml import bounded
+from attest.runs.choices import plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
-from attest.runs.forecast import duration
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings, differing_keys
-from attest.runs.past import TRAINING, Like, Past, like, past, reads_all
-from attest.runs.plain_help import plain_help
-from attest.runs.quiet import quieten
-from attest.runs.versions import environment
-from attest.tracking.grouping import grouping
-from attest.tracking.loggers import point_loggers, without_deprecated
+from attest.runs.past import TRAINING, Like, Past, duration, like, past, reads_all
+from attest.runs.versions import environment, quieten
+from attest.tracking.loggers import ContinuedLog, EpochAxes, grouping, point_loggers, without_deprecated
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
 """Imported here, so that ``--data`` takes each by the name of its class alone."""

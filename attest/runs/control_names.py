@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attest.runs.words import take_words
+from attest.runs.choices import take_words
 
 UNIFORM = "uniform attention"
 GUIDE = "guide: "

@@ -34,9 +34,8 @@ from attest.runs.asked import asked, digest, identity
 from attest.runs.choices import configs_folder, expand
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
-from attest.runs.forecast import at_most
 from attest.runs.identity import RunIdentity, identity_of
-from attest.runs.past import Like, like_dependent, reads_all
+from attest.runs.past import Like, at_most, like_dependent, reads_all
 from attest.runs.training import train
 from attest.tracking.loggers import declare_base
 

@@ -1,25 +1,39 @@
 """Evaluate: evidence on a trained model, a run or a checkpoint outside a run.
 
 ``evaluate`` is the whole story; ``attest evidence`` calls it.
+
+A trained run with its model and its data in memory, which reads new texts.
+
+Evidence in shards: parts of one test split, gathered by jobs that know nothing of each other, and put together.
+
+A shard is measured as the whole would be, in the same batches, so its rows are those of the whole, bit for bit.
 """
 
 import hashlib
+import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import pandas as pd
+import torch
 import yaml
 from lightning_utilities.core.rank_zero import rank_zero_only
+from pytorch_lightning import LightningModule
+from torch import Tensor
 
+from attest.callbacks.evidence import each_once
+from attest.callbacks.experiment import Explaining
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import WHOLE, Shard
+from attest.datamodules.notice import say
 from attest.datamodules.record import DataRecord
 from attest.errors import AttestError, unknown_choice
-from attest.experiments.registry import EXPERIMENTS
+from attest.experiments import Observation
+from attest.experiments.registry import EXPERIMENTS, Asked, Run, runnable
 from attest.measures import summarise
 from attest.report.page import write_report
 from attest.report.summary import summarise_run
@@ -29,7 +43,7 @@ from attest.runs.belonging import other_version, outdated_tables
 from attest.runs.choices import config_file, default_choices
 from attest.runs.class_paths import require_trusted
 from attest.runs.configured import ConfiguredRun
-from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_yaml, write_json
+from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_table, read_yaml, write_json
 from attest.runs.training import test
 
 TRIAL = "trial.json"
@@ -291,3 +305,191 @@ def _read(stopped: Stopped | None, experiment: str) -> str:
         return ""
     read, of = (stopped.summary[f"{experiment}/{count}"] for count in (READ, ALL))
     return f", from {read:,.0f} of {of:,.0f} texts"
+
+
+ROLLOUT = "Attention rollout"
+
+
+class LoadedRun(ConfiguredRun):
+    """A run's configuration, its best checkpoint and its data; nothing is trained or written.
+
+    Args:
+        arguments: its configuration file, and options.
+        folder: of the run.
+    """
+
+    needs_data = False
+
+    def __init__(self, arguments: Sequence[str], folder: RunFolder) -> None:
+        self.on_trial = folder
+        super().__init__(["test", *arguments])
+
+    def set_up(self) -> None:
+        self.config.test.experiments = {}
+        if "embeddings" in self.config.test.data.init_args:
+            self.config.test.data.init_args.embeddings = None  # the checkpoint holds what became of them
+        super().set_up()
+        if self.record is None:
+            say(f"{self.on_trial.path} was trained by an earlier version and holds no vocabulary; it is read from the data.")
+
+    def make(self) -> None:
+        super().make()
+        checkpoint = self.trainer.strategy.checkpoint_io.load_checkpoint(self.on_trial.best, weights_only=True)
+        if self.record and (record := checkpoint.get(type(self.datamodule).__qualname__)):
+            DataRecord.from_plain(record).require(self.record, f"the model in {self.on_trial.best}")
+        self.model.load_state_dict(checkpoint["state_dict"])
+        self.model.eval()
+
+    def _made_from(self) -> RunFolder:
+        return self.on_trial
+
+    def _believed(self) -> list[RunFolder]:
+        return [self.on_trial]
+
+    def _require_same_configuration(self) -> None:
+        """The configuration is the run's own; nothing of it is written."""
+
+    @property
+    def data(self) -> TextDataModule:
+        """Of the run."""
+        return cast(TextDataModule, self.datamodule)
+
+    def explained(self, number: int, text: str) -> dict[str, Any]:
+        """One text by itself, so that the longest sets nobody else's padding.
+
+        Args:
+            number: of the text, by which it is called.
+            text: as it was typed.
+        Returns:
+            A row as ``attest.report.explained.joined`` has it, with ``title``, ``unknown`` words and ``probabilities``.
+        Raises:
+            AttestError: the text has no words, or the model does not classify whole texts.
+        """
+        if not hasattr(self.model, "observe"):
+            name = type(self.model).__name__
+            raise AttestError(f"{self.on_trial.path} holds a {name}; expected a classifier of whole texts.")
+        documents = self.data.documents_of([text])
+        if not documents.lengths[0]:
+            raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one. Leave it out.")
+        encoded = self.data.encode(documents)
+        observation = explained_observation(self.model, encoded.__getitems__([0]))
+        row = {name: _plain(column, observation.mask) for name, column in evidence_on(observation).items()}
+        row |= {} if observation.read_instead is None else {"attention_name": ROLLOUT}
+        names = self.data.label_names
+        return row | {
+            "title": f"text {number}",
+            "tokens": encoded.units_of(0),
+            "unknown": [token for token in dict.fromkeys(encoded.tokens_of(0)) if not self.data.vocabulary.knows(token)],
+            "probabilities": dict(zip(names, observation.probabilities[0].tolist(), strict=True)),
+            "predicted": names[int(observation.predicted[0])],
+        }
+
+
+def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Observation:
+    """Pooled attention where there is any, else attention rollout through the layers, as in the report of such a run."""
+    if getattr(model.network, "pools_by_attention", True):
+        return cast(Any, model).observe(batch)
+    return Explaining.by_rollout(cast(Any, model).observe_steps(batch), cast(Any, model).observe_layers(batch))
+
+
+def evidence_on(observation: Observation) -> dict[str, Tensor]:
+    """What the report shows of a text, named as there; a decision is right where it is the model's own.
+
+    Rollout is no attention that could be another or be swapped, so that experiments on tokens alone are asked of it.
+    """
+    asked = Asked(observation.predicted, observation.ids)
+    shown = [spec for spec in runnable().values() if spec.weights and (spec.of_tokens or observation.read_instead is None)]
+    columns = {f"{INSTANCES}/attention": observation.explanation}
+    for spec in shown:
+        measured = Run(spec, spec.when_explaining)(observation, asked)
+        columns |= {f"{spec.id}/{name}": values for name, values in measured.items()}
+    return columns
+
+
+def _plain(column: Tensor, mask: Tensor) -> Any:
+    """The only text's number, or its weights at real tokens as an array."""
+    return column[0].item() if column.ndim == 1 else column[0][mask[0]].detach().to(torch.float64).cpu().numpy()
+
+
+SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
+
+
+def read_shard(typed: str) -> Shard:
+    """The shard that ``3/8`` names, the third of eight.
+
+    Raises:
+        AttestError: it names none.
+    """
+    match = SHARD.fullmatch(typed)
+    if match is None or int(match[1]) > int(match[2]):
+        raise AttestError(
+            f"--shard={typed} is not a shard; expected its number and the number of shards. Type for example: --shard=3/8"
+        )
+    return Shard(int(match[1]) - 1, int(match[2]))
+
+
+def shard_folder(run: RunFolder, shard: Shard) -> RunFolder:
+    """Where the evidence of one shard goes: ``<run>/shards/3-of-8/``."""
+    return RunFolder(run.path / "shards" / f"{shard.number + 1}-of-{shard.shards}")
+
+
+def shard_on_trial(arguments: list[str], run: RunFolder, wanted: list[str], shard: Shard) -> RunOnTrial:
+    """One shard of a run's evidence, to be evaluated into a folder of its own."""
+    return RunOnTrial(arguments, run, run.best, wanted, Apart(run.best, shard_folder(run, shard).path), shard)
+
+
+def put_together(run: RunOnTrial, shards: int) -> None:
+    """Write the tables of a run that are missing, or all with ``run.force``, from those of its shards, and sum up.
+
+    The scores take one pass over the whole split, which evidence is not part of.
+
+    Raises:
+        AttestError: a shard is not there, or it is of another model or configuration.
+    """
+    with run.prepared():
+        missing = run.missing_evidence()
+        if missing or not run.folder.reported:
+            run.require_same_data()
+            scores = _scores(run)
+            _put_together(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
+            sum_up(run, scores)
+        name_tables(run, missing)
+
+
+def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> None:
+    for part in parts:
+        run.require_same_trial(part)
+    for table in tables:
+        run.folder.write_evidence(table, rows_together([_rows(part, table) for part in parts]))
+        _note_seconds(run.folder, parts, f"evidence/{table}")
+
+
+def _scores(run: RunOnTrial) -> dict[str, float]:
+    for evidence in run.experiments.values():
+        evidence.enabled_on_test = False
+    return test(run, str(run.on_trial_checkpoint))
+
+
+def rows_together(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """The rows of all parts, sorted by id, as they stand where the whole was measured at once.
+
+    Raises:
+        AttestError: different instances have one id.
+    """
+    return each_once([part for part in parts if len(part)])
+
+
+def _rows(part: RunFolder, table: str) -> pd.DataFrame:
+    if not part.evidence(table).is_file():
+        raise AttestError(
+            f"{part.evidence(table)} does not exist; expected the table of every shard. Type: attest evidence --run "
+            f"{part.path.parents[1]} {table} --shard={part.path.name.replace('-of-', '/')}"
+        )
+    return read_table(part.evidence(table))
+
+
+def _note_seconds(folder: RunFolder, parts: list[RunFolder], measured: str) -> None:
+    """What the shards took, all together, as if one job had gone through them."""
+    times = [read_json(part.timing) for part in parts]
+    seconds = sum(time["seconds"][measured] for time in times)
+    folder.note(seconds={measured: seconds}, processes={measured: times[0]["processes"][measured]})

@@ -1,10 +1,15 @@
 """What a run is: stored in its folder, so that a folder can be renamed, moved or copied and is still the same run."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from attest.runs.folder import RunFolder, read_json, write_json
+from attest.errors import AttestError
+from attest.runs.belonging import require_together
+from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_json
 from attest.runs.naming import portable, readable_name
 
 ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
@@ -90,3 +95,82 @@ def identity_of(folder: RunFolder) -> RunIdentity:
     return RunIdentity.of(folder.settings() | {"seed_everything": seed}, base.parent.name).with_dependent(
         path.parent.name, path.name
     )
+
+
+def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
+    """The finished runs at or below some folders, in the order given, none twice.
+
+    Raises:
+        AttestError: a folder holds no finished run, or what is in it does not belong together.
+    """
+    found: dict[Path, RunFolder] = {}
+    for path in paths:
+        summaries = [path / "summary.json"] if (path / "summary.json").is_file() else sorted(path.rglob("summary.json"))
+        runs = [RunFolder(summary.parent) for summary in summaries if (summary.parent / "config.yaml").is_file()]
+        if not runs:
+            raise AttestError(f"{path} holds no finished run; expected a run folder or one that holds some, such as runs/sst.")
+        found |= {run.path.resolve(): run for run in runs}
+    require_together(list(found.values()))
+    return list(found.values())
+
+
+def require_no_trial(run: RunFolder) -> None:
+    """Refuse the folder of a trial where a trained model is needed: a trial keeps what was found, and not the model.
+
+    Raises:
+        AttestError: it is one.
+    """
+    if run.config.is_file() and TRIAL in run.settings():
+        raise AttestError(
+            f"{run.path} is the folder of a trial, which keeps no model; expected that of a trained run. {run.report} shows "
+            "the texts that were tried. For others type: attest trial --model <the model> --data <file> --out <new folder>"
+        )
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What a run tells of the texts that it was tested on; None where it does not tell."""
+
+    corpus: str | None
+    """Its readable name."""
+    fingerprint: str | None
+    """Of the content of the test split."""
+    table: Path | None
+    """Of the texts, with their ids, lengths and labels."""
+
+    @cached_property
+    def instances(self) -> str | None:
+        """Hash of the ids, lengths and labels of the texts, which are read where nothing else tells."""
+        return None if self.table is None else _instances(self.table)
+
+    def same_as(self, other: "Texts") -> bool | None:
+        """Whether the texts are the same, by the best that both tell; None where that is the name of the corpus alone."""
+        for best in ("fingerprint", "instances"):
+            ours, theirs = getattr(self, best), getattr(other, best)
+            if ours is not None and theirs is not None:
+                return bool(ours == theirs)
+        return None if self.corpus == other.corpus else False
+
+
+def texts_of(run: RunFolder) -> Texts:
+    """The texts of a run's test split, from the files in its folder."""
+    corpus = (run.settings().get("run") or {}).get("data") if run.config.is_file() else None
+    return Texts(corpus, _fingerprint(run.path / "data.json"), table_of(run))
+
+
+def table_of(run: RunFolder) -> Path | None:
+    """The table of the texts that a run was tested on; None where it has kept none."""
+    return next((path for name in (INSTANCES, TAGGED) if (path := run.evidence(name)).is_file()), None)
+
+
+def _fingerprint(path: Path) -> str | None:
+    return read_json(path).get("fingerprints", {}).get("test") if path.is_file() else None
+
+
+def _instances(path: Path) -> str:
+    label = "tags" if path.stem == TAGGED else "label"
+    rows = read_table(path, ["id", "length", label])
+    digest = hashlib.sha256()
+    for column in (rows["id"], rows["length"], rows[label].explode()):
+        digest.update(column.to_numpy("int64").tobytes())
+    return digest.hexdigest()

@@ -11,8 +11,8 @@ from attest.errors import as_user_error
 from attest.runs.choices import expand
 from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder
-from attest.runs.quiet import quieten
 from attest.runs.training import train
+from attest.runs.versions import quieten
 
 
 def fit(arguments: Sequence[str]) -> RunFolder:

@@ -22,7 +22,7 @@ from attest.judges.trained import DECOY, FREE, TRUTH, Trained
 from attest.lightning_modules import Classifier
 from attest.lightning_modules.classifier import Batch
 from attest.networks import Average, BiLSTM, Cnn, PoolingClassifier, TransformerClassifier
-from attest.runs.quiet import quieten
+from attest.runs.versions import quieten
 
 PROJECTIONS = {"softmax": Softmax, "entmax15": Entmax15, "sparsemax": Sparsemax}
 OTHER_TEXTS = 1000

@@ -1,5 +1,6 @@
 """The same work in several processes of one machine, which talk to one another through ``torch.distributed``."""
 
+import ctypes
 import os
 import signal
 import sys
@@ -20,8 +21,16 @@ from torch import distributed
 
 from attest.compute.memory import budget_shared
 from attest.errors import AttestError
-from attest.runs.ending import end_with_parent
 from attest.runs.folder import write_text
+
+_SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it ends; only Linux offers this, elsewhere nothing happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
+
 
 Result = TypeVar("Result")
 _PATIENCE = timedelta(days=30)
@@ -163,3 +172,30 @@ def _killed(exit_code: int, processes: int) -> AttestError:
         f"one of {processes} processes was ended by {how}; expected all to finish. The system may be short of memory: type "
         "the same command with --run.processes=1. It keeps what is finished."
     )
+
+
+class Turns:
+    """The places in a list, taken by processes in turn; made before the processes are copied.
+
+    Args:
+        processes: how many take turns.
+    """
+
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
+        self._taken = get_context("fork" if processes > 1 else None).Value("q", 0)
+        self._before = 0
+
+    def of(self, count: int) -> Iterator[int]:
+        """The places of a list of so many that fall to this process.
+
+        All processes go through the same lists, and wait for one another between two of them.
+        """
+        while (place := self._take() - self._before) < count:
+            yield place
+        self._before += count + self.processes  # each process has asked once in vain
+
+    def _take(self) -> int:
+        with self._taken.get_lock():
+            self._taken.value += 1
+            return self._taken.value - 1

@@ -15,18 +15,16 @@ from torch import Tensor
 
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
-from attest.datamodules.encoded import EncodedDocuments
-from attest.datamodules.erased import read_erased
+from attest.datamodules.encoded import EncodedDocuments, read_erased
 from attest.errors import AttestError
 from attest.experiments.erasure.sets import ranks_of, sizes
 from attest.experiments.observation import Observation, spared_by
 from attest.experiments.readings.kinds import random_reading, reading_of
 from attest.runs.capabilities import predicts
+from attest.runs.choices import RANDOM
 from attest.runs.dependent import Base, Dependent, merged, overlay, train_dependent
-from attest.runs.evaluating import configuration_of
+from attest.runs.evaluating import LoadedRun, configuration_of
 from attest.runs.folder import RunFolder, write_table
-from attest.runs.loaded import LoadedRun
-from attest.runs.reading_names import RANDOM
 
 KIND, EVERYTHING = "roar", "everything"
 

@@ -1,8 +1,11 @@
 """What a run was computed with: versions, commit, memory."""
 
+import logging
+import os
 import platform
 import subprocess
 import sys
+import warnings
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -57,3 +60,27 @@ def _commit() -> str | None:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def quieten() -> None:
+    """Silence it; errors and our own sentences remain.
+
+    To be called when Lightning has been imported, which sets its own level.
+    """
+    os.environ.setdefault("WANDB_SILENT", "true")
+    for library in ("pytorch_lightning", "lightning_fabric"):
+        logging.getLogger(library).setLevel(logging.WARNING)
+    for message in (
+        ".*does not have many workers.*",
+        ".*have no `val_dataloader`.*",
+        ".*sync_dist=True.*",
+        "The dirpath has changed from .*",
+        ".*Checkpoint directory .* exists and is not empty.*",
+        ".*The number of training batches .* is smaller than the logging interval.*",
+        ".*isinstance.treespec, LeafSpec.*",
+        ".*anonymous setting.*",
+        "No (positive|negative) samples in targets.*",
+        ".*module.s. in eval mode at the start of training.*",
+        ".*callbacks used to create the checkpoint need to be provided.*",  # those that average weights, in a test
+    ):
+        warnings.filterwarnings("ignore", message)

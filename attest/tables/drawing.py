@@ -12,8 +12,7 @@ from attest.report.page import illustrations
 from attest.report.table_figures import against_sweep, one_against_another, ours_and_published
 from attest.runs.folder import RunFolder
 from attest.tables.definition import PublishedTable
-from attest.tables.measured import SEEDS, evidence_rows
-from attest.tables.table import Folders
+from attest.tables.table import SEEDS, Folders, evidence_rows
 
 Figures = Iterator[tuple[str, Figure]]
 """By file name."""

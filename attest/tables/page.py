@@ -1,14 +1,42 @@
-"""A reproduced table as Markdown: ours beside the published, what it means, where it comes from."""
+"""A reproduced table as Markdown: ours beside the published, what it means, where it comes from.
 
+Where the numbers of a table come from: command, commits, versions, hours.
+"""
+
+import hashlib
 import math
+import re
 from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from attest.experiments.registry import EXPERIMENTS
+from attest.report.verdict import ALL, READ
+from attest.runs.folder import RunFolder, read_json
+from attest.tables.comparison import CLAIM_VERDICTS, LEVEL, NUMBER_VERDICTS, RULES, SHARE, UNDEFINED
 from attest.tables.definition import NEARLY, OTHER, SAME_SETTING, PublishedTable, Source
-from attest.tables.rules import CLAIM_VERDICTS, NUMBER_VERDICTS, RULES, UNDEFINED
-from attest.tables.stamp import stamp
+from attest.tables.plan import run_seconds
+from attest.tables.table import Folders, summary_of
+
+STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
+
+
+def stamp(experiment: PublishedTable) -> str:
+    """The line: the date of the rules, and 12 hex digits of all that decides a verdict but the runs."""
+    embeddings = [source.embeddings for source in experiment.sources.values() if source.embeddings]  # not in their repr
+    decides = (RULES, LEVEL, SHARE, experiment, *embeddings)
+    digest = hashlib.sha256(repr(decides).encode()).hexdigest()
+    return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
+
+
+def stamp_of(page: str) -> str:
+    """The stamp that a written table carries; empty where it has none."""
+    match = STAMP.search(page)
+    return match[0] if match else ""
+
 
 MARK, GONE, OWN, CLOSE = "†", "‡", "§", "¶"
 MARK_OF = {SAME_SETTING: "", NEARLY: CLOSE, OTHER: MARK}
@@ -39,7 +67,7 @@ def table_page(
     Args:
         experiment: the table.
         numbers, claims: as ``attest.tables.table`` gives them.
-        origin: as ``attest.tables.provenance`` gives it.
+        origin: as ``attest.tables.page`` gives it.
         figures: names of the files beside it.
     """
     parts = [
@@ -210,3 +238,59 @@ def _setting(source: Source, experiment: PublishedTable) -> str:
 
 def _any_gone(numbers: pd.DataFrame, claims: pd.DataFrame) -> bool:
     return any(bool(rows["gone"].any()) for rows in (numbers, claims) if len(rows))
+
+
+def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> dict[str, Any]:
+    """What the runs of a table say of themselves.
+
+    Args:
+        folders: of finished runs.
+        command: that made the table.
+        settings: of all its runs, beside those that its file states.
+    Returns:
+        ``command``; ``settings``; ``runs``, how many; ``hours`` of the runs that were never stopped, and ``untimed``, how
+        many were; ``older``, how many are older than the rules; ``stopped``, for each experiment that read a part of the texts
+        of how many runs, in words; and from the runs ``commits`` and ``versions``, each with all
+        values there are.
+    """
+    runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
+    seconds = [run_seconds(folder) for folder in runs]
+    known = [each for each in seconds if each is not None]
+    environments = [
+        read_json(RunFolder(folder).timing).get("environment", {}) for folder in runs if RunFolder(folder).timing.is_file()
+    ]
+    names = sorted({name for environment in environments for name in environment})
+    versions = {name: sorted({environment[name] for environment in environments if name in environment}) for name in names}
+    return {
+        "command": command,
+        "settings": list(settings),
+        "runs": len(runs),
+        "hours": sum(known) / 3600,
+        "untimed": len(seconds) - len(known),
+        "older": sum(finished_on(folder) < RULES.fixed for folder in runs),
+        "stopped": stopped_early(runs),
+        "commits": versions.pop("commit", []),
+        "versions": versions,
+    }
+
+
+def stopped_early(runs: Sequence[Path]) -> list[str]:
+    """``E2 in 3 runs, after 256 to 625 of 1,725 texts``: experiments that read no more texts than they needed."""
+    said = []
+    for experiment in EXPERIMENTS:
+        keys = f"{experiment}/{READ}", f"{experiment}/{ALL}"
+        summaries = [summary for folder in runs if keys[0] in (summary := summary_of(folder))]
+        if summaries:
+            read, of = (_span([summary[key] for summary in summaries]) for key in keys)
+            said.append(f"{experiment} in {len(summaries)} run{'s' if len(summaries) > 1 else ''}, after {read} of {of} texts")
+    return said
+
+
+def _span(counts: Sequence[float]) -> str:
+    least, most = min(counts), max(counts)
+    return f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
+
+
+def finished_on(folder: Path) -> str:
+    """The day on which a run was finished, ``YYYY-MM-DD`` in UTC: that of its ``summary.json``, which archives keep."""
+    return datetime.fromtimestamp(RunFolder(folder).summary.stat().st_mtime, UTC).date().isoformat()

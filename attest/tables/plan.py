@@ -1,17 +1,66 @@
-"""From tables to their runs: which runs, where, by which command, and after which others."""
+"""From tables to their runs: which runs, where, by which command, and after which others.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+How long the missing runs will take, judging by existing runs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from attest.compute.memory import cores
 from attest.errors import AttestError
+from attest.runs.adversary_names import Choices, named
 from attest.runs.folder import RunFolder
-from attest.runs.past import Like, like, like_dependent
+from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS
+from attest.runs.past import TRAINING, Like, duration, in_all, like, like_dependent, past, seconds_of
 from attest.tables.definition import Place, PublishedTable, Row
-from attest.tables.dependents import dependent_run, what_comes_before
+
+Dependent = tuple[Path, tuple[str, ...]]
+
+
+def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -> Dependent:
+    """The run that a row's ``then`` asks for.
+
+    Args:
+        folder: of the base run.
+        typed: what followed ``attest fit`` there, and so says what the base is.
+        then: ``command`` and its choices.
+    """
+    command, choices = then["command"], [f"{name}={value}" for name, value in then.items() if name != "command"]
+    return folder / PLACES[command](then), (command, *typed, *choices)
+
+
+def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
+    """The dependent runs that this one needs beside the base: the adversary whose attention guides."""
+    if then["command"] != "controls" or then["GUIDE"] == "base":
+        return []
+    choices, lam = named(then["GUIDE"])
+    chosen = {"VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}
+    return [{"command": "adversarial", **chosen}]
+
+
+def _adversarial(then: Mapping[str, str]) -> Path:
+    return Path(ADVERSARIAL, Choices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"])))
+
+
+def _controls(then: Mapping[str, str]) -> Path:
+    return Path(GUIDES, then["GUIDE"])
+
+
+def _keys(then: Mapping[str, str]) -> Path:
+    return Path(KEYS, then["ATTACK"])
+
+
+PLACES: dict[str, Callable[[Mapping[str, str]], Path]] = {
+    "adversarial": _adversarial,
+    "controls": _controls,
+    "keys": _keys,
+}
+"""By command, the folder inside the base's; see ``attest.runs.dependent``."""
+
 
 Locate = Callable[[Sequence[str]], Path]
 """From what follows ``attest fit`` to the run's folder."""
@@ -165,3 +214,54 @@ def as_json(plan: Plan) -> dict[str, Any]:
         for name, places in plan.tables.items()
     }
     return {"jobs": jobs, "tables": tables}
+
+
+def run_seconds(folder: Path) -> float | None:
+    """Seconds that a finished run took, training and evidence, as on one process; None where that is not known."""
+    return in_all(seconds_of(RunFolder(folder))) or None
+
+
+def expected_seconds(job: Job, root: Path, processes: int = 1) -> float | None:
+    """How long it takes, judging by runs like it; None where nothing is known.
+
+    Args:
+        job: what is to be run.
+        root: folder of all runs.
+        processes: that share its evidence.
+    """
+    known = past(root, job.alike) if job.alike else None
+    if known is None:
+        return None
+    training = known.seconds[TRAINING]
+    return training + (in_all(known.seconds) - training) / processes
+
+
+def forecast(jobs: Iterable[Job], root: Path, at_once: int) -> str:
+    """What would run, a line each, and how long all of it takes.
+
+    Args:
+        jobs: what is to be run.
+        root: folder of all runs.
+        at_once: how many run at the same time.
+    """
+    processes = max(1, cores() // at_once)
+    expected = {job: expected_seconds(job, root, processes) for job in jobs}
+    lines = [f"{'unknown' if known is None else duration(known):>9}  {_shown(job, root)}" for job, known in expected.items()]
+    return "\n".join([*lines, _in_all(list(expected.values()), at_once)])
+
+
+def _in_all(expected: Sequence[float | None], at_once: int) -> str:
+    """How long runs take together, ``at_once`` of them side by side."""
+    if not expected:
+        return "0 runs; everything is there."
+    known = [seconds for seconds in expected if seconds is not None]
+    if not known:
+        return f"{len(expected)} runs; no run that we know is like any of them, so how long they take is unknown."
+    unknown = len(expected) - len(known)
+    beside = f", beside {unknown} of which nothing is known" if unknown else ""
+    total = f"{len(expected)} runs; about {duration(sum(known) / at_once)} with {at_once} at once"
+    return f"{total}{beside}, judging by the median of runs like them."
+
+
+def _shown(job: Job, root: Path) -> str:
+    return str(job.folder.relative_to(root)) if job.folder.is_relative_to(root) else str(job.folder)

@@ -1,19 +1,237 @@
-"""All numbers and claims of a table, from the run folders of its rows: tidy frames, one row a number or claim."""
+"""All numbers and claims of a table, from the run folders of its rows: tidy frames, one row a number or claim.
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+What a table has read from evidence, kept beside it: ``evidence.json``.
+
+Evidence is too large to keep for long, and numbers by text and tests over texts need it. So whatever is computed from it is
+written down with the names of its runs, and read again when the same runs are there without their evidence.
+
+What a run folder says about one column of a table: a number and, for a mean, its values.
+
+One seed, two rows: their numbers text by text, and the one-sided tests of a claim over them.
+"""
+
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from attest.tables.comparison import Ours, judge_claim, judge_number, margin
+from attest.measures import mcnemar
+from attest.runs.comparison import compare_runs
+from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
+from attest.tables.comparison import NOT_RUN, RULES, UNDEFINED, Ours, judge_claim, judge_number, margin
 from attest.tables.definition import Claim, Column, Place, PublishedTable
-from attest.tables.kept import Entry, Kept, Key, entry_of, ours_of, run_name, values_by_run
-from attest.tables.measured import evidence_rows, instance_values, measured
-from attest.tables.pairs import PairedTest, in_pairs, paired_test
-from attest.tables.rules import NOT_RUN, RULES, UNDEFINED
+from attest.tables.expression import evaluated, rows_where
+
+FILE = "evidence.json"
+RUN = re.compile(r"[^/]+/[^/]+/seed\d+(?:/.+)?$")
+
+Entry = dict[str, Any]
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Entries of numbers and claims, by what they are about.
+
+    An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
+    of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, a ``PairedTest`` a seed with
+    ``rules``, the date of the rules by which it was made; and of claims older than these ``two_sided``, the p of each seed
+    as it was printed, whose direction nobody knows any more.
+    """
+
+    entries: Mapping[Key, Entry] = field(default_factory=dict)
+
+    def of(self, key: Key, folders: Iterable[Path]) -> Entry | None:
+        """The entry, where these folders are of the runs that it is about."""
+        entry = self.entries.get(key)
+        return entry if entry is not None and sorted(entry["runs"]) == sorted(map(run_name, folders)) else None
+
+    def values(self, key: Key) -> Mapping[str, float]:
+        """The number of each run by its name, as far as that is known."""
+        entry = self.entries.get(key, {"runs": []})
+        alone = {entry["runs"][0]: entry["mean"]} if len(entry["runs"]) == entry.get("seeds") == 1 else {}
+        return entry.get("values", alone)
+
+
+def run_name(folder: Path) -> str:
+    """``<data>/<readable name>/seed<n>[/…]``: a run's folder, wherever all runs lie."""
+    match = RUN.search(folder.as_posix())
+    return match[0] if match else folder.as_posix()
+
+
+def entry_of(ours: Ours, folders: Iterable[Path]) -> Entry:
+    """What is kept of a number or a difference."""
+    std = ours.std if ours.seeds > 1 else None
+    return {"runs": [run_name(folder) for folder in folders], "mean": ours.mean, "std": std, "seeds": ours.seeds}
+
+
+def values_by_run(runs: Mapping[int, Path], values: Mapping[int, float]) -> dict[str, float]:
+    """Numbers by the names of their runs, both given by seed."""
+    return {run_name(runs[seed]): value for seed, value in values.items()}
+
+
+def ours_of(entry: Entry) -> Ours:
+    """The number that was kept."""
+    return Ours(entry["mean"], float("nan") if entry["std"] is None else entry["std"], entry["seeds"])
+
+
+def read_kept(folder: Path) -> Kept:
+    """What is kept beside a table; nothing where there is no such file."""
+    file = folder / FILE
+    return Kept({tuple(each["of"]): each for each in read_json(file)["entries"]} if file.is_file() else {})
+
+
+def write_kept(folder: Path, entries: Mapping[Key, Entry]) -> None:
+    """Keep these beside a table, where there are any."""
+    if entries:
+        write_json(
+            folder / FILE, {"rules": RULES.fixed, "entries": [{"of": list(key)} | each for key, each in entries.items()]}
+        )
+
+
+PREDICTED = "/predicted_"
+SEEDS = "E5"
+"""The experiment that no run can hold alone: each seed against the first."""
+
+
+def measured(folder: Path, column: Column) -> float | None:
+    """The number of a run; None where the run has none, for lack of this evidence or because it is undefined.
+
+    Args:
+        folder: of a finished run.
+        column: which quantity.
+    """
+    if column.key:
+        value = summary_of(folder).get(column.key)
+        return None if value is None else float(value)
+    rows = evidence_rows(folder, column.table)
+    if rows is None:
+        return None
+    values = _chosen(rows, column).dropna()
+    return None if values.empty else float(values.agg(column.statistic))
+
+
+def instance_values(folder: Path, column: Column) -> pd.Series | None:
+    """One float an instance, indexed by id, of which the number is the mean; None where it is the mean of none.
+
+    Empty where the table of evidence is not there, as in a folder that was kept without.
+    """
+    averaged = _as_average(column)
+    if averaged is None:
+        return None
+    rows = evidence_rows(folder, averaged.table)
+    return pd.Series(dtype=float) if rows is None else _chosen(rows, averaged)
+
+
+def _as_average(column: Column) -> Column | None:
+    """The column as the mean over a table of evidence, where it is one; accuracy is that of right decisions."""
+    if column.table:
+        return column if column.statistic == "mean" else None
+    if column.key == "test/accuracy":
+        return replace(column, key="", table=INSTANCES, value="label == predicted")
+    identity, _, rest = column.key.partition("/")
+    name, _, statistic = rest.partition("/")
+    mean, _, predicted = statistic.partition(PREDICTED)
+    if mean != "mean":
+        return None
+    return replace(column, key="", table=identity, value=name, where=f"predicted == {predicted}" if predicted else "")
+
+
+def _chosen(rows: pd.DataFrame, column: Column) -> pd.Series:
+    chosen = rows_where(column.where, rows) if column.where else rows
+    return evaluated(column.value, chosen).set_axis(chosen["id"]).astype(float)
+
+
+@lru_cache(maxsize=1024)
+def summary_of(folder: Path) -> dict[str, Any]:
+    """Of a finished run."""
+    return read_json(RunFolder(folder).summary)
+
+
+def _against_first_seed(run: RunFolder) -> pd.DataFrame | None:
+    first = RunFolder(run.path.with_name("seed0"))
+    there = all(folder.evidence(INSTANCES).is_file() for folder in (run, first))
+    return compare_runs(first, run) if there and run.path != first.path else None
+
+
+@lru_cache(maxsize=16)
+def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
+    """A table of evidence, or None where there is none."""
+    if identity == SEEDS:
+        return _against_first_seed(RunFolder(folder))
+    path = RunFolder(folder).evidence(identity)
+    if not path.is_file():
+        return None
+    return pd.read_parquet(path)
+
+
+FEWEST = 2
+"""Texts that a test needs."""
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """What is kept of a test, so that another rule can judge it when the evidence is gone.
+
+    Args:
+        test: ``McNemar`` or ``Wilcoxon``.
+        expect: the direction tested: left ``less`` or ``greater`` than right.
+        pairs: texts of which both numbers are defined.
+        above, below: in how many of them left is greater, and less.
+        statistic: of Wilcoxon the sum of the ranks of positive differences, of McNemar ``above``; NaN where none differ.
+        p: one-sided; NaN for fewer than two texts, 1 where none differ.
+    """
+
+    test: str
+    expect: str
+    pairs: int
+    above: int
+    below: int
+    statistic: float
+    p: float
+
+
+def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
+    """The texts of which both numbers are defined: ``left`` and ``right``, floats, indexed by text as these are."""
+    return pd.concat({"left": left, "right": right}, axis=1, join="inner").dropna()
+
+
+def paired_test(pairs: pd.DataFrame, expect: str) -> PairedTest:
+    """Decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test.
+
+    Args:
+        pairs: as from ``in_pairs``.
+        expect: ``less`` or ``greater``.
+    """
+    differences = pairs["left"] - pairs["right"]
+    above, below = int((differences > 0).sum()), int((differences < 0).sum())
+    decisions = bool(pairs.isin((0.0, 1.0)).all(axis=None))
+    statistic, p = math.nan, math.nan if len(pairs) < FEWEST else 1.0
+    if len(pairs) >= FEWEST and above + below:
+        statistic, p = _mcnemar(pairs, expect) if decisions else _wilcoxon(differences, expect)
+    return PairedTest("McNemar" if decisions else "Wilcoxon", expect, len(pairs), above, below, statistic, p)
+
+
+def _mcnemar(pairs: pd.DataFrame, expect: str) -> tuple[float, float]:
+    from scipy.stats import binomtest  # most of a second, which tables without pairs do not wait for
+
+    decided = mcnemar(pairs["left"].to_numpy(bool), pairs["right"].to_numpy(bool))
+    differing = decided.only_first + decided.only_second
+    return decided.only_first, float(binomtest(decided.only_first, differing, alternative=expect).pvalue)
+
+
+def _wilcoxon(differences: pd.Series, expect: str) -> tuple[float, float]:
+    from scipy.stats import wilcoxon
+
+    tested = wilcoxon(differences.to_numpy(), alternative=expect)
+    return float(tested.statistic), float(tested.pvalue)
+
 
 Folders = Mapping[Place, Mapping[int, Path]]
 """By place and seed, the folders of those runs that are finished."""

@@ -19,10 +19,8 @@ from attest.runs.belonging import require_together
 from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_text
 from attest.tables.definition import PublishedTable, read_published
 from attest.tables.drawing import figures_of_evidence, table_figures
-from attest.tables.kept import Entry, Key, read_kept, write_kept
-from attest.tables.page import table_page
-from attest.tables.provenance import provenance
-from attest.tables.table import Folders, table_claims, table_numbers
+from attest.tables.page import provenance, table_page
+from attest.tables.table import Entry, Folders, Key, read_kept, table_claims, table_numbers, write_kept
 
 DPI = 150
 

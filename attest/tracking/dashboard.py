@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from attest.errors import AttestError
+from attest.errors import AttestError, install_command
 from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.spec import Measure
-from attest.extras import install_command
 from attest.report.described import QUESTIONS, SCORES
-from attest.tracking.grouping import ADVERSARY
-from attest.tracking.headlines import is_headline
+from attest.tracking.loggers import ADVERSARY, is_headline
 
 if TYPE_CHECKING:
     from wandb_workspaces.workspaces import Workspace

@@ -1,17 +1,71 @@
 """What W&B shows of a finished run: numbers, figures and report, and its files as artifacts."""
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
 
 import pandas as pd
 import wandb
+from wandb.errors import CommError
 from wandb.sdk.wandb_run import Run
 
 from attest.experiments.registry import measures
-from attest.report.illustration import Illustration
+from attest.report.figures import Illustration
 from attest.runs.folder import RunFolder, read_json
-from attest.tracking.artifacts import log_artifacts
-from attest.tracking.figure_table import figure_table
+
+
+def log_artifacts(run: Run, folder: RunFolder) -> None:
+    """Log the model (best checkpoint and configuration) and the evidence (tables, summary, figures, report) of a run.
+
+    Lineage: the run puts out both; where it depends on another run, it takes in that one's model. W&B draws inputs only of
+    runs that are online, so they stand in the metadata too.
+    """
+    base = _base_of(folder)
+    if base is not None and not run.offline:
+        with suppress(CommError, ValueError):  # the base was never logged online
+            run.use_artifact(f"{model_name(base)}:latest")
+    summary = read_json(folder.summary)
+    scores = {name: value for name, value in summary.items() if name.startswith(("test/", "best/"))}
+    inputs = {} if base is None else {"base_model": model_name(base)}
+    run.log_artifact(_artifact(model_name(run.id), "model", [folder.best, folder.config], folder, scores | inputs))
+    files = [folder.summary, folder.timing, folder.curves, folder.report]
+    files += sorted(path for place in (folder.evidence("E1").parent, folder.figures) for path in place.glob("*.*"))
+    about = {"model": model_name(run.id), "version": summary["version"]}
+    run.log_artifact(_artifact(f"evidence-{run.id}", "evidence", files, folder, about | inputs))
+
+
+def model_name(wandb_id: str) -> str:
+    """What the model of a run is called."""
+    return f"model-{wandb_id}"
+
+
+def _base_of(folder: RunFolder) -> str | None:
+    """The W&B id of the run whose checkpoint this one reads, if it reads any."""
+    return read_json(folder.timing).get("base", {}).get("wandb_id")
+
+
+def _artifact(name: str, kind: str, files: list[Path], folder: RunFolder, metadata: dict[str, Any]) -> wandb.Artifact:
+    artifact = wandb.Artifact(name, kind, metadata=metadata)
+    for file in files:
+        if file.is_file():
+            policy: Literal["mutable", "immutable"] = "immutable" if file == folder.best else "mutable"
+            artifact.add_file(str(file), name=file.relative_to(folder.path).as_posix(), policy=policy, skip_cache=True)
+    return artifact
+
+
+def figure_table(folder: RunFolder, captions: Mapping[str, str]) -> wandb.Table:
+    """One row for each PNG file of a run's figures: its key, its caption, the picture.
+
+    Args:
+        folder: of the run, its figures written.
+        captions: by key, such as ``E2/permutation_by_max_attention``; a figure that has none gets an empty one.
+    """
+    pictures = {path.stem.replace("-", "/", 1): wandb.Image(str(path)) for path in sorted(folder.figures.glob("*.png"))}
+    return wandb.Table(
+        ["figure", "caption", "picture"], [[key, captions.get(key, ""), each] for key, each in pictures.items()]
+    )
 
 
 def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) -> None:
@@ -35,3 +89,70 @@ def _tables(folder: RunFolder) -> dict[str, wandb.Table]:
     numbers = [[name, value] for name, value in read_json(folder.summary).items()]
     epochs = pd.DataFrame(read_json(folder.curves) if folder.curves.is_file() else [])
     return {"numbers": wandb.Table(["name", "value"], numbers), "epochs": wandb.Table(dataframe=epochs)}
+
+
+PROJECT = "attest"
+
+
+def started(job: str, name: str, folder: Path, **options: Any) -> Any:
+    """A W&B run below a folder; offline unless the user is logged in.
+
+    Args:
+        job: the type of job by which W&B groups runs.
+        name: of the run.
+        folder: in which its files go.
+        options: of ``wandb.init``.
+    """
+    online = os.environ.get("WANDB_MODE", "online") == "online"
+    settings = wandb.Settings(mode="offline") if online and not logged_in() else None
+    return wandb.init(project=PROJECT, job_type=job, name=name, dir=str(folder), settings=settings, **options)
+
+
+def logged_in() -> bool:
+    """Whether W&B knows the user; where it cannot be reached or takes no such key, says so and answers no."""
+    try:
+        return wandb.login(prompt=False)
+    except wandb.errors.Error as error:
+        reason = str(error).splitlines()[0]
+        print(f"W&B cannot be used ({reason}); this run is logged offline. `wandb sync` uploads it later.", flush=True)
+        return False
+
+
+def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
+    """Log what ``attest judges`` has written, as a W&B run of its own; offline unless the user is logged in.
+
+    Args:
+        folder: with ``judges.png`` in it.
+        judged: one row a test, defendant and rule.
+    Returns:
+        The folder of the W&B run.
+    """
+    with started("judges", "judges", folder) as run:
+        run.log({"judges/matrix": wandb.Table(dataframe=judged), "judges/heat_map": wandb.Image(str(folder / "judges.png"))})
+        return Path(run.dir).parent
+
+
+def log_trained(folder: Path) -> Path:
+    """The same of what ``attest judges TRAINED=1`` has written."""
+    with started("judges", "judges-trained", folder) as run:
+        tables = {kind: pd.read_parquet(folder / f"judges-trained-{kind}.parquet") for kind in ("models", "pairs")}
+        run.log({f"judges/trained_{kind}": wandb.Table(dataframe=rows) for kind, rows in tables.items()})
+        run.log({"judges/trained_heat_map": wandb.Image(str(folder / "judges-trained.png"))})
+        return Path(run.dir).parent
+
+
+def log_trial(folder: RunFolder, model: str) -> Path:
+    """Log what ``attest trial`` has written, as a W&B run of its own; offline unless the user is logged in.
+
+    Args:
+        folder: of the trial, with its report.
+        model: what was put on trial.
+    Returns:
+        The folder of the W&B run.
+    """
+    tables = {path.stem: pd.read_parquet(path) for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))}
+    plain = {f"{name}/table": wandb.Table(dataframe=rows.select_dtypes(["number", "bool"])) for name, rows in tables.items()}
+    with started("trial", Path(model).name, folder.path, config=folder.settings()) as run:
+        run.log(plain | {"figures": figure_table(folder, {}), "report": wandb.Html(str(folder.report), inject=False)})
+        run.summary.update({name: value for name, value in read_json(folder.summary).items() if value is not None})
+        return Path(run.dir).parent

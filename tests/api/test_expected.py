@@ -7,8 +7,8 @@ import pytest
 import torch
 from rich.console import Console
 
-from attest.api import expected
-from attest.api.expected import Expected, work_of
+from attest.api import measuring as expected
+from attest.api.measuring import Expected, work_of
 
 
 @pytest.fixture

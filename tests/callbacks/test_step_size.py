@@ -5,8 +5,8 @@ import torch
 from pytorch_lightning import LightningModule, Trainer
 from torch.utils.data import DataLoader
 
-from attest.callbacks.step_size import StepSize
-from attest.tracking.csv_log import CSVLog
+from attest.callbacks.finite import StepSize
+from attest.tracking.loggers import CSVLog
 from tests.tracking.test_csv_log import rows
 
 

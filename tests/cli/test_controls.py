@@ -8,9 +8,9 @@ import pytest
 
 from attest.cli.main import main
 from attest.errors import AttestError
+from attest.runs.adversaries import announced, controls, require_controls, train_guide
 from attest.runs.adversary_names import Choices
 from attest.runs.control_names import choose
-from attest.runs.controls import announced, controls, require_controls, train_guide
 from attest.runs.dependent import Base
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.conftest import EXPENSIVE, SMALL_RUN, without

@@ -14,7 +14,7 @@ from attest.cli import dashboard, evidence, judges, keys, reproduce
 from attest.cli.main import COMMANDS, main
 from attest.experiments.readings import READINGS
 from attest.lightning_modules.key_adversary import Attack
-from attest.runs import adversary_names, reading_names
+from attest.runs import adversary_names, choices
 from attest.tracking.dashboard import PURPOSES
 from benchmarks.crashes import Laboratory
 from tests.conftest import fresh_shell
@@ -99,7 +99,7 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
 
 
 def test_names_that_are_checked_before_their_owners_are_imported_are_theirs():
-    assert tuple(READINGS) == reading_names.READINGS
+    assert tuple(READINGS) == choices.READINGS
     assert get_args(Attack) == keys.TRAINED
     assert tuple(dashboard.NAMES) == PURPOSES
 

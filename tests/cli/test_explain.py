@@ -9,8 +9,7 @@ import pytest
 from rich.console import Console
 
 from attest.cli.main import main
-from attest.report.explained import coloured, print_explained, printable
-from attest.report.explanations import Explanation
+from attest.report.explained import Explanation, coloured, print_explained, printable
 from attest.runs.folder import RunFolder
 from tests.conftest import only_folder
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from attest.errors import AttestError
 from attest.report.explained import print_explained, write_explained
-from attest.runs.evaluating import configuration_of
-from attest.runs.loaded import LoadedRun
+from attest.runs.evaluating import LoadedRun, configuration_of
 
 CHARACTERS = st.characters(exclude_categories=[])
 """Halves of surrogate pairs too, which a terminal's bytes that are no UTF-8 become."""

@@ -9,7 +9,7 @@ import torch
 from attest.cli.main import main
 from attest.runs.folder import RunFolder, read_json
 from attest.tables.definition import Column
-from attest.tables.measured import instance_values, measured
+from attest.tables.table import instance_values, measured
 from tests.runs.test_layers import SMALL_TRANSFORMER
 
 BASE = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--experiments"))

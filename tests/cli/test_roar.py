@@ -9,11 +9,10 @@ import pytest
 
 from attest.cli.main import main
 from attest.datamodules.corpus import Documents
-from attest.datamodules.encoded import EncodedDocuments
-from attest.datamodules.erased import read_erased
+from attest.datamodules.encoded import EncodedDocuments, read_erased
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
-from attest.measures.area import area_between
+from attest.measures.summary import area_between
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import SMALL_RUN
 

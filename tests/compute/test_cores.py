@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from attest.compute.cores import cores
+from attest.compute.memory import cores
 
 
 @pytest.mark.parametrize(

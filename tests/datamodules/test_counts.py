@@ -8,10 +8,10 @@ import pytest
 
 from attest.cli.data import checked, main
 from attest.datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule
+from attest.datamodules import imdb as imdb_recipe
+from attest.datamodules import newsgroups as newsgroups_recipe
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.published import UNEXPLAINED
-from attest.datamodules.readers import imdb as imdb_recipe
-from attest.datamodules.readers import newsgroups as newsgroups_recipe
 from attest.datamodules.readers.stored import StoredReader, split_at_random
 from attest.datamodules.vocabulary import BOUNDARIES, SPECIALS
 

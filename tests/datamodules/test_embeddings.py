@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attest.datamodules import PlantedDataModule
-from attest.datamodules.embeddings import read_vectors
 from attest.datamodules.vocabulary import Vocabulary
+from attest.datamodules.word_vectors import read_vectors
 from attest.errors import AttestError
 
 VOCABULARY = Vocabulary(["cat", "dog", "été"])

@@ -10,8 +10,7 @@ from attest.cli.doctor import corpora
 from attest.datamodules import BabiDataModule, CnnQaDataModule, SnliDataModule
 from attest.datamodules.encoded import EncodedQuestions
 from attest.datamodules.record import fingerprint_of
-from attest.datamodules.stories import questions_in
-from attest.datamodules.worlds import told_lines
+from attest.datamodules.worlds import questions_in, told_lines
 from attest.errors import AttestError
 
 STORY = """\

@@ -8,9 +8,9 @@ from attest import datamodules
 from attest.cli.data import checked
 from attest.datamodules import PlantedDataModule, SstDataModule, cache, tokenisers
 from attest.datamodules.catalogue import CATALOGUE
-from attest.datamodules.readers.base import CorpusReader
-from attest.datamodules.readers.by_name import READERS
-from attest.datamodules.readers.sst import SstReader
+from attest.datamodules.labelled import READERS
+from attest.datamodules.readers.stored import CorpusReader
+from attest.datamodules.sst import SstReader
 from attest.errors import AttestError
 
 

@@ -20,7 +20,7 @@ from attest.datamodules import (
     PlantedDataModule,
     SstDataModule,
 )
-from attest.datamodules.readers.newsgroups import SPORTS
+from attest.datamodules.newsgroups import SPORTS
 
 POOL = [f"zz{first}{second}" for first in "abcdefgh" for second in "abcdefgh"]
 """Words that tokenisers leave alone, from those of many texts to those of nearly none."""

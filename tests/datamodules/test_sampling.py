@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 from attest.datamodules import FilesDataModule
+from attest.datamodules.corpus import missing, sample
 from attest.datamodules.labelled import labelled
 from attest.datamodules.record import DataRecord, expecting
-from attest.datamodules.sampling import missing, sample
 
 
 def write(path, labels):

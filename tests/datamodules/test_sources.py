@@ -15,10 +15,17 @@ import pytest
 from datasets import ClassLabel, Dataset, Features, List, Value
 
 from attest.cli.data import checked
-from attest.datamodules import AgNewsDataModule, Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule, hub
-from attest.datamodules.fingerprint import Fingerprint
-from attest.datamodules.readers.conll2000 import TAGS
-from attest.datamodules.readers.newsgroups import fetched, stripped
+from attest.datamodules import (
+    AgNewsDataModule,
+    Conll2000DataModule,
+    ImdbDataModule,
+    NewsgroupsDataModule,
+    SstDataModule,
+    sources,
+)
+from attest.datamodules.catalogue import Fingerprint
+from attest.datamodules.conll2000 import TAGS
+from attest.datamodules.newsgroups import fetched, stripped
 from attest.errors import AttestError
 
 IMDB = {"text": ["Good film", "Bad film"] * 40, "label": [1, 0] * 40}
@@ -215,7 +222,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", f"http://127.0.0.1:{port}")
-    monkeypatch.setattr("attest.datamodules.readers.newsgroups.ARCHIVE", f"http://127.0.0.1:{port}")
+    monkeypatch.setattr("attest.datamodules.newsgroups.ARCHIVE", f"http://127.0.0.1:{port}")
 
 
 @pytest.mark.usefixtures("no_network")
@@ -239,14 +246,14 @@ def test_without_network_and_folder_it_takes_seconds_to_say_what_to_do(module, n
 def test_a_server_that_accepts_and_never_answers_is_out_of_reach_within_five_seconds():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         started = time.monotonic()
-        assert not hub.reachable(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        assert not sources.reachable(f"http://127.0.0.1:{silent.getsockname()[1]}")
         assert time.monotonic() - started < 5
 
 
 def test_a_server_that_answers_with_an_error_is_within_reach():
     with socket.create_server(("127.0.0.1", 0)) as server:
         Thread(target=_answer_404, args=(server,), daemon=True).start()
-        assert hub.reachable(f"http://127.0.0.1:{server.getsockname()[1]}")
+        assert sources.reachable(f"http://127.0.0.1:{server.getsockname()[1]}")
 
 
 def _answer_404(server: socket.socket) -> None:
@@ -257,7 +264,7 @@ def _answer_404(server: socket.socket) -> None:
 
 
 def test_rows_are_shuffled_as_the_fetcher_shuffles_both_subsets_together():
-    from attest.datamodules.readers.newsgroups import _pooled_order
+    from attest.datamodules.newsgroups import _pooled_order
 
     train, test = np.arange(5), np.arange(5, 9)
     np.random.RandomState(0).shuffle(train)

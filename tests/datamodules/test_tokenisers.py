@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attest.datamodules.sentences import LONGEST, sentence_lengths, split_sentences, tokenise_sentences
-from attest.datamodules.tokenisers import newsgroup_tokens, review_tokens, spacy_tokens, treebank_tokens
+from attest.datamodules.tokenisers import (
+    LONGEST,
+    newsgroup_tokens,
+    review_tokens,
+    sentence_lengths,
+    spacy_tokens,
+    split_sentences,
+    tokenise_sentences,
+    treebank_tokens,
+)
 
 TEXT = st.text(st.sampled_from(list("abZ éÉ.'!,-\t\n\x85\xa01(<\"")), max_size=40)
 WORDS = ["It", "was", "Mr.", "U.S.", "good.", "bad!", "'s", '"Why?"', "-", "3.5", "the", "...", "\x85the"]

@@ -10,8 +10,8 @@ import pytest
 from attest.cli.main import main
 from attest.judges.judging import over_rules
 from attest.tables.definition import read_published, table_file
-from attest.tables.kept import FILE
-from attest.tables.stamp import stamp, stamp_of
+from attest.tables.page import stamp, stamp_of
+from attest.tables.table import FILE
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
 TABLES = sorted(RESULTS.glob("*/table.md"))

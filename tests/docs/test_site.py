@@ -11,9 +11,7 @@ import pytest
 import yaml
 
 from attest.cli.main import COMMANDS
-from attest.runs.choices import config_file, file_choices
-from attest.runs.embedding_choice import names_a_file
-from attest.runs.words import take_words
+from attest.runs.choices import config_file, file_choices, names_a_file, take_words
 from docs.generate import parsers_of
 
 ROOT = Path(__file__).parents[2]

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from attest.report import evidence_figures as draw
-from attest.report.evidence_illustrations import evidence_illustrations
 from attest.report.figures import to_svg
+from attest.report.page import evidence_illustrations
 
 CLASSES = ["bad", "so-so", "good"]
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from attest.measures.area import area_between, racu
+from attest.measures.summary import area_between, racu
 
 SHARES = [0.0, 0.5, 1.0]
 RANDOM = [0.9, 0.8, 0.5]

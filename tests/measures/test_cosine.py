@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from attest.measures.cosine import cosine_distance
+from attest.measures.divergences import cosine_distance
 
 
 @pytest.mark.parametrize("apart", [1.0, 1e-2, 1e-4])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attest.measures.knee import knee
+from attest.measures.summary import knee
 
 
 def test_a_corner_is_found_whatever_the_units_and_the_order():

@@ -10,7 +10,7 @@ from scipy.special import rel_entr
 
 from attest.attention import Softmax, Sparsemax
 from attest.measures import jensen_shannon
-from attest.measures.kullback_leibler import SMOOTHING, kullback_leibler, smoothed_kullback_leibler
+from attest.measures.divergences import SMOOTHING, kullback_leibler, smoothed_kullback_leibler
 
 MASK = torch.tensor([[True, True, True, True], [True, True, False, False]])
 scores = arrays(np.float64, (2, 4), elements=st.floats(-4, 4))

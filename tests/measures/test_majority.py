@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from attest.measures import against_majority
-from attest.measures.majority import mean_of_each
+from attest.measures.comparison import mean_of_each
 
 
 def test_the_constant_is_the_most_frequent_label_and_the_smallest_of_several():

@@ -9,8 +9,7 @@ from transformers import AutoTokenizer
 
 from attest.datamodules import PlantedDataModule
 from attest.datamodules.corpus import Documents
-from attest.datamodules.encoded import EncodedDocuments
-from attest.datamodules.subwords import in_subwords
+from attest.datamodules.encoded import EncodedDocuments, in_subwords
 from attest.datamodules.vocabulary import Vocabulary
 from attest.errors import AttestError
 from attest.experiments.observation import observe

@@ -9,7 +9,7 @@ from attest.experiments.readings.compared import SURVIVAL, title_of
 from attest.experiments.registry import EXPERIMENTS
 from attest.measures import Paired
 from attest.report.answers import answers
-from attest.report.pairing import Pairing
+from attest.report.collection import Pairing
 
 ANSWERED = [spec.id for spec in EXPERIMENTS.values() if spec.answer]
 

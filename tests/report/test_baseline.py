@@ -5,7 +5,7 @@ import math
 import pytest
 
 from attest.cli.main import main
-from attest.report.baseline import baseline, last_words, scores_line, sentence
+from attest.report.controls import baseline, last_words, scores_line, sentence
 from attest.report.page import write_report
 from tests.conftest import SMALL_RUN
 from tests.report.made import decided, made_run, tagged

@@ -9,9 +9,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from attest.report import evidence_figures, figures
-from attest.report.class_names import drawable, legend, most_predicted
-from attest.report.evidence_illustrations import evidence_illustrations
-from attest.report.figures import settle, to_svg
+from attest.report.figures import drawable, legend, most_predicted, settle, to_svg
+from attest.report.page import evidence_illustrations
 
 NAMES = ["🔥 hot", "rec.sport.baseball and other sports that are played", "你好"]
 ROWS = pd.DataFrame(

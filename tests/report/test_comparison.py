@@ -6,10 +6,9 @@ import pytest
 
 from attest.cli.main import main
 from attest.report.collection import settings_of
-from attest.report.comparison import differences, write_comparison
-from attest.report.decisions import decisions
-from attest.runs.finding import find_runs
+from attest.report.comparison import decisions, differences, write_comparison
 from attest.runs.folder import read_json, write_json
+from attest.runs.identity import find_runs
 from tests.report.conftest import variant
 from tests.report.test_page import Outline
 

@@ -4,9 +4,8 @@ import pytest
 
 from attest.measures import Paired
 from attest.report.collection import settings_of
-from attest.report.comparison_conclusions import apart, conclusions
-from attest.report.decisions import Decision
-from attest.runs.finding import find_runs
+from attest.report.comparison import Decision, apart, conclusions
+from attest.runs.identity import find_runs
 from tests.report.made import made_run
 
 TAU, FLIPPED, ACCURACY = "E1/tau_gradient_inputs", "E2/flipped", "test/accuracy"

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from attest.report.comparison_figures import divergence_against_distance, divergence_violins
+from attest.report.evidence_figures import divergence_against_distance, divergence_violins
 from attest.report.figures import to_svg
 
 SWEEP = pd.DataFrame(

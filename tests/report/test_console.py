@@ -3,10 +3,7 @@
 import pandas as pd
 import pytest
 
-from attest.report.conclusion import Conclusion
-from attest.report.console import as_text
-from attest.report.related_runs import write_related_runs
-from attest.report.related_table import related_table
+from attest.report.related_table import Conclusion, as_text, related_table, write_related_runs
 
 ROWS = pd.DataFrame(
     {

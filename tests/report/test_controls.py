@@ -2,8 +2,7 @@
 
 import pytest
 
-from attest.report.baseline import baseline
-from attest.report.controls import Controls
+from attest.report.controls import Controls, baseline
 from attest.runs.folder import read_json, read_yaml, write_json
 from tests.report.made import decided, made_run
 

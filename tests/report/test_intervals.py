@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from attest.report.intervals import Interval, errors, over_seeds, over_texts, whiskers, within
+from attest.report.collection import Interval, errors, over_seeds, over_texts, whiskers, within
 
 
 def test_of_seeds_it_is_students():

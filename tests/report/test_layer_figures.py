@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.report import layer_illustrations as illustrations
+from attest.report import page as illustrations
+from attest.report.evidence_figures import TICKS, accuracy_by_layer, attention_map_grid
 from attest.report.figures import to_svg
-from attest.report.layer_figures import TICKS, accuracy_by_layer, attention_map_grid
 from attest.runs.folder import RunFolder, write_table
 from attest.runs.identity import RunIdentity
 

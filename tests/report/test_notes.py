@@ -3,10 +3,9 @@
 import pytest
 
 from attest.cli.main import main
-from attest.report.collection import settings_of, shared_keys
-from attest.report.notes import notes
+from attest.report.collection import notes, settings_of, shared_keys
 from attest.report.tables import as_latex, as_markdown
-from attest.runs.finding import find_runs
+from attest.runs.identity import find_runs
 from tests.report.made import decided, made_run
 
 ROWS = decided([0, 1, 1], [0, 1, 0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attest.report.pairing import Pairing, pairing, rightly
+from attest.report.collection import Pairing, pairing, rightly
 from tests.report.made import decided, made_run, tagged
 
 LABELS = [0, 1, 2, 0, 1, 2, 0]

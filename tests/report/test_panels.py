@@ -8,8 +8,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from attest.report.figures import settle
-from attest.report.panels import Panels
+from attest.report.figures import Panels, settle
 
 
 def panels(rows=1, columns=2, scale=1.0, title="predicted: a class", size=(8, 2.8)):

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from attest.report.reading_figures import readings_side_by_side
+from attest.report.evidence_figures import readings_side_by_side
 from attest.report.readings import of_run
 
 WINS = {"attention": (0.4, 0.9), "gradient_input": (0.6, 0.6), "random": (0.5, 0.5)}

@@ -6,8 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from attest.report.related_runs import write_related_runs
-from attest.report.related_table import HEADINGS, LONG, plain, related_table
+from attest.report.related_table import HEADINGS, LONG, plain, related_table, write_related_runs
 
 
 def page_of(tmp_path, rows: pd.DataFrame) -> str:

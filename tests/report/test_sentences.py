@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 
 from attest.report.instance_table import ROWS as ROWS_SHOWN
-from attest.report.instance_table import TEXT_BYTES, as_script_data
+from attest.report.instance_table import SENTENCES, TEXT_BYTES, as_script_data, shown_sentences, tagged_sentences
 from attest.report.page import write_report
 from attest.report.sentence_table import sentence_table
-from attest.report.sentences import SENTENCES, shown_sentences, tagged_sentences
 from attest.runs.folder import read_rows, read_table, write_table
 from tests.report.made import made_run
 
@@ -83,9 +82,9 @@ def test_attention_is_read_of_the_sentences_that_are_shown_alone(tmp_path, monke
     write_table(tmp_path / "tagged.parquet", many)
     whole, some = [], []
     monkeypatch.setattr(
-        "attest.report.sentences.read_table", lambda path, names: whole.append(names) or read_table(path, names)
+        "attest.report.instance_table.read_table", lambda path, names: whole.append(names) or read_table(path, names)
     )
-    monkeypatch.setattr("attest.report.sentences.read_rows", lambda path, ids: some.extend(ids) or read_rows(path, ids))
+    monkeypatch.setattr("attest.report.instance_table.read_rows", lambda path, ids: some.extend(ids) or read_rows(path, ids))
     shown = shown_of(tmp_path / "tagged.parquet")
     assert "attention" not in whole[0]
     assert not [name for name in whole[0] if name.startswith("probability_")]

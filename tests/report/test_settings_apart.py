@@ -3,8 +3,8 @@
 import yaml
 
 from attest.report.collection import settings_of
-from attest.report.settings_apart import choices_apart, settings_apart
-from attest.runs.finding import find_runs
+from attest.report.comparison import choices_apart, settings_apart
+from attest.runs.identity import find_runs
 from tests.report.made import made_run
 
 

@@ -10,12 +10,11 @@ import pytest
 
 from attest.cli.main import main
 from attest.errors import AttestError
-from attest.report.collection import settings_of, shared_keys
+from attest.report.collection import in_order, settings_of, shared_keys
 from attest.report.described import label_of
-from attest.report.numerical import in_order
 from attest.report.tables import as_csv, as_latex, as_markdown, as_text
-from attest.runs.finding import find_runs
 from attest.runs.folder import read_json
+from attest.runs.identity import find_runs
 
 NAME = "jw-bilstm-additive-softmax"
 

@@ -11,10 +11,9 @@ from attest.errors import AttestError
 from attest.lightning_modules import Classifier, Tagger
 from attest.networks import PoolingClassifier, TransformerClassifier, TransformerEncoder, TransformerTagger
 from attest.runs import capabilities
-from attest.runs.adversaries import adversary, lambdas_of, require_adversary
+from attest.runs.adversaries import adversary, guide, guiding_lambdas, lambdas_of, require_adversary, require_controls
 from attest.runs.adversary_names import Choices
 from attest.runs.choices import configs_folder
-from attest.runs.controls import guide, guiding_lambdas, require_controls
 from attest.runs.dependent import Base
 from attest.runs.folder import RunFolder
 

@@ -14,9 +14,9 @@ from attest.errors import AttestError
 from attest.lightning_modules import Classifier
 from attest.networks import PoolingClassifier
 from attest.runs.belonging import keep_digests
+from attest.runs.choices import split_arguments
 from attest.runs.dependent import Dependent, train_base, train_dependent
 from attest.runs.folder import RunFolder, read_json, write_table
-from attest.runs.words import split_arguments
 from tests.conftest import SMALL_RUN, only_folder
 
 

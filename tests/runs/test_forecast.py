@@ -3,8 +3,7 @@
 import pytest
 
 from attest.runs.folder import RunFolder, write_json
-from attest.runs.forecast import at_most, duration, evidence_takes
-from attest.runs.past import Past
+from attest.runs.past import Past, at_most, duration, evidence_takes
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(99, "99 s"), (100, "2 min"), (5999, "100 min"), (7200, "2.0 h")])

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from attest.cli.main import main
-from attest.runs import sharing
+from attest.runs import training
 from attest.runs.choices import config_file
 from attest.runs.folder import RunFolder
 from attest.runs.processes import together
@@ -59,9 +59,9 @@ def test_processes_share_the_evidence_and_change_nothing(small_run, tmp_path, pr
 
 @pytest.mark.slow
 def test_a_run_takes_all_cores_unless_told_otherwise(small_run, tmp_path, monkeypatch):
-    monkeypatch.setattr(sharing, "cores", lambda: 2)
+    monkeypatch.setattr(training, "cores", lambda: 2)
     taken = []
-    monkeypatch.setattr(sharing, "together", lambda processes, work: taken.append(processes) or together(processes, work))
+    monkeypatch.setattr(training, "together", lambda processes, work: taken.append(processes) or together(processes, work))
     copy = copy_without_evidence(small_run, tmp_path)
     by_default = [argument for argument in SMALL_RUN if not argument.startswith("--run.processes")]
     assert main(["fit", *by_default, f"--run.root={tmp_path}"]) == 0

@@ -15,8 +15,8 @@ import attest
 from attest.cli.main import main
 from attest.lightning_modules import Classifier
 from attest.pretrained.loading import load
-from attest.report.baseline import baseline
-from attest.report.pairing import rightly
+from attest.report.collection import rightly
+from attest.report.controls import baseline
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import fresh_shell, only_folder, without
 from tests.forking import attest_command
@@ -129,8 +129,7 @@ def test_an_adversary_has_no_pooled_attention_to_differ_in(run, command, tmp_pat
 
 
 def test_controls_are_other_seeds_and_the_rest_is_left_out_by_name(run, command):
-    from attest.runs.adversaries import Choices
-    from attest.runs.controls import controls, without_sense
+    from attest.runs.adversaries import Choices, controls, without_sense
     from attest.runs.dependent import Base
 
     base = Base(run, run.settings())

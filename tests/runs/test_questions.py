@@ -8,7 +8,7 @@ import pytest
 
 from attest.cli.main import main
 from attest.datamodules import BabiDataModule
-from attest.runs.controls import without_sense
+from attest.runs.adversaries import without_sense
 from tests.conftest import only_folder
 
 SMALL = ("--data.init_args.train_questions=60", "--data.init_args.test_questions=20", "CUT=smoke", "LOGGER=csv")

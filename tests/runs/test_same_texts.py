@@ -5,7 +5,7 @@ import pytest
 from attest.errors import AttestError
 from attest.runs.comparison import compare_runs
 from attest.runs.folder import write_json
-from attest.runs.same_texts import Texts, texts_of
+from attest.runs.identity import Texts, texts_of
 from tests.report.made import decided, made_run, tagged
 
 

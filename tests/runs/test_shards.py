@@ -11,9 +11,8 @@ from attest.cli.main import main
 from attest.datamodules.batching import Shard, deal
 from attest.errors import AttestError
 from attest.runs.choices import expand
-from attest.runs.evaluating import RunOnTrial, configuration_of
+from attest.runs.evaluating import RunOnTrial, configuration_of, put_together, read_shard, rows_together, shard_folder
 from attest.runs.folder import RunFolder, read_json
-from attest.runs.shards import put_together, read_shard, rows_together, shard_folder
 from tests.conftest import only_folder
 from tests.forking import attest_command
 from tests.runs.test_parallel import require_same_evidence

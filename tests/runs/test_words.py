@@ -3,7 +3,7 @@
 import pytest
 
 from attest.errors import AttestError
-from attest.runs.words import are_ours, take_words
+from attest.runs.choices import are_ours, take_words
 
 
 def test_words_are_parted_from_everything_else_which_keeps_its_order():

@@ -8,7 +8,7 @@ import pytest
 from attest.errors import AttestError
 from attest.runs.choices import choice_arguments
 from attest.runs.folder import RunFolder, write_json
-from attest.tables.comparison import margin
+from attest.tables.comparison import HOLDS, UNDEFINED, margin
 from attest.tables.definition import (
     NEARLY,
     OTHER,
@@ -24,7 +24,6 @@ from attest.tables.definition import (
 )
 from attest.tables.drawing import DRAWINGS, table_figures
 from attest.tables.plan import places
-from attest.tables.rules import HOLDS, UNDEFINED
 from attest.tables.table import published_difference, table_claims, table_numbers
 from tests.tables.conftest import TABLE, parse
 

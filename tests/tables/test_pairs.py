@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from attest.tables.comparison import Ours, judge_claim
-from attest.tables.pairs import in_pairs, paired_test
+from attest.tables.table import in_pairs, paired_test
 
 
 def test_decisions_are_tested_by_the_sign_test_on_those_that_differ():

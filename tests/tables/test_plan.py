@@ -7,8 +7,7 @@ import pytest
 from attest.errors import AttestError
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.past import in_all, shipped_timings
-from attest.tables.estimate import expected_seconds, forecast
-from attest.tables.plan import as_json, make_plan
+from attest.tables.plan import as_json, expected_seconds, forecast, make_plan
 from tests.tables.conftest import TABLE, finished_run, parse
 
 SWEPT_ADVERSARY = """    then: {command: adversarial, VARIANT: frozen, DIVERGENCE: jsd}

@@ -10,8 +10,7 @@ import psutil
 import pytest
 
 from attest.errors import AttestError
-from attest.tables.gpus import on_one_gpu, take_one, visible_gpus
-from attest.tables.process_group import run_as_group
+from attest.tables.workflow import on_one_gpu, run_as_group, take_one, visible_gpus
 from tests.conftest import fresh_shell
 
 SAY_AND_WAIT = "import os; print(os.environ['CUDA_VISIBLE_DEVICES'], flush=True); input()"

@@ -12,14 +12,19 @@ import pytest
 from scipy import stats
 
 from attest.runs.folder import RunFolder, write_json, write_table
+from attest.tables.comparison import RULES
 from attest.tables.definition import Column
-from attest.tables.kept import read_kept, write_kept
-from attest.tables.measured import evidence_rows, instance_values, measured
-from attest.tables.page import between, table_page, with_spread
-from attest.tables.provenance import provenance
-from attest.tables.rules import RULES
-from attest.tables.stamp import stamp, stamp_of
-from attest.tables.table import over_seeds, table_claims, table_numbers
+from attest.tables.page import between, provenance, stamp, stamp_of, table_page, with_spread
+from attest.tables.table import (
+    evidence_rows,
+    instance_values,
+    measured,
+    over_seeds,
+    read_kept,
+    table_claims,
+    table_numbers,
+    write_kept,
+)
 from attest.tables.write import to_keep, write_results
 from tests.tables.conftest import TABLE, finished_run, instances, parse
 

@@ -8,8 +8,7 @@ import torch
 from pytorch_lightning import LightningModule, Trainer
 from torch.utils.data import DataLoader
 
-from attest.callbacks.continued_log import ContinuedLog
-from attest.tracking.csv_log import CSVLog
+from attest.tracking.loggers import ContinuedLog, CSVLog
 
 
 class Counting(LightningModule):

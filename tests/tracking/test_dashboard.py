@@ -9,7 +9,7 @@ from attest.experiments.registry import EXPERIMENTS
 from attest.report.page import illustrations
 from attest.runs.folder import read_json
 from attest.tracking.dashboard import LAMBDA, Panel, Template, dashboard, template, workspace
-from attest.tracking.headlines import is_headline
+from attest.tracking.loggers import is_headline
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings
-from attest.tracking.grouping import grouping
+from attest.tracking.loggers import grouping
 
 IDENTITY = RunIdentity("sst", "jw-bilstm-additive-softmax", 0)
 RUN = RunSettings(data="sst", model="bilstm", projection="softmax")

@@ -3,7 +3,7 @@
 import pytest
 
 from attest.experiments.registry import EXPERIMENTS
-from attest.tracking.headlines import OF_EACH, is_headline
+from attest.tracking.loggers import OF_EACH, is_headline
 
 
 @pytest.mark.parametrize(

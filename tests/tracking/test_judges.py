@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attest.tracking.judges import log_judges, log_trained
+from attest.tracking.wandb_report import log_judges, log_trained
 
 
 def test_the_matrix_is_logged_as_a_table_and_an_image(tmp_path):

@@ -6,7 +6,7 @@ from jsonargparse import Namespace
 
 from attest.runs.folder import RunFolder
 from attest.tracking.loggers import point_loggers
-from attest.tracking.offline import started
+from attest.tracking.wandb_report import started
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.runs.folder import RunFolder, write_json
-from attest.tracking.trials import log_trial
+from attest.tracking.wandb_report import log_trial
 
 
 def test_a_trial_has_a_table_an_experiment_one_of_figures_and_its_report(tmp_path):

@@ -15,16 +15,13 @@ from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.beam import beam_limits
 from attest.experiments.erasure.limits import exact_limits, has_exact_limits
 from attest.experiments.erasure.operators import Operator, attends_within, attention, delete, operators
-from attest.experiments.erasure.outcomes import outcomes_of
+from attest.experiments.erasure.outcomes import Scores, area, between_limits, outcomes_of, scored
 from attest.experiments.erasure.randomised import tau_randomised
-from attest.experiments.erasure.sample import Columns, on_part
-from attest.experiments.erasure.scores import Scores, area, between_limits, scored
-from attest.experiments.erasure.sets import random_ranks, ranks_of, sizes
+from attest.experiments.erasure.sets import Columns, on_part, random_ranks, ranks_of, sizes
 from attest.experiments.erasure.soft import of_predicted_class, soft_scores
 from attest.experiments.importance_entropy import sample_of_ids
-from attest.experiments.means import Means
 from attest.experiments.observation import Observation
-from attest.experiments.spec import ANY, CORRELATION, SHARE, About, Column, Drawing, Measure, Spec
+from attest.experiments.spec import ANY, CORRELATION, SHARE, About, Column, Drawing, Means, Measure, Spec
 from attest.measures.numbers import percent
 
 KINDS = ("comprehensiveness", "sufficiency")

@@ -3,10 +3,13 @@
 Legend: B batch, R rankings, K sizes, T tokens.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from attest.compute.randomness import random_permutations, stream
+from attest.experiments.observation import Observation
 
 SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
 """Of the tokens of a text; those of ERASER (DeYoung et al. 2020)."""
@@ -57,3 +60,23 @@ def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
     """
     first_BRKT = ranks.unsqueeze(2) < counts[:, None, :, None]
     return torch.stack([~first_BRKT, first_BRKT], dim=1) & mask[:, None, None, None]
+
+
+Columns = dict[str, Tensor]
+
+
+def on_part(measure: Callable[[Observation], Columns], observation: Observation, chosen: Tensor) -> Columns:
+    """The columns ``(B,)`` of some texts, bool ``chosen (B,)``, among NaN for the others; no columns where none is chosen.
+
+    Tables put batches below one another, and what a batch lacks is NaN there.
+    """
+    if chosen.all():
+        return measure(observation)
+    rows = chosen.nonzero().flatten()
+    if not len(rows):
+        return {}
+    measured = measure(observation.part(rows))
+    columns = {name: column.new_full((len(chosen),), torch.nan) for name, column in measured.items()}
+    for name, column in measured.items():
+        columns[name][rows] = column
+    return columns

@@ -10,10 +10,9 @@ from attest.experiments.layers.adversarial_search import layer_adversarial_atten
 from attest.experiments.layers.identifiability import layer_identifiability
 from attest.experiments.layers.key_shuffle import key_shuffle, with_shuffled_keys
 from attest.experiments.layers.keys import clean_keys, replacing_keys
-from attest.experiments.layers.maps import attention_maps
 from attest.experiments.layers.observation import LayerObservation, observe_layers
 from attest.experiments.layers.permutation import layer_permutation
-from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
+from attest.experiments.layers.rollout import attention_maps, attention_rollout, where_rollout_begins
 
 __all__ = [
     "LayerObservation",

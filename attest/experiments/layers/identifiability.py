@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from attest.attention import MultiHeadAttention
-from attest.attention.hook_points import HookedModule
-from attest.attention.interventions import attending, recorded
+from attest.attention.interventions import HookedModule, attending, recorded
 from attest.compute.memory import by_rows
 from attest.experiments.layers.observation import LayerObservation, mean_over_rows
 from attest.experiments.sink import parks_attention, without_sink

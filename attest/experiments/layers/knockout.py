@@ -17,8 +17,7 @@ from attest.compute.rounding import compared, rounding
 from attest.errors import AttestError
 from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import MAPS
-from attest.experiments.means import Means
-from attest.experiments.spec import ANY, SHARE, Column, Drawing, Measure, Spec
+from attest.experiments.spec import ANY, SHARE, Column, Drawing, Means, Measure, Spec
 from attest.measures import class_logits
 from attest.measures.numbers import percent
 

@@ -16,19 +16,28 @@ from attest.compute.rounding import in_steps
 from attest.experiments.erasure.four_operators import KINDS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
-from attest.experiments.erasure.outcomes import outcomes_of
-from attest.experiments.erasure.sample import Columns, on_part
-from attest.experiments.erasure.scores import scored
-from attest.experiments.erasure.sets import random_ranks, ranks_of, sizes
+from attest.experiments.erasure.outcomes import outcomes_of, scored
+from attest.experiments.erasure.sets import Columns, on_part, random_ranks, ranks_of, sizes
 from attest.experiments.erasure.soft import of_predicted_class
 from attest.experiments.importance_entropy import sample_of_ids
-from attest.experiments.means import Means
 from attest.experiments.observation import Observation, observe
 from attest.experiments.readings.gradients import completeness_gap
 from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
 from attest.experiments.readings.layers import relevance_gap
 from attest.experiments.readings.truth import found, hangs_on
-from attest.experiments.spec import ANY, AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Measure, Row, Spec, TokenWeights
+from attest.experiments.spec import (
+    ANY,
+    AT_LEAST_0,
+    CORRELATION,
+    SHARE,
+    Column,
+    Drawing,
+    Means,
+    Measure,
+    Row,
+    Spec,
+    TokenWeights,
+)
 from attest.experiments.words import first_of_words, over_words, ranked_words
 from attest.measures import tau_b
 from attest.measures.numbers import number, percent

@@ -19,7 +19,7 @@ from attest.experiments.layers.observation import observe_layers
 from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
 from attest.experiments.observation import Observation
 from attest.measures import class_logits
-from attest.measures.cosine import cosine_distance
+from attest.measures.divergences import cosine_distance
 from attest.networks.transformer import TransformerLayer
 
 FLOW_TOKENS = 24

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attest.experiments.erasure_until_flip import attention_gradient
 from attest.experiments.observation import Observation
-from attest.measures.cosine import cosine_distance
+from attest.measures.divergences import cosine_distance
 
 
 def norm_weighted(observation: Observation) -> Tensor:

@@ -11,8 +11,7 @@ from attest.compute.rounding import rounding
 from attest.experiments.erasure.beam import beam_limits
 from attest.experiments.erasure.limits import exact_limits, has_exact_limits
 from attest.experiments.erasure.operators import attention
-from attest.experiments.erasure.outcomes import outcomes_of
-from attest.experiments.erasure.scores import area, between_limits, win_rate
+from attest.experiments.erasure.outcomes import area, between_limits, outcomes_of, win_rate
 from attest.experiments.erasure.sets import ranks_of, sizes
 from tests.experiments.networks import DeepDecoder, Given, observation_of, pooling_classifier
 
