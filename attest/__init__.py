@@ -3,25 +3,21 @@
 Trains text models with attention or takes yours, applies the published interventions to the attention, and reports what
 changes, beside the published numbers.
 
-Rooms, in the order data flows through them:
+Rooms, each of which imports from those above it:
 
-* ``attention``          scoring functions, projections, and interventions where attention is computed
-* ``networks``           encoders and the networks built on them; each exposes encode, score, project, decode
-* ``measures``           distances, entropies, rank correlation; batched and masked
+* ``core``               attention, measures, memory, random numbers: the mathematics and how it is computed
+* ``models``             networks, Transformers of other people, and how one pass of either is observed
 * ``experiments``        one file an experiment: an observed forward pass in, one row per instance out
-* ``compute``            what experiments share: chunks under a memory budget, counter-based random numbers
-* ``configs``            every choice as a small YAML file
 * ``datamodules``        corpora as batches
+* ``runs``               a run on disk: its choices, its name, its folder
+* ``report``             figures, tables and the HTML report, made from run folders and nothing else
 * ``lightning_modules``  how each kind of model is trained
 * ``callbacks``          what happens beside training: experiments, checkpoints, progress
-* ``runs``               run folders, and what is done in them: training, evidence, adversaries, controls
-* ``tracking``           W&B and other loggers
-* ``report``             figures, tables and the HTML report, made from run folders and nothing else
-* ``tables``             published tables, ours beside theirs
-* ``cli``                one file a command; ``main.py`` is the one door
-* ``api``                what is called from Python, listed below
+* ``app``                what is called: commands (``cli``), Python functions (``api``), and what they do
 
-Start reading at ``experiments/observation.py``: every experiment is the same model with its attention tampered with.
+``configs`` holds every choice as a small YAML file.
+
+Start reading at ``models/observation.py``: every experiment is the same model with its attention tampered with.
 
 From Python:
 
@@ -34,29 +30,33 @@ From Python:
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from attest.api.run import Run, open_run, train
-    from attest.api.trials import Trial, trial
-    from attest.errors import AttestError
-    from attest.experiments.observation import Observation, observe
-    from attest.experiments.registry import EXPERIMENTS
+from attest.core.version import __version__ as __version__
 
-__version__ = "0.2.0"
+if TYPE_CHECKING:
+    from attest.app.api.run import Run, open_run, train
+    from attest.app.api.trials import Trial, trial
+    from attest.core.errors import AttestError
+    from attest.experiments.registry import EXPERIMENTS
+    from attest.models.observation import Observation, observe
+
+if not Path(__file__).with_name("callbacks").is_dir():  # a checkout without symbolic links: these folders lie at its top
+    __path__.append(str(Path(__file__).parents[1]))
 
 __all__ = ["EXPERIMENTS", "AttestError", "Observation", "Run", "Trial", "observe", "open_run", "train", "trial"]
 
 _HOMES = {
-    "AttestError": "attest.errors",
+    "AttestError": "attest.core.errors",
     "EXPERIMENTS": "attest.experiments.registry",
-    "Observation": "attest.experiments.observation",
-    "Run": "attest.api.run",
-    "Trial": "attest.api.trials",
-    "observe": "attest.experiments.observation",
-    "open_run": "attest.api.run",
-    "train": "attest.api.run",
-    "trial": "attest.api.trials",
+    "Observation": "attest.models.observation",
+    "Run": "attest.app.api.run",
+    "Trial": "attest.app.api.trials",
+    "observe": "attest.models.observation",
+    "open_run": "attest.app.api.run",
+    "train": "attest.app.api.run",
+    "trial": "attest.app.api.trials",
 }
 """Where each public name is defined."""
 

@@ -16,11 +16,11 @@ from typing import Any
 import pandas as pd
 import torch
 
+from attest.app import training as run_command
+from attest.app.cli import main as cli
+from attest.app.configured import ConfiguredRun
 from attest.callbacks.evidence import Evidence
-from attest.cli import main as cli
 from attest.lightning_modules import Classifier
-from attest.runs import training as run_command
-from attest.runs.configured import ConfiguredRun
 
 Trap = Callable[[], None]
 

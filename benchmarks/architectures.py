@@ -19,9 +19,9 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrai
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
 
 import attest
-from attest.errors import AttestError, said_by
-from attest.experiments.itself import CLOSE
-from attest.pretrained.loading import quieten
+from attest.core.errors import AttestError, said_by
+from attest.models.itself import CLOSE
+from attest.models.pretrained.loading import quieten
 
 HIDDEN = 16
 SIZES: dict[str, Any] = {

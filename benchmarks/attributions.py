@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attest.api.batches import Batch, batches_of
-from attest.api.foreign import read_by
+from attest.app.api.batches import Batch, batches_of
+from attest.app.api.foreign import read_by
 from attest.datamodules.labelled import labelled
 from attest.experiments.erasure.operators import mask_tokens
-from attest.experiments.observation import Observation, observe
 from attest.experiments.readings.gradients import STEPS, along_the_path
+from attest.models.observation import Observation, observe
 from benchmarks.evidence import Stage
 
 NAMES = ("integrated gradients", "leave-one-out")
@@ -96,7 +96,7 @@ class Captum:
 
 def main() -> None:
     """Print a line for each attribution."""
-    from attest.pretrained.loading import load
+    from attest.models.pretrained.loading import load
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from attest.compute.memory import keep_freed_memory
-from attest.compute.randomness import random_permutations
+from attest.core.measures import kendall_tau_b
+from attest.core.memory import keep_freed_memory
+from attest.core.randomness import random_permutations
 from attest.experiments import Observation, attention_permutation, observe
 from attest.experiments.adversarial_search import Objective, largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
 from attest.experiments.gradients import gradient_times_input
 from attest.experiments.leave_one_out import leave_one_out_inputs
-from attest.measures import kendall_tau_b
-from attest.networks import PoolingClassifier
+from attest.models.networks import PoolingClassifier
 from attest.runs.versions import environment
 from benchmarks.floors import floors
 from benchmarks.measuring import Cost

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
+from attest.app.cli.evidence import main as gather
 from attest.callbacks.evidence import Evidence
-from attest.cli.evidence import main as gather
 
 EXPERIMENTS = ("E1", "E14", "E15")
 

@@ -16,10 +16,11 @@ import torch
 from scipy.stats import kendalltau
 from torch import Tensor, nn
 
-from attest.attention import Entmax15, Sparsemax, Uniform
-from attest.attention.interventions import Intervention, attending, intervene, recorded
-from attest.compute.memory import keep_freed_memory
-from attest.compute.randomness import random_bits, random_permutations
+from attest.core.attention import Entmax15, Sparsemax, Uniform
+from attest.core.attention.interventions import Intervention, attending, intervene, recorded
+from attest.core.measures import jensen_shannon, probabilities, total_variation
+from attest.core.memory import keep_freed_memory
+from attest.core.randomness import random_bits, random_permutations
 from attest.experiments import observe
 from attest.experiments.layers import (
     LayerObservation,
@@ -35,8 +36,7 @@ from attest.experiments.layers import (
 from attest.experiments.layers.adversarial_search import _starting_points
 from attest.experiments.layers.permutation import _order
 from attest.experiments.leave_one_out import leave_one_out_inputs
-from attest.measures import jensen_shannon, probabilities, total_variation
-from attest.networks import TransformerClassifier
+from attest.models.networks import TransformerClassifier
 from attest.runs.versions import environment
 from benchmarks.evidence import Stage
 from benchmarks.texts import batches

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import torch
 
-from attest.attention import Softmax, Sparsemax
-from attest.cli.data import MODULES
-from attest.compute.memory import longest_quadratic, memory_budget, set_memory_budget
+from attest.app.cli.data import MODULES
+from attest.core.attention import Softmax, Sparsemax
+from attest.core.memory import longest_quadratic, memory_budget, set_memory_budget
 from attest.datamodules.batching import batches_by_length
 from attest.experiments import (
     Observation,
@@ -30,7 +30,7 @@ from attest.experiments import (
     observe,
     single_erasure,
 )
-from attest.networks import BiLSTM, PoolingClassifier
+from attest.models.networks import BiLSTM, PoolingClassifier
 
 SEARCH = {"restarts": 5, "steps": 5, "seed": 0}
 """Steps take time, not memory."""

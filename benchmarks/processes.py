@@ -16,9 +16,9 @@ from pathlib import Path
 
 import torch
 
-from attest.runs.evaluating import Apart, RunOnTrial, configuration_of
+from attest.app.evaluating import Apart, RunOnTrial, configuration_of
+from attest.app.training import test
 from attest.runs.folder import RunFolder, read_json
-from attest.runs.training import test
 
 ON_PAPER = (1, 2, 4, 8)
 LOOPS = 10_000

@@ -13,8 +13,8 @@ import entmax
 import torch
 from torch import Tensor
 
-from attest.attention import thresholds
-from attest.compute.memory import keep_freed_memory
+from attest.core.attention import thresholds
+from attest.core.memory import keep_freed_memory
 from benchmarks.measuring import Cost
 
 PAIRS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[..., Tensor]]] = {

@@ -12,7 +12,7 @@ from scipy import stats
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attest.networks import BiLSTM, PoolingClassifier
+from attest.models.networks import BiLSTM, PoolingClassifier
 
 
 class PublishedClassifier(nn.Module):

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from attest.measures.betting import MeanByBetting
+from attest.core.measures.betting import MeanByBetting
+from attest.experiments.stopping import STEPS, Stopping, looks
 from attest.runs.folder import RunFolder
-from attest.runs.stopping import STEPS, Stopping, looks
 
 PRECISIONS = (0.05, 0.02, 0.01)
 SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {

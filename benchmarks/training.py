@@ -32,10 +32,10 @@ from pytorch_lightning import Trainer
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attest.compute.memory import keep_freed_memory
+from attest.core.memory import keep_freed_memory
 from attest.datamodules.batching import shuffled_batches
 from attest.lightning_modules import Classifier
-from attest.networks import PoolingClassifier
+from attest.models.networks import PoolingClassifier
 
 Batch = dict[str, Tensor]
 FLOOR = "LSTMs alone"

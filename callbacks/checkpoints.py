@@ -12,8 +12,8 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint
 
 from attest.callbacks.running import all_gather, share_of_rank
+from attest.core.errors import AttestError
 from attest.datamodules.notice import say
-from attest.errors import AttestError
 from attest.runs.belonging import TRAINED_WITH, require_trained_with, trained_with, unreadable
 from attest.runs.folder import RunFolder, write_atomically
 

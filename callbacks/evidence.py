@@ -12,17 +12,17 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from pytorch_lightning.loggers import WandbLogger
 from torch import Tensor
 
-from attest.bounds import require_bounds
 from attest.callbacks.progress import show_running
 from attest.callbacks.running import RunningBatch, all_gather
 from attest.callbacks.split import GIVE_IDS, Split
-from attest.compute.memory import give_back_freed_memory, longest_quadratic
+from attest.core.bounds import require_bounds
+from attest.core.errors import AttestError
+from attest.core.measures import summarise
+from attest.core.memory import give_back_freed_memory, longest_quadratic
 from attest.datamodules.notice import say
-from attest.errors import AttestError
-from attest.experiments.contract import require_finite_logits
 from attest.experiments.readings import read_as, where_explained
 from attest.experiments.rows import joined, rows_of
-from attest.measures import summarise
+from attest.models.contract import require_finite_logits
 from attest.runs.folder import RunFolder
 
 Batch = Any
@@ -221,7 +221,7 @@ class Evidence(Callback):
         longest = longest_quadratic()
         count = int((rows["length"] > longest).sum())
         if self.quadratic and count:
-            limits = "attest.compute.memory.set_memory_budget sets" if self.folder is None else OPTIONS
+            limits = "attest.core.memory.set_memory_budget sets" if self.folder is None else OPTIONS
             say(
                 f"{self.id}: {self.quadratic} skipped for {count} of {len(rows)} texts, which have more than {longest:,} "
                 f"tokens. {limits} this limit."

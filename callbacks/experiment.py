@@ -11,10 +11,10 @@ import torch
 from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor
 
-from attest.attention import Projection
 from attest.callbacks.evidence import Batch, Columns, Evidence, datamodule_of, seed_of
 from attest.callbacks.split import Split
-from attest.errors import AttestError
+from attest.core.attention import Projection
+from attest.core.errors import AttestError
 from attest.experiments import (
     Observation,
     activation_swap,

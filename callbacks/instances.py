@@ -14,10 +14,10 @@ import torch
 from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor
 
-from attest.attention import Projection
-from attest.attention.interventions import Intervention
 from attest.callbacks.evidence import Batch, Columns, class_names, seed_of
 from attest.callbacks.experiment import Explaining, LayerEvidence
+from attest.core.attention import Projection
+from attest.core.attention.interventions import Intervention
 from attest.experiments import Observation
 from attest.experiments.layers import LayerObservation, attention_maps, with_shuffled_keys
 from attest.experiments.rows import text_columns

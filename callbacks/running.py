@@ -9,9 +9,9 @@ from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor, distributed
 
 from attest.callbacks.split import Split
+from attest.core.labels import class_numbers
 from attest.experiments.layers import LayerObservation
-from attest.experiments.observation import Observation
-from attest.labels import class_numbers
+from attest.models.observation import Observation
 
 
 class RunningBatch:

@@ -11,9 +11,9 @@ from pytorch_lightning.trainer.states import TrainerFn
 from torch import Tensor
 from torch.utils.data import BatchSampler, DistributedSampler, IterableDataset, SequentialSampler
 
-from attest.compute.randomness import random_bits
+from attest.core.errors import AttestError
+from attest.core.randomness import random_bits
 from attest.datamodules.corpus import KEY
-from attest.errors import AttestError
 from attest.experiments import sample_of_ids
 
 GIVE_IDS = "Give every instance a number of its own in the data set, and pass these to attest's observe as ids."

@@ -5,12 +5,12 @@ from typing import Any, cast
 import pandas as pd
 from pytorch_lightning import Trainer
 
-from attest.attention.interventions import attending
 from attest.callbacks.evidence import Batch, Columns, class_names
 from attest.callbacks.experiment import LayerEvidence
+from attest.core.attention.interventions import attending
 from attest.experiments.layers import LayerObservation
-from attest.experiments.layers.observation import self_attending
 from attest.experiments.rows import tag_columns
+from attest.models.layers_observed import self_attending
 from attest.runs.folder import TAGGED
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from filelock import FileLock
 
-from attest.compute.memory import CACHE_VARIABLE, cache_folder
+from attest.core.memory import CACHE_VARIABLE, cache_folder
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import Vocabulary

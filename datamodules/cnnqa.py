@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
@@ -20,7 +21,6 @@ from attest.datamodules.notice import say
 from attest.datamodules.readers.stored import QuestionReader, Tables
 from attest.datamodules.sources import DATA_VARIABLE
 from attest.datamodules.vocabulary import Vocabulary
-from attest.errors import AttestError
 
 ENTITY = "@entity"
 """How the token of every entity begins."""

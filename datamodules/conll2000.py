@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.catalogue import CATALOGUE, Fingerprint
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.readers.stored import StoredReader, Tables, split_at_random
 from attest.datamodules.sources import PARQUET, load_hub_split, load_split
-from attest.errors import AttestError
 
 CHUNKS = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")
 TAGS = ("O", *(f"{place}-{chunk}" for chunk in CHUNKS for place in "BI"))

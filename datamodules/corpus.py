@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.errors import AttestError
 from attest.datamodules.notice import shortened, some
 from attest.datamodules.rows import copies
 from attest.datamodules.vocabulary import Vocabulary
-from attest.errors import AttestError
 
 Sampling = Literal["keyed", "spaced"]
 """``spaced`` is what runs of before 2026-11-25 were made with: rows at equal distances. Where labels alternate, all are of one

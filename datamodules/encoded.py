@@ -15,13 +15,13 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import Dataset
 
+from attest.core.errors import AttestError
 from attest.datamodules.corpus import NO_TAG, NO_WORD, SPLITS, Corpus, Documents
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import PADDING, UNKNOWN, Vocabulary
-from attest.errors import AttestError
 
 if TYPE_CHECKING:
-    from attest.pretrained.subwords import Subwords
+    from attest.models.pretrained.subwords import Subwords
 
 
 Batch = dict[str, Tensor]
@@ -214,8 +214,8 @@ def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequenc
         subwords: of the model.
         label_names: of the tags, in class order, where there are tags.
     """
-    from attest.pretrained.subwords import tags_of_subwords, told_of_unread  # whoever gives subwords has waited for it
-    from attest.pretrained.texts import side_cut
+    from attest.models.pretrained.subwords import tags_of_subwords, told_of_unread  # whoever gives subwords has waited for it
+    from attest.models.pretrained.texts import side_cut
 
     texts = documents.tokens
     tokens, cut = subwords(texts)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.notice import option, say, some
@@ -32,7 +33,6 @@ from attest.datamodules.rows import (
     useless,
 )
 from attest.datamodules.tokenisers import sentence_lengths, spacy_tokens
-from attest.errors import AttestError
 
 COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init_args.test=<file>"'
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from attest.core.errors import AttestError
+from attest.core.labels import by_name
 from attest.datamodules.agnews import AgNewsReader
 from attest.datamodules.babi import BabiReader
 from attest.datamodules.cnnqa import CnnQaReader
@@ -31,8 +33,6 @@ from attest.datamodules.rows import (
 )
 from attest.datamodules.snli import SnliReader
 from attest.datamodules.sst import SstReader
-from attest.errors import AttestError
-from attest.labels import by_name
 
 READERS: dict[str, type[StoredReader]] = {
     "sst": SstReader,

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
+from attest.core.errors import AttestError
 from attest.datamodules.corpus import SPLITS, Corpus, Documents, Sampling
 from attest.datamodules.vocabulary import Vocabulary
-from attest.errors import AttestError
 
 PREPROCESSING = 1
 """Counts up when the same source gives other tokens than before."""

@@ -29,9 +29,9 @@ from typing import Any, Protocol, TextIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.errors import AttestError
 from attest.datamodules.notice import option, say, shortened, some
 from attest.datamodules.sources import load_hub_split, read_parquet
-from attest.errors import AttestError
 
 UTF_8 = "utf-8"
 NULLS_LOOKED_FOR = 200

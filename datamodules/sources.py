@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from attest.core.errors import AttestError
 from attest.datamodules.catalogue import Fingerprint
 from attest.datamodules.notice import say
-from attest.errors import AttestError
 
 if TYPE_CHECKING:
     import datasets

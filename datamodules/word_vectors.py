@@ -23,11 +23,11 @@ from filelock import FileLock
 from numpy.lib.format import open_memmap
 from torch import Tensor
 
-from attest.compute.memory import cache_folder
-from attest.compute.vector_files import first_line
+from attest.core.errors import AttestError
+from attest.core.memory import cache_folder
+from attest.core.vector_files import first_line
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import SPECIALS, Vocabulary
-from attest.errors import AttestError
 
 NOT_TEXT = "expected text, a word and its numbers on each line, as fastText (.vec), GloVe (.txt) or word2vec (text) write it"
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 
 PEOPLE = ("Daniel", "John", "Mary", "Sandra")
 ROOMS = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")

@@ -15,12 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from unittest.mock import patch
 
-from attest.cli.fit import choices_help
-from attest.cli.main import COMMANDS, TRAINING, Command, CommandParser
+from attest.app.cli.fit import choices_help
+from attest.app.cli.main import COMMANDS, TRAINING, Command, CommandParser
+from attest.core.places import configs_folder
+from attest.experiments.judges import findings
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import LN2, Column, Measure, Spec
-from attest.judges import findings
-from attest.runs.choices import configs_folder, file_choices, plain_help
+from attest.runs.choices import file_choices, plain_help
 from docs.drawing import HOUSE, house
 
 ROOT = Path(__file__).parents[1]

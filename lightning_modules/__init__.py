@@ -1,7 +1,7 @@
 """LightningModules: how each kind of model is trained.
 
-In: batches as ``datamodules`` describes them and a network as ``attest.networks`` builds it. Out: trained parameters and
-logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``classifier.py``;
+In: batches as ``datamodules`` describes them and a network as ``attest.models.networks`` builds it. Out: trained parameters
+and logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``classifier.py``;
 ``tagger.py`` is its sibling for one tag per token. ``trained_adversary.py``, ``tagging_adversary.py`` and ``guided.py`` are
 trained against or with the network of another run, which they look at through ``base_network.py``.
 """

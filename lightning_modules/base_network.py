@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attest.attention.interventions import attending, recorded
-from attest.compute.memory import memory_budget
+from attest.core.attention.interventions import attending, recorded
+from attest.core.errors import AttestError
+from attest.core.memory import memory_budget
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.encoded import EncodedDocuments
-from attest.errors import AttestError
 from attest.lightning_modules.classifier import attended
 
 Batch = dict[str, Any]

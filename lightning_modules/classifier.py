@@ -9,15 +9,15 @@ from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
+from attest.core.measures import probabilities
 from attest.experiments import Network, Observation, observe
-from attest.experiments.contract import require_forward, require_steps
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.masking import Masking, training_tokens
 from attest.lightning_modules.optimisation import Optimisation, training_steps
 from attest.lightning_modules.predictions import InstanceRows, Predicted, classification_scores, require_finite
 from attest.lightning_modules.vectors import load_vectors
-from attest.measures import probabilities
+from attest.models.contract import require_forward, require_steps
 
 Batch = dict[str, Any]
 

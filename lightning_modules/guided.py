@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from attest.attention.interventions import Intervention, attending, intervene
+from attest.core.attention.interventions import Intervention, attending, intervene
 from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, ReferenceOutput
 from attest.lightning_modules.classifier import Batch, Classifier
 from attest.lightning_modules.tagger import Tagger

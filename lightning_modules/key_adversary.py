@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attest.attention.interventions import intervene
-from attest.compute.randomness import random_bits, random_uniforms
-from attest.errors import AttestError
+from attest.core.attention.interventions import intervene
+from attest.core.errors import AttestError
+from attest.core.measures import class_logits
+from attest.core.randomness import random_bits, random_uniforms
 from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, clean_keys, observe_layers, replacing_keys
 from attest.experiments.layers.keys import euclidean_distance, mean_squared_distance
-from attest.experiments.layers.observation import self_attending
 from attest.lightning_modules.classifier import Batch, Classifier
-from attest.measures import class_logits
-from attest.networks.transformer import KeyPerturbation
+from attest.models.layers_observed import self_attending
+from attest.models.networks.transformer import KeyPerturbation
 
 Attack = Literal["adversarial", "random", "opposite"]
 Distance = Literal["log", "norm"]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from attest.compute.randomness import random_uniforms, stream
+from attest.core.randomness import random_uniforms, stream
 from attest.experiments.erasure.operators import UNKNOWN
 
 Masking = Literal["uniform"]

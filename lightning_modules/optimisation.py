@@ -15,7 +15,7 @@ from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable, Reduce
 from torch import nn
 from torch.optim.lr_scheduler import LRScheduler
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 
 
 @dataclass

@@ -9,7 +9,7 @@ from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.lightning_modules.masking import Masking, training_tokens
 from attest.lightning_modules.optimisation import Optimisation, training_steps

@@ -5,7 +5,8 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 
-from attest.attention.interventions import recorded
+from attest.core.attention.interventions import recorded
+from attest.core.measures import probabilities
 from attest.experiments.adversarial_loss import (
     Convention,
     DivergenceName,
@@ -18,7 +19,6 @@ from attest.lightning_modules.classifier import Batch, Classifier, attended
 from attest.lightning_modules.optimisation import require_attention_parameters
 from attest.lightning_modules.predictions import InstanceRows
 from attest.lightning_modules.tagger import Tagger
-from attest.measures import probabilities
 
 Variant = Literal["unfrozen", "frozen"]
 

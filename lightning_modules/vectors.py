@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 
 
 def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze: bool = False) -> None:

@@ -11,7 +11,7 @@ import hypothesis
 import pytest
 import torch
 
-from attest.cli.main import main
+from attest.app.cli.main import main
 from attest.runs.folder import RunFolder
 from tests.cheap import draw_nothing
 
@@ -60,7 +60,8 @@ DRAWING = {"report", "experiments", "docs", "judges", "tables"}
 def cheap_figures(request):
     """Elsewhere figures are empty; drawing them is a quarter of a small run."""
     with pytest.MonkeyPatch.context() as patch:
-        if DRAWING.isdisjoint(request.path.relative_to(Path(__file__).parent).parts):
+        parts = request.path.relative_to(Path(__file__).parent).parts
+        if DRAWING.isdisjoint(parts) or "tracking" in parts:
             draw_nothing(patch.setattr)
         yield
 
@@ -111,7 +112,7 @@ def tokenizer(tmp_path_factory):
     """Word pieces of a tiny vocabulary."""
     from transformers import BertTokenizerFast
 
-    from tests.pretrained.tiny import WORDS
+    from tests.models.pretrained.tiny import WORDS
 
     file = tmp_path_factory.mktemp("words") / "vocab.txt"
     file.write_text("\n".join(WORDS))
@@ -121,7 +122,7 @@ def tokenizer(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model():
     """A tiny classifier of transformers with two classes, for these word pieces."""
-    from tests.pretrained.tiny import WORDS, tiny
+    from tests.models.pretrained.tiny import WORDS, tiny
 
     return tiny("bert", vocab_size=len(WORDS), id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1}, num_labels=2)
 
@@ -132,7 +133,7 @@ def corpora(tmp_path, monkeypatch):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from tests.pretrained.tiny import TEXTS
+    from tests.models.pretrained.tiny import TEXTS
 
     place = tmp_path / "corpora"
     for name in ("sst", "conll2000"):

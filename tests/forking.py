@@ -23,7 +23,7 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ATTEST = "attest.cli.main"
+ATTEST = "attest.app.cli.main"
 KILLED = 128 + signal.SIGKILL
 """Exit code of a client whose copy ended without a word."""
 
@@ -67,7 +67,7 @@ def ask(address: str, module: str, arguments: list[str]) -> int:
 
 def serve(address: str) -> None:
     """Copy this process for each client; it ends with the one that started it, however that ends."""
-    from attest.runs.processes import end_with_parent
+    from attest.core.processes import end_with_parent
     from tests.cheap import draw_nothing
 
     end_with_parent()
@@ -111,7 +111,7 @@ def _start_copies(address: str) -> None:
     """Have what starts further processes ask the server for them."""
     from pytorch_lightning.strategies.launchers import subprocess_script
 
-    from attest.cli import evidence, main, reproduce
+    from attest.app.cli import evidence, main, reproduce
 
     main.end_with_first_rank = lambda: None  # no copy is another's child; where this is tested nothing is copied
     evidence.ATTEST = reproduce.ATTEST = client(address)

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from attest.cli import main as cli
+from attest.app.cli import main as cli
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CORE = ("attention", "networks", "measures", "experiments", "judges", "compute")
+CORE = ("core", "models", "experiments")
+ADVISING = ("core/errors.py", "core/labels.py", "core/processes.py", "models/pretrained/")
+"""Files whose errors say what to type."""
+FILES = [file.relative_to(ROOT / "attest") for room in CORE for file in sorted((ROOT / "attest" / room).rglob("*.py"))]
 COMMAND = re.compile(
     r"\b[A-Z]{4,}=\w|(?<!\w)--\w|\b(make|attest) (train|fit|controls|keys|adversarial|evidence|doctor|report)\b"
 )
@@ -23,8 +26,12 @@ def test_imports_go_one_way():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("file", [file for room in CORE for file in sorted((ROOT / "attest" / room).rglob("*.py"))], ids=str)
+@pytest.mark.parametrize("file", [file for file in FILES if not file.as_posix().startswith(ADVISING)], ids=str)
 def test_the_core_speaks_of_no_command(file):
-    strings = [node.value for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Constant)]
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse((ROOT / "attest" / file).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+    ]
     found = [text for text in strings if isinstance(text, str) and COMMAND.search(text)]
     assert not found

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from attest.runs.folder import YAML
-from attest.tables.definition import AS_TYPED
+from attest.runs.published_tables import AS_TYPED
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 from tests.forking import attest_command
 
@@ -29,19 +29,19 @@ DANGEROUS = {
 """Calls that compute or import what they are given, build objects from bytes, delete, or start processes."""
 OURS, TYPED = "names of ours alone", "what the user typed"
 REACHES = {
-    ("attest/api/trials.py", "(folder.path / UNFINISHED).unlink"): "a file that this process has made",
+    ("attest/app/api/trials.py", "(folder.path / UNFINISHED).unlink"): "a file that this process has made",
     ("attest/__init__.py", "import_module"): OURS,
-    ("attest/api/foreign.py", "load"): "a folder of a model: safetensors alone, see pretrained/loading.py",
-    ("attest/attention/multihead.py", "self.query"): "numbers: a layer of ours",
-    ("attest/attention/scoring.py", "self.query"): "numbers: a layer of ours",
-    ("attest/cli/doctor.py", "load"): OURS,
-    ("attest/cli/judges.py", "spec.loader.exec_module"): "the user's own.py, which is code: docs/trust.md says so",
-    ("attest/cli/judges.py", "subprocess.run"): "git in the folder of our own configs",
-    ("attest/cli/main.py", "import_module"): "names of ours alone: commands are looked up in a list",
-    ("attest/cli/trial.py", "load"): "a model's folder: safetensors alone, see pretrained/loading.py",
+    ("attest/app/api/foreign.py", "load"): "a folder of a model: safetensors alone, see models/pretrained/loading.py",
+    ("attest/core/attention/multihead.py", "self.query"): "numbers: a layer of ours",
+    ("attest/core/attention/scoring.py", "self.query"): "numbers: a layer of ours",
+    ("attest/app/cli/doctor.py", "load"): OURS,
+    ("attest/app/cli/judges.py", "spec.loader.exec_module"): "the user's own.py, which is code: docs/trust.md says so",
+    ("attest/app/cli/judges.py", "subprocess.run"): "git in the folder of our own configs",
+    ("attest/app/cli/main.py", "import_module"): "names of ours alone: commands are looked up in a list",
+    ("attest/app/cli/trial.py", "load"): "a model's folder: safetensors alone, see models/pretrained/loading.py",
     ("attest/experiments/registry.py", "import_module"): OURS,
     ("attest/experiments/registry.py", "run"): "numbers: an experiment of ours",
-    ("attest/measures/__init__.py", "import_module"): OURS,
+    ("attest/core/measures/__init__.py", "import_module"): OURS,
     ("attest/report/__init__.py", "import_module"): OURS,
     ("attest/report/figures.py", "import_module"): OURS,
     (
@@ -52,9 +52,9 @@ REACHES = {
         "attest/runs/capabilities.py",
         "import_module",
     ): "what the user typed, for a base run of this command; never a folder's settings",
-    ("attest/runs/configured.py", "import_module"): "names of ours alone, for the list of options",
-    ("attest/runs/configured.py", "yaml.load"): "what our parser has written out",
-    ("attest/runs/dependent.py", "torch.load"): "a checkpoint, weights_only",
+    ("attest/app/configured.py", "import_module"): "names of ours alone, for the list of options",
+    ("attest/app/configured.py", "yaml.load"): "what our parser has written out",
+    ("attest/app/dependent.py", "torch.load"): "a checkpoint, weights_only",
     (
         "attest/runs/folder.py",
         "self.evidence(identity).unlink",
@@ -74,16 +74,16 @@ REACHES = {
         "unfinished.unlink",
     ): "files of a claimed run, in which no folder is a link, that end as ours do",
     ("attest/runs/folder.py", "yaml.load"): "a run's settings: plain values, see bounded_yaml.py",
-    ("attest/runs/evaluating.py", "self.trainer.strategy.checkpoint_io.load_checkpoint"): "a checkpoint, weights_only",
+    ("attest/app/evaluating.py", "self.trainer.strategy.checkpoint_io.load_checkpoint"): "a checkpoint, weights_only",
     ("attest/runs/past.py", "yaml.load"): "a file of ours",
     ("attest/runs/versions.py", "subprocess.run"): "git in the folder of our own code",
-    ("attest/tables/definition.py", "yaml.load"): "a table of anybody's: plain values, see bounded_yaml.py",
-    ("attest/tables/workflow.py", "os.execvp"): "the command that attest reproduce has put together",
-    ("attest/tables/kubernetes.py", "subprocess.run"): "kubectl, with a list of words",
+    ("attest/runs/published_tables.py", "yaml.load"): "a table of anybody's: plain values, see bounded_yaml.py",
+    ("attest/app/reproduce/workflow.py", "os.execvp"): "the command that attest reproduce has put together",
+    ("attest/app/reproduce/kubernetes.py", "subprocess.run"): "kubectl, with a list of words",
     (
-        "attest/tables/workflow.py",
+        "attest/app/reproduce/workflow.py",
         "subprocess.Popen",
-    ): "Snakemake, with a list of words; runs of a table: see tables/definition.py",
+    ): "Snakemake, with a list of words; runs of a table: see runs/published_tables.py",
     ("callbacks/checkpoints.py", "super().load_checkpoint"): "a checkpoint, weights_only",
     ("datamodules/__init__.py", "import_module"): OURS,
     ("datamodules/cache.py", "Path(temporary).unlink"): "a file that this process has made",

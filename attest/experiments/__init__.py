@@ -1,8 +1,8 @@
 """Evidence: one file an experiment. In: an observed forward pass. Out: columns with one row per instance.
 
 Every experiment is the same model with its attention tampered with, so each meets the network only through the seam
-(encode, score, project, decode). Start at ``observation.py``. Attention inside the layers of Transformers, which the seam
-does not show, is tampered with in ``layers``. Nothing here knows of Lightning, loggers or files.
+(encode, score, project, decode). Start at ``attest/models/observation.py``. Attention inside the layers of Transformers,
+which the seam does not show, is tampered with in ``layers``. Nothing here knows of Lightning, loggers or files.
 """
 
 from attest.experiments.activation_swap import activation_swap
@@ -11,9 +11,9 @@ from attest.experiments.erasure_until_flip import erasure_until_flip
 from attest.experiments.feature_importance import feature_importance
 from attest.experiments.identifiability import identifiability
 from attest.experiments.importance_entropy import importance_entropy, sample_of_ids
-from attest.experiments.observation import Network, Observation, observe
 from attest.experiments.permutation import attention_permutation
 from attest.experiments.single_erasure import single_erasure
+from attest.models.observation import Network, Observation, observe
 
 __all__ = [
     "Network",

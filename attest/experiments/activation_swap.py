@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from attest.attention import Entmax15, Projection, Softmax, Sparsemax
-from attest.experiments.observation import Observation, rightly
+from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
+from attest.core.measures import jensen_shannon, total_variation
+from attest.core.measures.numbers import number, percent
 from attest.experiments.sink import spared
 from attest.experiments.spec import NATS, SHARE, Column, Means, Measure, Row, Spec, TokenWeights
-from attest.measures import jensen_shannon, total_variation
-from attest.measures.numbers import number, percent
+from attest.models.observation import Observation, rightly
 
 SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
 """What models are evaluated under where nothing else is said."""

@@ -6,12 +6,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attest.core.measures import probabilities, total_variation
+from attest.core.measures.numbers import number, percent
 from attest.experiments.adversarial_search import largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
-from attest.experiments.observation import Observation, skips_long_texts
 from attest.experiments.spec import NATS, SHARE, Column, Drawing, Means, Measure, Row, Spec, TokenWeights
-from attest.measures import probabilities, total_variation
-from attest.measures.numbers import number, percent
+from attest.models.observation import Observation, skips_long_texts
 
 
 def adversarial_attention(

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attest.measures import jensen_shannon, total_variation
-from attest.measures.divergences import kullback_leibler, smoothed_kullback_leibler
+from attest.core.measures import jensen_shannon, total_variation
+from attest.core.measures.divergences import kullback_leibler, smoothed_kullback_leibler
 
 DivergenceName = Literal["kl", "jsd", "smoothed-kl"]
 Convention = Literal["instances", "wiegreffe-pinter"]

@@ -10,10 +10,10 @@ Legend: B batch, R restarts (k), T tokens, K classes, P pairs of distributions t
 import torch
 from torch import Tensor
 
-from attest.compute.memory import by_rows
-from attest.compute.randomness import random_normals
-from attest.experiments.observation import Observation
-from attest.measures import jensen_shannon, probabilities, total_variation
+from attest.core.measures import jensen_shannon, probabilities, total_variation
+from attest.core.memory import by_rows
+from attest.core.randomness import random_normals
+from attest.models.observation import Observation
 
 PENALTY = 500.0
 NOISE = 3.0

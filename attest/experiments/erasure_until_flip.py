@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attest.compute.randomness import random_order
-from attest.experiments.observation import Observation, cached_per_batch
+from attest.core.measures import probabilities
+from attest.core.measures.numbers import percent
+from attest.core.randomness import random_order
 from attest.experiments.spec import AT_LEAST_0, SHARE, Column, Drawing, Means, Measure, Spec
-from attest.measures import probabilities
-from attest.measures.numbers import percent
+from attest.models.observation import Observation, cached_per_batch
 
 
 def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) -> dict[str, Tensor]:

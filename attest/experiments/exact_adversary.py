@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attest.compute.memory import by_rows
+from attest.core.memory import by_rows
 
 LN2 = 0.6931471805599453
 TENSORS_A_PAIR = 12

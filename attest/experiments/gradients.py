@@ -8,8 +8,8 @@ is that of all its words.
 import torch
 from torch import Tensor
 
-from attest.experiments.observation import Observation, cached_per_batch
-from attest.measures import probabilities
+from attest.core.measures import probabilities
+from attest.models.observation import Observation, cached_per_batch
 
 
 @cached_per_batch

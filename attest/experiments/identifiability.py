@@ -5,11 +5,11 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from attest.compute.memory import by_rows
-from attest.experiments.observation import Observation
+from attest.core.measures.identifiability import agreement, column_space, effective_attention, with_ones
+from attest.core.memory import by_rows
 from attest.experiments.sink import spared
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, NATS, SHARE, Column, Measure, Spec
-from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
+from attest.models.observation import Observation
 
 COPIES = 6
 """Matrices alive for each one: in float64, its bases with and without ones, and what the decomposition works in."""

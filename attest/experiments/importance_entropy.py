@@ -9,15 +9,15 @@ Legend: B batch, P sampled positions, T tokens, E embedding, H hidden.
 import torch
 from torch import Tensor
 
-from attest.compute.memory import by_rows
-from attest.compute.randomness import random_bits, random_order
+from attest.core.measures import normalised_entropy
+from attest.core.measures.numbers import number
+from attest.core.memory import by_rows
+from attest.core.randomness import random_bits, random_order
 from attest.experiments.gradients import gradient_norm_inputs
 from attest.experiments.leave_one_out import leave_one_out_inputs
-from attest.experiments.observation import Observation, observe
 from attest.experiments.sink import left_out, parks_attention, without_sink
 from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec
-from attest.measures import normalised_entropy
-from attest.measures.numbers import number
+from attest.models.observation import Observation, observe
 
 ACTIVATIONS = 24
 """Tensors as large as the hidden states that a forward pass keeps for its backward pass."""

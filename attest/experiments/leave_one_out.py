@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attest.compute.memory import NEAR, by_rows, rows_at_once
-from attest.experiments.observation import Network, Observation, by_texts, cached_per_batch, skips_long_texts
-from attest.measures import probabilities, total_variation
+from attest.core.measures import probabilities, total_variation
+from attest.core.memory import NEAR, by_rows, rows_at_once
+from attest.models.observation import Network, Observation, by_texts, cached_per_batch, skips_long_texts
 
 ACTIVATIONS = 8
 """Tensors as large as the hidden states, or as what is read off them, that may be alive at once."""

@@ -2,13 +2,13 @@
 
 from torch import Tensor
 
-from attest.compute.memory import sort_rows
-from attest.compute.randomness import random_permutations
-from attest.experiments.observation import Observation
+from attest.core.measures import total_variation
+from attest.core.measures.numbers import number, percent
+from attest.core.memory import sort_rows
+from attest.core.randomness import random_permutations
 from attest.experiments.sink import spared
 from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec
-from attest.measures import total_variation
-from attest.measures.numbers import number, percent
+from attest.models.observation import Observation
 
 
 def attention_permutation(observation: Observation, permutations: int = 100, seed: int = 0) -> dict[str, Tensor]:

@@ -13,17 +13,20 @@ from typing import Any
 from torch import Tensor
 
 import attest.experiments as room
-from attest.bounds import require_bounds
-from attest.errors import AttestError
+from attest.core.bounds import require_bounds
+from attest.core.errors import AttestError
 from attest.experiments.layers.inside import INSIDE, OF_ROLLOUT, OF_TAGS
-from attest.experiments.layers.observation import LayerObservation
-from attest.experiments.observation import Observation
 from attest.experiments.spec import Measure, Spec
+from attest.models.layers_observed import LayerObservation
+from attest.models.observation import Observation
+
+NO_EXPERIMENTS = ("judges", "registry", "stopping")
+"""What lies in the folder of the experiments and imports this file."""
 
 
 def _found() -> dict[str, Spec]:
-    names = (module.name for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}.") if module.name != __name__)
-    specs = (getattr(import_module(name), "SPEC", None) for name in names)
+    names = (module.name for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."))
+    specs = (getattr(import_module(name), "SPEC", None) for name in names if name.split(".")[2] not in NO_EXPERIMENTS)
     return {spec.id: spec for spec in sorted(filter(None, specs), key=lambda spec: spec.order)}
 
 

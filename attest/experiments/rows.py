@@ -8,8 +8,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.experiments.layers.observation import LayerObservation
-from attest.experiments.observation import Observation
+from attest.models.layers_observed import LayerObservation
+from attest.models.observation import Observation
 
 
 def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[str, Tensor]:

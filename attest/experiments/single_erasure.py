@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor
 
-from attest.compute.randomness import random_order
-from attest.experiments.observation import Observation
+from attest.core.measures import jensen_shannon, probabilities
+from attest.core.measures.numbers import percent
+from attest.core.randomness import random_order
 from attest.experiments.spec import LN2, NATS, SHARE, Column, Drawing, Means, Measure, Spec
-from attest.measures import jensen_shannon, probabilities
-from attest.measures.numbers import percent
+from attest.models.observation import Observation
 
 
 def single_erasure(observation: Observation, seed: int = 0) -> dict[str, Tensor]:

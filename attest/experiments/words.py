@@ -8,10 +8,10 @@ Legend: B batch, N words of all texts, T tokens, K classes.
 import torch
 from torch import Tensor
 
-from attest.compute.memory import by_rows
+from attest.core.measures import kendall_tau_b, probabilities, total_variation
+from attest.core.memory import by_rows
 from attest.experiments.leave_one_out import bytes_per_variant, leave_one_out_inputs
-from attest.experiments.observation import Observation
-from attest.measures import kendall_tau_b, probabilities, total_variation
+from attest.models.observation import Observation
 
 
 def first_of_words(words: Tensor) -> Tensor:

@@ -25,12 +25,12 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from attest.errors import AttestError, nearest_few
+from attest.core.errors import AttestError, nearest_few
+from attest.core.measures import Paired, mcnemar, signed_rank
+from attest.core.measures.comparison import mean_of_each
+from attest.core.measures.numbers import interval, p_value
+from attest.core.measures.summary import share_interval
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures import Paired, mcnemar, signed_rank
-from attest.measures.comparison import mean_of_each
-from attest.measures.numbers import interval, p_value
-from attest.measures.summary import share_interval
 from attest.report.described import label_of, labels, newer
 from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
 from attest.runs.identity import Texts, identity_of, table_of, texts_of

@@ -16,8 +16,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from attest.measures import Paired, in_seed_spreads
-from attest.measures.numbers import p_value
+from attest.core.measures import Paired, in_seed_spreads
+from attest.core.measures.numbers import p_value
 from attest.report.collection import (
     LEVEL,
     Decided,
@@ -35,7 +35,7 @@ from attest.report.collection import (
 from attest.report.described import QUESTIONS, described, label_of
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.related_table import LONG, Conclusion
-from attest.report.tables import cell
+from attest.report.run_tables import cell
 from attest.report.templating import render
 from attest.report.verdict import scale_of
 from attest.runs.asked import identity

@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from attest.core.measures import Majority, against_majority
+from attest.core.measures.numbers import number, p_value, percent, spread
 from attest.experiments.registry import measures
-from attest.measures import Majority, against_majority
-from attest.measures.numbers import number, p_value, percent, spread
 from attest.report.collection import tagged_tokens, value_of
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together

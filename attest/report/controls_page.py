@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from attest.measures import summarise
-from attest.measures.numbers import percent, rounded
+from attest.core.measures import summarise
+from attest.core.measures.numbers import percent, rounded
 from attest.report.collection import Decided, Pairing, paired
 from attest.report.evidence_figures import divergence_violins
 from attest.report.figures import Illustration

@@ -18,10 +18,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 from matplotlib.figure import Figure
 
+from attest.core.measures import critical_tau
 from attest.experiments.erasure.four_operators import KINDS, OPERATORS
 from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
-from attest.measures import critical_tau
 from attest.report.collection import whiskers
 from attest.report.figures import (
     ATTENTION_BINS,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from attest.judges import findings as judges
+from attest.experiments.judges import findings as judges
 from attest.report import survival, truth
 from attest.report.answers import answers
 from attest.report.collection import pairing

@@ -8,10 +8,10 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.compute.memory import by_rows
+from attest.core.measures import top_k_overlap
+from attest.core.measures.numbers import number, percent
+from attest.core.memory import by_rows
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures import top_k_overlap
-from attest.measures.numbers import number, percent
 from attest.report.controls import Control
 from attest.report.truth import IMPORTANCES, of_same_texts, read_of
 from attest.report.verdict import Line, share

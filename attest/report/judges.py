@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attest.judges.judging import CALIBRATIONS, over_rules, smallest_sets
+from attest.experiments.judges.judging import CALIBRATIONS, over_rules, smallest_sets
 from attest.report.figures import DPI, Illustration, save_png
 from attest.report.related_table import write_related_runs
 from attest.runs.folder import write_atomically, write_table, write_text
@@ -71,7 +71,7 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
 
     Args:
         folder: is made where it is missing.
-        judged: as ``attest.judges.judging.judge`` returns it.
+        judged: as ``attest.experiments.judges.judging.judge`` returns it.
         stated: the configuration.
         stamp: which stated configuration this is.
     Returns:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attest.judges.judging import CALIBRATIONS
-from attest.judges.trained import (
+from attest.experiments.judges.judging import CALIBRATIONS
+from attest.experiments.judges.trained import (
     DECOY,
     FREE,
     MODEL,
@@ -58,7 +58,7 @@ def write_trained(
     Args:
         folder: is made where it is missing.
         trained: every model.
-        judged: what was found before constructed defendants, as ``attest.judges.judging.judge`` returns it.
+        judged: what was found before constructed defendants, as ``attest.experiments.judges.judging.judge`` returns it.
         stated: the configuration of trained defendants, with ``bootstrap`` and ``tolerance``.
         tests: as in the configuration of constructed ones, by family.
         stamp: which stated configuration this is.

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import torch
 
+from attest.core.measures import top_k_overlap
+from attest.core.measures.numbers import number
 from attest.experiments.readings.compared import SURVIVAL, title_of
-from attest.measures import top_k_overlap
-from attest.measures.numbers import number
 
 SIGNED = "_signed"
 FIRST = 3

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from attest.core.measures.numbers import rounded
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures.numbers import rounded
 from attest.report.described import QUESTIONS
 from attest.report.described import SCORES as DESCRIBED
 from attest.report.figures import Illustration, embedded, to_svg
-from attest.report.tables import PAGE
+from attest.report.run_tables import PAGE
 from attest.report.templating import render
 from attest.runs.folder import RunFolder, read_json, write_text
 

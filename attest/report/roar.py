@@ -6,14 +6,14 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
+from attest.core.measures.numbers import rounded
+from attest.core.measures.summary import area_between, racu
 from attest.experiments.readings.kinds import READINGS
-from attest.measures.numbers import rounded
-from attest.measures.summary import area_between, racu
 from attest.report.figures import Illustration, Panels
 from attest.report.related_table import Conclusion, exceeds, write_related_runs
+from attest.runs.choices import RANDOM
 from attest.runs.folder import RunFolder, read_json, write_json
-from attest.runs.identity import identity_of
-from attest.runs.roar import KIND, RANDOM
+from attest.runs.identity import ROAR, identity_of
 
 SCORE = "accuracy"
 Curves = Mapping[str, Sequence[tuple[float, RunFolder]]]
@@ -27,7 +27,7 @@ def write_roar(base: RunFolder, curves: Curves) -> None:
         base: the run on trial.
         curves: finished runs, each curve at the same shares.
     """
-    folder = RunFolder(base.path / KIND)
+    folder = RunFolder(base.path / ROAR)
     shares = [share for share, _ in curves[RANDOM]]
     scores = {name: [read_json(run.summary)[f"test/{SCORE}"] for _, run in curve] for name, curve in curves.items()}
     areas = pd.DataFrame([_areas(name, shares, scores) for name in scores if name != RANDOM])

@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
-from attest.measures.chunks import chunk_counts, has_chunks, of_scheme
+from attest.core.measures.chunks import chunk_counts, has_chunks, of_scheme
 from attest.report.instance_table import (
     ROWS,
     Column,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from attest.measures import summarise
+from attest.core.measures import summarise
 from attest.runs.folder import INSTANCES, RunFolder, read_json
 
 VERSION = 1

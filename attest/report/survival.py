@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from attest.core.measures import signed_rank
+from attest.core.measures.numbers import p_value, percent
 from attest.experiments.readings.compared import SURVIVAL, title_of
-from attest.measures import signed_rank
-from attest.measures.numbers import p_value, percent
 from attest.report.controls import Control
 from attest.report.verdict import Line, share
 

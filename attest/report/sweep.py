@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from attest.core.measures.numbers import percent, rounded
+from attest.core.measures.summary import knee
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures.numbers import percent, rounded
-from attest.measures.summary import knee
 from attest.report.collection import Interval, over_texts
 from attest.report.evidence_figures import divergence_against_distance
 from attest.report.figures import Illustration

@@ -1,6 +1,6 @@
 """Figures of reproduced tables: functions of the tables' numbers alone.
 
-``numbers`` is what ``attest.tables.table.table_numbers`` gives, one row a number.
+``numbers`` is what ``attest.report.tables.table.table_numbers`` gives, one row a number.
 """
 
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attest.measures.summary import knee
+from attest.core.measures.summary import knee
 from attest.report.figures import CLASS_COLOURS
-from attest.tables.definition import NEARLY, OTHER, SAME_SETTING
+from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING
 
 OURS, THEIRS, NEAR_SETTING, OTHER_SETTING = "#0072B2", "#D55E00", "#CC79A7", "#999999"
 

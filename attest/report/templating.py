@@ -6,7 +6,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from attest import __version__
+from attest.core.version import __version__
 
 OURS = re.compile(r".*?<title>Attest", re.DOTALL)
 """How every page begins."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from attest.measures.numbers import percent
+from attest.core.measures.numbers import percent
 from attest.report.controls import Control
 from attest.report.verdict import Line, share
 

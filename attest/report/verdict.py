@@ -11,17 +11,18 @@ from typing import Any
 
 import pandas as pd
 
+from attest.core.measures import summarise
+from attest.core.measures.numbers import interval, number, percent, rounded
 from attest.experiments.registry import measures, range_of
 from attest.experiments.spec import Measure
-from attest.measures import summarise
-from attest.measures.numbers import interval, number, percent, rounded
+from attest.experiments.stopping import ALL, READ
 from attest.report.collection import PARTS, within
 from attest.report.controls import SCORE_NAMES, Control, Controls, scores_line
 from attest.report.described import QUESTIONS, SCORES, described, newer
 from attest.report.figures import PANELS
 from attest.runs.identity import identity_of
 from attest.runs.naming import portable
-from attest.tables.definition import Row, Source, every_published_number
+from attest.runs.published_tables import Row, Source, every_published_number
 
 
 @dataclass(frozen=True)
@@ -234,10 +235,6 @@ def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> st
     rest = [f"{len(by_class) - PANELS} more in summary.json"] if len(by_class) > PANELS else []
     classes = [f"predicted {', '.join([*by_class[:PANELS], *rest])}"] if by_class else []
     return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined, *_read(summary, key.partition("/")[0])])
-
-
-READ, ALL = "texts_read/count", "texts/count"
-"""Of an experiment that read no more texts than it needed: how many, and of how many."""
 
 
 def _read(summary: dict[str, Any], experiment: str) -> list[str]:

@@ -1,6 +1,6 @@
-"""Runs: from choices to a configuration, from a configuration to a folder, and what becomes of it there.
+"""A run on disk: what was asked, what it is called, where its files are and whether they belong together.
 
-In: a configuration, as choices (``choices.py``) or options of LightningCLI. Out: a run folder (``folder.py``) whose name says
-what the run is (``naming.py``). Start at ``training.py``, which trains a run, gathers its evidence and takes it up again;
-``dependent.py`` does the same inside the folder of a base, for ``adversaries.py`` and ``controls.py``.
+In: choices (``choices.py``). Out: a run folder (``folder.py``) whose name says what the run is (``naming.py``). What published
+tables ask of runs is data, too (``published_tables.py``). Nothing here trains or draws; ``attest.app`` does. Start at
+``folder.py``.
 """

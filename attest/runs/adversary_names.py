@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attest.errors import AttestError, unknown_choice
+from attest.core.errors import AttestError, unknown_choice
 from attest.runs.choices import take_words
 
 VARIANTS = ("unfrozen", "frozen")

@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from attest.errors import AttestError
-from attest.runs.bounded_yaml import PARSER, bounded
+from attest.core.bounded_yaml import PARSER, bounded
+from attest.core.errors import AttestError
 from attest.runs.choices import choice_arguments, expand
 from attest.runs.naming import NAME_PARTS, RunSettings, folder_of, readable_name, require_names
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.runs.asked import by_class, evidence_digest
 from attest.runs.folder import RunFolder, made_from, read_json, write_json
 from attest.runs.naming import differing_keys

@@ -22,8 +22,9 @@ from typing import Any
 
 import yaml
 
-from attest.compute.vector_files import dimensions_in
-from attest.errors import AttestError, unknown_choice
+from attest.core.errors import AttestError, unknown_choice
+from attest.core.places import configs_folder
+from attest.core.vector_files import dimensions_in
 
 SIZE = "embedding_size"
 
@@ -194,11 +195,6 @@ STANDS_FOR = {
 
 FORCED = {"1": "true", "true": "true", "0": "false", "false": "false"}
 """What may be typed behind ``FORCE=``; a word that means neither must not delete a run."""
-
-
-def configs_folder() -> Path:
-    """The shipped configuration files, inside the package; in a checkout that is a link to the folder at its top."""
-    return Path(__file__).parents[1] / "configs"
 
 
 def file_choices() -> tuple[str, ...]:

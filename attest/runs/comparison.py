@@ -16,9 +16,9 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from attest.errors import AttestError
-from attest.measures import total_variation
-from attest.measures.divergences import jensen_shannon_terms, kullback_leibler_terms
+from attest.core.errors import AttestError
+from attest.core.measures import total_variation
+from attest.core.measures.divergences import jensen_shannon_terms, kullback_leibler_terms
 from attest.runs.folder import INSTANCES, TAGGED, RunFolder, read_table
 from attest.runs.identity import table_of, texts_of
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from attest.errors import AttestError, chain, unwritable
-from attest.runs.bounded_yaml import bounded
+from attest.core.bounded_yaml import bounded
+from attest.core.errors import AttestError, chain, unwritable
 from attest.runs.versions import made_by
 
 if TYPE_CHECKING:

@@ -7,13 +7,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.runs.belonging import require_together
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, read_table, write_json
 from attest.runs.naming import portable, readable_name
 
 ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
 """Kinds of runs that depend on another, and the folders inside that one which hold them."""
+ROAR = "roar"
+"""The folder inside a run which holds the models that were trained on erased texts."""
 TYPED = "typed"
 """The words in ``run.json`` that trained the run."""
 

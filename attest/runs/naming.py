@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from attest.runs.choices import configs_folder
+from attest.core.places import configs_folder
 from attest.runs.folder import YAML, RunFolder, read_json, read_yaml
 
 TRAINING, EPOCH, EVIDENCE = "train", "epoch", "evidence/"
@@ -133,6 +133,11 @@ def in_all(seconds: Mapping[str, float], experiments: Iterable[str] | None = Non
     if experiments is not None:
         return sum(seconds.get(EVIDENCE + experiment, 0) for experiment in experiments)
     return sum(value for part, value in seconds.items() if part != EPOCH)
+
+
+def run_seconds(folder: Path) -> float | None:
+    """Seconds that a finished run took, training and evidence, as on one process; None where that is not known."""
+    return in_all(seconds_of(RunFolder(folder))) or None
 
 
 @cache

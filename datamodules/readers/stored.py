@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attest.core.errors import AttestError, needing_transformers
 from attest.datamodules.cache import prepared
 from attest.datamodules.catalogue import Fingerprint
 from attest.datamodules.corpus import SPACED, SPLITS, TOKENS, Corpus, Documents, Sampling, missing
@@ -26,10 +27,9 @@ from attest.datamodules.rows import told
 from attest.datamodules.sources import DATA_VARIABLE, compare
 from attest.datamodules.tokenisers import Tokeniser, sentence_lengths, tokenise_sentences
 from attest.datamodules.vocabulary import Vocabulary
-from attest.errors import AttestError, needing_transformers
 
 if TYPE_CHECKING:
-    from attest.pretrained.subwords import Subwords
+    from attest.models.pretrained.subwords import Subwords
 
 
 class CorpusReader:
@@ -111,7 +111,7 @@ class CorpusReader:
                 "data.init_args.subwords splits whole texts; expected sentences: false. Leave one of the two out."
             )
         with needing_transformers():
-            from attest.pretrained.subwords import Subwords  # seconds that words need not wait for
+            from attest.models.pretrained.subwords import Subwords  # seconds that words need not wait for
 
             return Subwords(str(self.subwords), self.max_subwords)
 

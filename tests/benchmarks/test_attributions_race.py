@@ -6,7 +6,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 pytest.importorskip("captum", reason="needs captum, of the extra dev")
 
 from benchmarks.attributions import NAMES, race
-from tests.pretrained.tiny import TEXTS
+from tests.models.pretrained.tiny import TEXTS
 
 
 def test_both_sides_agree(model, tokenizer):

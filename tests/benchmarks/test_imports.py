@@ -5,7 +5,7 @@ from benchmarks.imports import by_package, table
 REPORT = """import time: self [us] | cumulative | imported package
 import time:      1500 |       1500 |   torch._C
 import time:      2500 |       4000 | torch
-import time:      1000 |       5000 | attest.networks
+import time:      1000 |       5000 | attest.models.networks
 Epoch 1/1: train/loss 0.6
 """
 

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from attest.attention import Softmax, Sparsemax
 from attest.callbacks import ActivationSwap, AttentionPermutation, Evidence, FeatureImportance
+from attest.core.attention import Softmax, Sparsemax
 from attest.experiments import Observation, observe
 
 TEXTS = 21

@@ -6,7 +6,7 @@ from pytorch_lightning import LightningModule, Trainer
 from torch.utils.data import DataLoader
 
 from attest.callbacks.checkpoints import BestCheckpoint, RandomState
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.report.summary import summarise_run
 from attest.runs.folder import RunFolder, write_json
 

@@ -9,7 +9,7 @@ from pytorch_lightning.trainer.states import TrainerFn
 
 from attest.callbacks.evidence import Evidence, each_once
 from attest.callbacks.split import Split
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 
 
 def split_of(rank: int, ranks: int, batches: int, dealt: tuple[int, int] | None = None) -> Split:

@@ -6,10 +6,10 @@ from pytorch_lightning import LightningDataModule, Trainer
 from torch.utils.data import DataLoader
 
 from attest.callbacks.finite import FiniteLoss
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier, Tagger
 from attest.lightning_modules.predictions import require_finite
-from attest.networks import Average, PoolingClassifier, TransformerTagger
+from attest.models.networks import Average, PoolingClassifier, TransformerTagger
 
 
 class Toy(LightningDataModule):

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 
 from attest.callbacks.curves import Curves
 from attest.callbacks.progress import EpochLines, EvidenceProgress, show_running
-from attest.tracking.loggers import CSVLog
+from attest.report.tracking.loggers import CSVLog
 
 
 class Nothing(LightningModule):

@@ -6,8 +6,8 @@ from pytorch_lightning import LightningModule, Trainer
 from torch.utils.data import DataLoader
 
 from attest.callbacks.finite import StepSize
-from attest.tracking.loggers import CSVLog
-from tests.tracking.test_csv_log import rows
+from attest.report.tracking.loggers import CSVLog
+from tests.report.tracking.test_csv_log import rows
 
 
 class Slope(LightningModule):

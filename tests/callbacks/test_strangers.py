@@ -14,10 +14,10 @@ from torch.utils.data import IterableDataset
 
 from attest.callbacks import AttentionPermutation, Experiment, FeatureImportance, ImportanceEntropy, Instances
 from attest.callbacks.layers import AttentionMaps, KeyShuffle, LayerAdversarialAttention
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.experiments import attention_permutation, observe
 from attest.experiments.layers import observe_layers
-from attest.networks import TransformerClassifier
+from attest.models.networks import TransformerClassifier
 from tests.callbacks.stranger import TEXTS, Stranger, Texts, experiments, loader, main, trainer
 from tests.conftest import fresh_shell
 

@@ -8,7 +8,7 @@ import torch
 
 from attest.callbacks.tagged import TaggedInstances
 from attest.experiments.layers import observe_layers
-from attest.networks import TransformerTagger
+from attest.models.networks import TransformerTagger
 
 
 def test_heads_stand_layer_by_layer_and_the_table_says_how_many_each_has():

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from attest.core.errors import AttestError
 from attest.datamodules import PlantedDataModule
-from attest.errors import AttestError
 
 SMALL = {"train_texts": 101, "validation_texts": 20, "test_texts": 33}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from attest.cli.data import checked, main
+from attest.app.cli.data import checked, main
 from attest.datamodules import Conll2000DataModule, ImdbDataModule, NewsgroupsDataModule, SstDataModule
 from attest.datamodules import imdb as imdb_recipe
 from attest.datamodules import newsgroups as newsgroups_recipe

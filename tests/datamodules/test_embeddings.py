@@ -7,10 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attest.core.errors import AttestError
 from attest.datamodules import PlantedDataModule
 from attest.datamodules.vocabulary import Vocabulary
 from attest.datamodules.word_vectors import read_vectors
-from attest.errors import AttestError
 
 VOCABULARY = Vocabulary(["cat", "dog", "été"])
 NUMBERS = st.sampled_from([b"1", b"-0.5", b"1e-1", b"nan", b"inf", b"1e999", b"x", b"", b"\xff"])

@@ -2,9 +2,9 @@
 
 import pytest
 
+from attest.core.errors import AttestError
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.vocabulary import Vocabulary
-from attest.errors import AttestError
 
 
 def corpus(*texts):

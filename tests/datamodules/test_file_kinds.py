@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from attest.core.errors import AttestError
 from attest.datamodules import FilesDataModule
 from attest.datamodules.labelled import labelled
-from attest.errors import AttestError
 
 TEXTS = [f"film {number}" for number in range(20)]
 LABELS = ["pos", "neg"] * 10

@@ -14,9 +14,9 @@ from datasets import ClassLabel, Dataset, Features, Value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attest.core.errors import AttestError
 from attest.datamodules import FilesDataModule
 from attest.datamodules.rows import READERS, read_rows
-from attest.errors import AttestError
 
 TEXTS = [f"Text number {number} is {'good' if number % 2 else 'bad'}" for number in range(20)]
 LABELS = ["pos" if number % 2 else "neg" for number in range(20)]

@@ -5,12 +5,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attest.attention import Entmax15, Softmax, Sparsemax
+from attest.core.attention import Entmax15, Softmax, Sparsemax
 from attest.datamodules.corpus import Documents
 from attest.datamodules.encoded import EncodedDocuments
 from attest.datamodules.vocabulary import Vocabulary
 from attest.experiments import activation_swap, attention_permutation, feature_importance, observe
-from attest.networks import BiLSTM, PoolingClassifier
+from attest.models.networks import BiLSTM, PoolingClassifier
 
 WORDS = [f"w{number}" for number in range(20)]
 TEXTS = st.lists(st.lists(st.sampled_from([*WORDS, "unseen"]), min_size=1, max_size=12), min_size=2, max_size=6)

@@ -6,12 +6,12 @@ import re
 import pytest
 from datasets import ClassLabel, Dataset, Features, List, Value
 
-from attest.cli.doctor import corpora
+from attest.app.cli.doctor import corpora
+from attest.core.errors import AttestError
 from attest.datamodules import BabiDataModule, CnnQaDataModule, SnliDataModule
 from attest.datamodules.encoded import EncodedQuestions
 from attest.datamodules.record import fingerprint_of
 from attest.datamodules.worlds import questions_in, told_lines
-from attest.errors import AttestError
 
 STORY = """\
 1 Mary got the milk there.

@@ -5,13 +5,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from attest import datamodules
-from attest.cli.data import checked
+from attest.app.cli.data import checked
+from attest.core.errors import AttestError
 from attest.datamodules import PlantedDataModule, SstDataModule, cache, tokenisers
 from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.labelled import READERS
 from attest.datamodules.readers.stored import CorpusReader
 from attest.datamodules.sst import SstReader
-from attest.errors import AttestError
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from attest.core.errors import AttestError
 from attest.datamodules import FilesDataModule, PlantedDataModule
 from attest.datamodules.corpus import Documents
 from attest.datamodules.record import DataRecord, expecting, fingerprint_of
-from attest.errors import AttestError
 
 ROWS = [("a fine film", "pos"), ("a dull film", "neg"), ("fine acting", "pos"), ("dull acting", "neg")] * 5
 

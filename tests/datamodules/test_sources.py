@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from datasets import ClassLabel, Dataset, Features, List, Value
 
-from attest.cli.data import checked
+from attest.app.cli.data import checked
+from attest.core.errors import AttestError
 from attest.datamodules import (
     AgNewsDataModule,
     Conll2000DataModule,
@@ -26,7 +27,6 @@ from attest.datamodules import (
 from attest.datamodules.catalogue import Fingerprint
 from attest.datamodules.conll2000 import TAGS
 from attest.datamodules.newsgroups import fetched, stripped
-from attest.errors import AttestError
 
 IMDB = {"text": ["Good film", "Bad film"] * 40, "label": [1, 0] * 40}
 

@@ -12,11 +12,11 @@ import pytorch_lightning  # noqa: F401  # knows which process speaks
 import torch
 import yaml
 
+from attest.core.errors import AttestError
+from attest.core.places import configs_folder
 from attest.datamodules import word_vectors
 from attest.datamodules.vocabulary import Vocabulary
 from attest.datamodules.word_vectors import VectorPackage, WordVectors, vectors_of
-from attest.errors import AttestError
-from attest.runs.choices import configs_folder
 
 VOCABULARY = Vocabulary(["cat", "dog", "cow"])
 TEXT = b"dog 1 2\ncat 3 4\nthe 5 6\n"

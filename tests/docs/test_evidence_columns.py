@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from attest.core.measures.summary import SHARES
 from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
 from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import column_of
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures.summary import SHARES
 from attest.report.summary import VERSION
 from attest.runs.folder import read_json
 from docs.generate import PAGES, ROOT, generated

@@ -55,8 +55,8 @@ def test_a_transformer_is_fine_tuned_and_can_be_put_on_trial(tmp_path):
     pytest.importorskip("transformers", reason="needs the extra transformers")
     from transformers import BertTokenizerFast
 
-    from attest.pretrained.loading import load
-    from tests.pretrained.tiny import tiny
+    from attest.models.pretrained.loading import load
+    from tests.models.pretrained.tiny import tiny
 
     base, words = tmp_path / "base", ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fine", "dull", "film"]
     (tmp_path / "vocab.txt").write_text("\n".join(words))

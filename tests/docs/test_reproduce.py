@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from attest.tables.definition import parse_published, table_names
+from attest.runs.published_tables import parse_published, table_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attest.cli.main import main
-from attest.judges.judging import over_rules
-from attest.tables.definition import read_published, table_file
-from attest.tables.page import stamp, stamp_of
-from attest.tables.table import FILE
+from attest.app.cli.main import main
+from attest.experiments.judges.judging import over_rules
+from attest.report.tables.page import stamp, stamp_of
+from attest.report.tables.table import FILE
+from attest.runs.published_tables import read_published, table_file
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
 TABLES = sorted(RESULTS.glob("*/table.md"))
@@ -41,7 +41,7 @@ ASKED = {asked: [table.parent for table in TABLES if _asked(table) == asked] for
 def test_tables_come_out_of_their_archives_as_they_stand(asked, tmp_path, monkeypatch):
     """Every number, interval, p and verdict; with what was kept of evidence, where there is any. Nothing is drawn."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("attest.tables.write.table_figures", lambda *_: {})
+    monkeypatch.setattr("attest.app.reproduce.write.table_figures", lambda *_: {})
     with tarfile.open(RESULTS / f"runs-{asked[0].removeprefix('DATA=')}.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
     for folder in ASKED[asked]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from attest.cli.main import COMMANDS
+from attest.app.cli.main import COMMANDS
 from attest.runs.choices import config_file, file_choices, names_a_file, take_words
 from docs.generate import parsers_of
 

@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from attest.attention import Projection, Softmax
+from attest.core.attention import Projection, Softmax
 from attest.experiments import Observation, observe
-from attest.networks import BiLSTM, PoolingClassifier
+from attest.models.networks import BiLSTM, PoolingClassifier
 
 VOCABULARY = 50
 

@@ -6,7 +6,7 @@ import torch
 from entmax import entmax15, sparsemax
 from scipy.spatial.distance import jensenshannon
 
-from attest.attention import Entmax15, Softmax, Sparsemax
+from attest.core.attention import Entmax15, Softmax, Sparsemax
 from attest.experiments import activation_swap
 from tests.experiments.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
 

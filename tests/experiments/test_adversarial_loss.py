@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.special import log_softmax, rel_entr
 
-from attest.attention import Softmax
+from attest.core.attention import Softmax
 from attest.experiments.adversarial_loss import classification_objective, tagging_objective
 
 LENGTHS = (5, 3, 1)

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from attest.attention import Sparsemax
-from attest.compute import memory
+from attest.core import memory
+from attest.core.attention import Sparsemax
+from attest.core.measures import jensen_shannon, total_variation
 from attest.experiments import adversarial_attention
 from attest.experiments.adversarial_search import Objective, largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
-from attest.measures import jensen_shannon, total_variation
 from tests.experiments.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
 
 LENGTHS = [6, 1, 4, 9]

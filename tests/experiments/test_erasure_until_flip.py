@@ -9,7 +9,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from attest.attention import Softmax, Sparsemax
+from attest.core.attention import Softmax, Sparsemax
 from attest.experiments import erasure_until_flip, single_erasure
 from attest.experiments.erasure_until_flip import attention_gradient
 from tests.experiments.networks import DeepDecoder, FourSteps, Given, observation_of, pooling_classifier

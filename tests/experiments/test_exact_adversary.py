@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 from scipy.spatial.distance import jensenshannon
 from scipy.special import expit
 
-from attest.attention import Sparsemax
-from attest.compute import memory
+from attest.core import memory
+from attest.core.attention import Sparsemax
 from attest.experiments.exact_adversary import LN2, exact_adversary
 from tests.experiments.networks import observation_of, pooling_classifier
 

@@ -5,16 +5,16 @@ import pytest
 import torch
 from scipy import stats
 
-from attest.attention import Softmax, Sparsemax
+from attest.core.attention import Softmax, Sparsemax
+from attest.core.measures import kendall_tau_b
 from attest.experiments import feature_importance, importance_entropy, observe
 from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
 from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
+from attest.experiments.judges.defendants import Broadcast, Shadow
+from attest.experiments.judges.texts import draw_texts
 from attest.experiments.readings import side_by_side
-from attest.judges.defendants import Broadcast, Shadow
-from attest.judges.texts import draw_texts
-from attest.measures import kendall_tau_b
+from tests.core.measures.test_rank_correlation import share_in_the_same_order
 from tests.experiments.networks import DeepDecoder, FourSteps, Sentences, observation_of, pooling_classifier
-from tests.measures.test_rank_correlation import share_in_the_same_order
 
 LENGTHS = [7, 4, 1, 12]
 

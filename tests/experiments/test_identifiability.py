@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from attest.attention import Sparsemax
-from attest.compute import memory
+from attest.core import memory
+from attest.core.attention import Sparsemax
 from attest.experiments import identifiability, observe
 from tests.experiments.networks import DeepDecoder, observation_of, pooling_classifier, ragged_batch
 

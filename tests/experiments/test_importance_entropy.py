@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
-from attest.compute import memory
+from attest.core import memory
 from attest.experiments import feature_importance, importance_entropy, observe, sample_of_ids
 from tests.experiments.networks import FourSteps, observation_of, pooling_classifier
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 from entmax import sparsemax
 
-from attest.attention import AdditiveScoring, DotScoring, Softmax, Sparsemax
-from attest.attention.interventions import Intervention, intervene
-from attest.compute import memory
+from attest.core import memory
+from attest.core.attention import AdditiveScoring, DotScoring, Softmax, Sparsemax
+from attest.core.attention.interventions import Intervention, intervene
 from attest.experiments import leave_one_out, observe
 from attest.experiments.leave_one_out import (
     leave_one_out_hidden,
@@ -15,7 +15,7 @@ from attest.experiments.leave_one_out import (
     leave_one_out_inputs,
     predictions_without_each,
 )
-from attest.networks import (
+from attest.models.networks import (
     Average,
     BiGRU,
     BiLSTM,

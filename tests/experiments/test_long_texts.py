@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attest.compute import memory
+from attest.core import memory
 from attest.experiments import adversarial_attention, feature_importance, importance_entropy
 from tests.experiments.networks import DeepDecoder, observation_of, pooling_classifier
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 from scipy import stats
 
-from attest.attention import Sparsemax, Uniform
-from attest.compute import memory
-from attest.compute.randomness import random_permutations
+from attest.core import memory
+from attest.core.attention import Sparsemax, Uniform
+from attest.core.randomness import random_permutations
 from attest.experiments import attention_permutation, observe
 from tests.experiments.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
 

@@ -5,7 +5,8 @@ from functools import partial
 import pytest
 import torch
 
-from attest.attention import Entmax15, Softmax, Sparsemax
+from attest.core.attention import Entmax15, Softmax, Sparsemax
+from attest.core.measures import jensen_shannon
 from attest.experiments import (
     Observation,
     activation_swap,
@@ -17,7 +18,6 @@ from attest.experiments import (
     observe,
     single_erasure,
 )
-from attest.measures import jensen_shannon
 from tests.experiments.networks import pooling_classifier, ragged_batch
 
 LENGTHS = [9, 1, 5, 2, 14, 7]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from attest.attention import DotScoring, Sparsemax
+from attest.core.attention import DotScoring, Sparsemax
+from attest.core.measures import probabilities, total_variation
 from attest.experiments import observe
 from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.operators import UNKNOWN, operators
@@ -12,8 +13,7 @@ from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out
 from attest.experiments.permutation import attention_permutation
 from attest.experiments.readings.gradients import integrated_gradients
 from attest.experiments.registry import Asked, Run, runnable
-from attest.measures import probabilities, total_variation
-from attest.networks import BiLSTM, ConditionedClassifier
+from attest.models.networks import BiLSTM, ConditionedClassifier
 from tests.experiments.networks import VOCABULARY
 
 LENGTHS, ASKED = [6, 1, 4, 2, 6], [2, 3, 1, 3, 1]

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 
-from attest.attention import Softmax, Sparsemax
+from attest.core.attention import Softmax, Sparsemax
 from attest.experiments import single_erasure
 from tests.experiments.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
 

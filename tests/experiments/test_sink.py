@@ -10,13 +10,13 @@ from scipy.stats import entropy, kendalltau
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
-from attest.attention.interventions import recorded
+from attest.core.attention.interventions import recorded
 from attest.experiments import feature_importance, importance_entropy, observe
 from attest.experiments.layers import layer_identifiability, observe_layers
 from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
-from attest.networks import TransformerClassifier
-from attest.pretrained.network import PretrainedNetwork
-from tests.pretrained.tiny import batch, tiny
+from attest.models.networks import TransformerClassifier
+from attest.models.pretrained.network import PretrainedNetwork
+from tests.models.pretrained.tiny import batch, tiny
 
 IDS = torch.tensor([7, 3, 11])
 PAIRS = ("gradient_inputs", "gradient_norm_inputs", "leave_one_out_inputs")

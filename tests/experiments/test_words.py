@@ -3,11 +3,11 @@
 import pytest
 import torch
 
+from attest.core.measures import kendall_tau_b, probabilities
 from attest.experiments import feature_importance, words
-from attest.experiments.observation import observe
 from attest.experiments.readings import side_by_side
 from attest.experiments.words import first_of_words, leave_words_out, over_words
-from attest.measures import kendall_tau_b, probabilities
+from attest.models.observation import observe
 from tests.experiments.networks import observation_of, pooling_classifier
 
 WORDS = torch.tensor([[-1, 0, 0, 0, 1, 2, 2, -1], [-1, 0, 1, 1, -1, -1, -1, -1], [-1, 0, 0, -1, -1, -1, -1, -1]])

@@ -10,9 +10,10 @@ from jsonargparse import ArgumentParser, Namespace
 from pytorch_lightning import LightningModule
 from torch.nn import functional
 
-from attest.errors import AttestError
-from attest.runs.choices import choice_arguments, configs_folder
-from attest.runs.configured import ConfiguredRun
+from attest.app.configured import ConfiguredRun
+from attest.core.errors import AttestError
+from attest.core.places import configs_folder
+from attest.runs.choices import choice_arguments
 from attest.runs.naming import RunSettings
 
 MODELS = sorted(path.stem for path in (configs_folder() / "model").glob("*.yaml"))
@@ -107,7 +108,7 @@ def test_every_model_under_every_projection_overfits_32_texts(model, projection)
 @pytest.mark.parametrize("model", STARTED_ELSEWHERE)
 def test_models_that_were_pretrained_overfit_32_texts(model, tmp_path):
     transformers = pytest.importorskip("transformers", reason="needs the extra transformers")
-    from tests.pretrained.tiny import SPECIAL, pretrained_folder
+    from tests.models.pretrained.tiny import SPECIAL, pretrained_folder
 
     letters = 2 * 26 + len(SPECIAL)
     base = pretrained_folder(tmp_path, [f"w{number}" for number in range(256 - letters)])

@@ -6,16 +6,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from attest.attention import Sparsemax
-from attest.attention.interventions import attending, recorded
-from attest.compute import memory
+from attest.core import memory
+from attest.core.attention import Sparsemax
+from attest.core.attention.interventions import attending, recorded
+from attest.core.errors import AttestError
 from attest.datamodules.corpus import Documents
 from attest.datamodules.encoded import EncodedDocuments
 from attest.datamodules.vocabulary import Vocabulary
-from attest.errors import AttestError
 from attest.lightning_modules import GuidedClassifier, ProbedTagger, TaggingAdversary, TrainedAdversary
 from attest.lightning_modules.base_network import BaseNetwork
-from attest.networks import Average, BiLSTM, PoolingClassifier, TransformerEncoder, TransformerTagger
+from attest.models.networks import Average, BiLSTM, PoolingClassifier, TransformerEncoder, TransformerTagger
 
 WORDS = 12
 LENGTHS = torch.tensor([6, 4, 1, 5])

@@ -8,12 +8,12 @@ import pytest
 import torch
 from torch.nn import functional
 
-from attest.attention.interventions import intervene
-from attest.errors import AttestError
+from attest.core.attention.interventions import intervene
+from attest.core.errors import AttestError
 from attest.experiments.layers import clean_keys, replacing_keys
 from attest.lightning_modules import KeyAdversary
-from attest.networks import TransformerClassifier
-from attest.networks.pooling import PoolingClassifier
+from attest.models.networks import TransformerClassifier
+from attest.models.networks.pooling import PoolingClassifier
 from tests.experiments.networks import VOCABULARY, ragged_batch
 
 LABELS = torch.tensor([1, 0, 1, 0])

@@ -7,7 +7,7 @@ from scipy import stats
 
 from attest.lightning_modules import Classifier
 from attest.lightning_modules.masking import masked_uniformly, training_tokens
-from attest.networks import Average, PoolingClassifier
+from attest.models.networks import Average, PoolingClassifier
 
 TEXTS, LENGTH = 2000, 200
 TOKENS = torch.randint(2, 50, (TEXTS, LENGTH), generator=torch.Generator().manual_seed(0))

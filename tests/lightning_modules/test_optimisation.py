@@ -7,10 +7,10 @@ import torch
 from pytorch_lightning.cli import ReduceLROnPlateau
 from torch import nn
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier
 from attest.lightning_modules.optimisation import Optimisation, WarmUp
-from attest.networks import Average, PoolingClassifier
+from attest.models.networks import Average, PoolingClassifier
 
 ADAM = partial(torch.optim.Adam, lr=0.01, weight_decay=1e-5)
 

@@ -6,9 +6,9 @@ from pytorch_lightning import LightningDataModule, Trainer
 from torch.nn.functional import softplus
 from torch.utils.data import DataLoader
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier, Tagger
-from attest.networks import Average, PoolingClassifier, TransformerClassifier, TransformerTagger
+from attest.models.networks import Average, PoolingClassifier, TransformerClassifier, TransformerTagger
 
 TAGS = ("O", "B-NP", "I-NP", "B-VP")
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier
 from attest.lightning_modules.vectors import load_vectors
-from attest.networks import PoolingClassifier
+from attest.models.networks import PoolingClassifier
 
 
 def test_vectors_become_the_embedding_and_can_be_trained():

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from attest.core.measures import Paired
 from attest.experiments.readings.compared import SURVIVAL, title_of
 from attest.experiments.registry import EXPERIMENTS
-from attest.measures import Paired
 from attest.report.answers import answers
 from attest.report.collection import Pairing
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from attest.cli.main import main
+from attest.app.cli.main import main
 from attest.report.controls import baseline, last_words, scores_line, sentence
 from attest.report.page import write_report
 from tests.conftest import SMALL_RUN

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attest.cli.main import main
+from attest.app.cli.main import main
 from attest.report.collection import settings_of
 from attest.report.comparison import decisions, differences, write_comparison
 from attest.runs.folder import read_json, write_json

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attest.measures import Paired
+from attest.core.measures import Paired
 from attest.report.collection import settings_of
 from attest.report.comparison import Decision, apart, conclusions
 from attest.runs.identity import find_runs

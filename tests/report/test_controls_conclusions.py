@@ -2,7 +2,7 @@
 
 import pytest
 
-from attest.measures import Paired
+from attest.core.measures import Paired
 from attest.report.collection import Pairing
 from attest.report.controls_page import conclusions, guides_compared
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 import torch
 
-from attest.judges.measuring import Measured
-from attest.judges.trained import DECOY, FREE, TRUTH, Trained, models, pairs
+from attest.experiments.judges.measuring import Measured
+from attest.experiments.judges.trained import DECOY, FREE, TRUTH, Trained, models, pairs
 from attest.report.judges_trained import LIMITS, agreements, heat_maps, write_trained
 
 STATED = {"rules": ["token"], "learned": 0.98, "right": 0.9, "wrong": 0.1, "tolerance": 1e-6}

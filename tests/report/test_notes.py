@@ -2,9 +2,9 @@
 
 import pytest
 
-from attest.cli.main import main
+from attest.app.cli.main import main
 from attest.report.collection import notes, settings_of, shared_keys
-from attest.report.tables import as_latex, as_markdown
+from attest.report.run_tables import as_latex, as_markdown
 from attest.runs.identity import find_runs
 from tests.report.made import decided, made_run
 

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from attest.cli.main import main
+from attest.app.cli.main import main
+from attest.experiments.judges import findings as judges
 from attest.experiments.permutation import SPEC
-from attest.judges import findings as judges
 from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
 from attest.report.page import illustrations, write_report
 from attest.runs.folder import RunFolder, made_from, read_json, write_json, write_table

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import wilcoxon
 
-from attest.measures.numbers import p_value
+from attest.core.measures.numbers import p_value
 from attest.report.evidence_figures import agreement_of_readings, erasure_by_operator, readings_side_by_side
 from attest.report.survival import lines, sentence
 

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from attest.cli.main import main
-from attest.errors import AttestError
+from attest.app.cli.main import main
+from attest.app.configured import ConfiguredRun
+from attest.app.reproduce.plan import make_plan
+from attest.core.errors import AttestError
 from attest.runs.asked import asked, digest, evidence_digest, folder_of_words, identity, merged
 from attest.runs.belonging import DIGESTS
 from attest.runs.choices import choice_arguments, expand
-from attest.runs.configured import ConfiguredRun
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.naming import differing_keys
-from attest.tables.definition import read_published, table_file, table_names
-from attest.tables.plan import make_plan
+from attest.runs.published_tables import read_published, table_file, table_names
 from tests.conftest import SMALL_RUN, only_folder
 
 PLAIN = "jw-bilstm-additive-softmax"

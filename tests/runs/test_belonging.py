@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from attest import open_run
-from attest.cli.main import main
-from attest.errors import AttestError
+from attest.app.cli.main import main
+from attest.core.errors import AttestError
 from attest.runs.belonging import OnTrial, checkpoint_digest, digests_of, known_digests, mixed_versions, stray_tables
 from attest.runs.folder import RunFolder, made_from, read_json, read_table, write_json, write_table
 from tests.conftest import EXPENSIVE, SMALL_RUN, only_folder, without
@@ -61,7 +61,7 @@ def exchanged_words(run: RunFolder) -> Path:
 
 SPOILT = {
     "another checkpoint": another_checkpoint,
-    "another projection": lambda run: edited(run.config, "attest.attention.Softmax", "attest.attention.Sparsemax"),
+    "another projection": lambda run: edited(run.config, "attest.core.attention.Softmax", "attest.core.attention.Sparsemax"),
     "another seed": lambda run: edited(run.config, "seed_everything: 0", "seed_everything: 1"),
     "other draws": lambda run: edited(run.config, "permutations: 100", "permutations: 10"),
     "classes reversed": reversed_classes,

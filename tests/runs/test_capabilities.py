@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from pytorch_lightning import LightningModule
 
-from attest.attention import Sparsegen, Uniform
-from attest.cli.keys import _require_self_attention as require_self_attention
-from attest.errors import AttestError
+from attest.app.adversaries import adversary, guide, guiding_lambdas, lambdas_of, require_adversary, require_controls
+from attest.app.cli.keys import _require_self_attention as require_self_attention
+from attest.app.dependent import Base
+from attest.core.attention import Sparsegen, Uniform
+from attest.core.errors import AttestError
+from attest.core.places import configs_folder
 from attest.lightning_modules import Classifier, Tagger
-from attest.networks import PoolingClassifier, TransformerClassifier, TransformerEncoder, TransformerTagger
+from attest.models.networks import PoolingClassifier, TransformerClassifier, TransformerEncoder, TransformerTagger
 from attest.runs import capabilities
-from attest.runs.adversaries import adversary, guide, guiding_lambdas, lambdas_of, require_adversary, require_controls
 from attest.runs.adversary_names import Choices
-from attest.runs.choices import configs_folder
-from attest.runs.dependent import Base
 from attest.runs.folder import RunFolder
 
 

@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
-from attest.errors import AttestError
-from attest.runs.choices import ORDER, config_file, configs_folder, corpora_with_protocols, expand, stray_word
+from attest.core.errors import AttestError
+from attest.core.places import configs_folder
+from attest.runs.choices import ORDER, config_file, corpora_with_protocols, expand, stray_word
 
 
 def stems(arguments):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.runs.choices import choice_arguments
 
 ENCODER = "--model.init_args.network.init_args.encoder.init_args.embedding_size"

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 from scipy.special import rel_entr
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.runs.comparison import compare_runs
 from attest.runs.folder import RunFolder, write_table
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.runs.folder import RunFolder, columns_in, read_json, read_rows, write_atomically, write_json, write_table
 
 

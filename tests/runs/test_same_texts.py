@@ -2,7 +2,7 @@
 
 import pytest
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.runs.comparison import compare_runs
 from attest.runs.folder import write_json
 from attest.runs.identity import Texts, texts_of

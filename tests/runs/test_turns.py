@@ -7,7 +7,7 @@ from itertools import chain
 import pytest
 from torch import distributed
 
-from attest.runs.processes import Turns, together
+from attest.core.processes import Turns, together
 
 
 def test_one_process_takes_every_place_in_order():

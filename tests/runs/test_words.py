@@ -2,7 +2,7 @@
 
 import pytest
 
-from attest.errors import AttestError
+from attest.core.errors import AttestError
 from attest.runs.choices import are_ours, take_words
 
 

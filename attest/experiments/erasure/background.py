@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from attest.compute.randomness import random_uniforms, stream
-from attest.errors import AttestError
+from attest.core.errors import AttestError
+from attest.core.randomness import random_uniforms, stream
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attest.experiments.erasure.operators import Operator
-from attest.experiments.observation import Observation
+from attest.models.observation import Observation
 
 WIDTH = 5
 """Rankings that are kept after every step."""

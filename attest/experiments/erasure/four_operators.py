@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from attest.compute.memory import longest_quadratic
-from attest.compute.rounding import compared, rounding
+from attest.core.measures.numbers import percent
+from attest.core.memory import longest_quadratic
+from attest.core.rounding import compared, rounding
 from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.beam import beam_limits
 from attest.experiments.erasure.limits import exact_limits, has_exact_limits
@@ -20,9 +21,8 @@ from attest.experiments.erasure.randomised import tau_randomised
 from attest.experiments.erasure.sets import Columns, on_part, random_ranks, ranks_of, sizes
 from attest.experiments.erasure.soft import of_predicted_class, soft_scores
 from attest.experiments.importance_entropy import sample_of_ids
-from attest.experiments.observation import Observation
 from attest.experiments.spec import ANY, CORRELATION, SHARE, About, Column, Drawing, Means, Measure, Spec
-from attest.measures.numbers import percent
+from attest.models.observation import Observation
 
 KINDS = ("comprehensiveness", "sufficiency")
 OPERATORS = ("attention", "delete", "mask", "resample")

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attest.experiments.erasure.operators import bias_alone, is_pooled_linearly
-from attest.experiments.observation import Observation
+from attest.models.observation import Observation
 
 STEPS = 50
 """Far more than needed: the ratio grows in every step, and there are few sets that can be best; 5 were the most seen."""

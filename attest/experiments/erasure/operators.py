@@ -9,11 +9,11 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from attest.compute.memory import by_rows
+from attest.core.measures import probabilities
+from attest.core.memory import by_rows
 from attest.experiments.erasure.background import Background
 from attest.experiments.leave_one_out import ACTIVATIONS
-from attest.experiments.observation import Observation
-from attest.measures import probabilities
+from attest.models.observation import Observation
 
 Operator = Callable[[Observation, Tensor], Tensor]
 """Takes an observation and which tokens are kept, bool ``(B, V, T)``, to the predicted class's probability ``(B, V)``."""

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attest.compute.rounding import compared
+from attest.core.rounding import compared
 from attest.experiments.erasure.operators import Operator, attention, bias_alone, is_pooled_linearly
 from attest.experiments.erasure.sets import kept_sets
-from attest.experiments.observation import Observation
+from attest.models.observation import Observation
 
 
 def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator) -> Tensor:

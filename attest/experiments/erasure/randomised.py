@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 
-from attest.compute.randomness import stream
-from attest.experiments.observation import Network, Observation
-from attest.measures import tau_b
+from attest.core.measures import tau_b
+from attest.core.randomness import stream
+from attest.models.observation import Network, Observation
 
 _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str, Network]]]] = WeakKeyDictionary()
 

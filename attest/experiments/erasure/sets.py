@@ -8,8 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attest.compute.randomness import random_permutations, stream
-from attest.experiments.observation import Observation
+from attest.core.randomness import random_permutations, stream
+from attest.models.observation import Observation
 
 SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
 """Of the tokens of a text; those of ERASER (DeYoung et al. 2020)."""

@@ -10,9 +10,9 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from attest.compute.randomness import random_uniforms, stream
-from attest.experiments.observation import Network, Observation
-from attest.measures import probabilities
+from attest.core.measures import probabilities
+from attest.core.randomness import random_uniforms, stream
+from attest.models.observation import Network, Observation
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attest.compute.randomness import random_uniforms, stream
+from attest.core.randomness import random_uniforms, stream
 from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.four_operators import erasure
 from attest.experiments.layers import LayerObservation, attention_rollout
-from attest.experiments.observation import Observation
+from attest.models.observation import Observation
 
 PLACES = 1 << 20
 """More than a sentence has: ids of its tokens are made with it."""

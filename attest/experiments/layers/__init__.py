@@ -1,8 +1,8 @@
 """Evidence inside the layers of a Transformer, where every token attends to every other in several heads.
 
 In: an observed forward pass with the attention of every layer. Out: columns with one row per instance, of all layers
-together and, with ``_layer<l>``, of each alone. ``attest.attention.interventions`` does the tampering, and the pass is run
-again from the first tampered layer on, so that later layers feel it. Start at ``observation.py``.
+together and, with ``_layer<l>``, of each alone. ``attest.core.attention.interventions`` does the tampering, and the pass is
+run again from the first tampered layer on, so that later layers feel it. Start at ``attest/models/layers_observed.py``.
 """
 
 from attest.experiments.layers.activation_swap import layer_activation_swap
@@ -10,9 +10,9 @@ from attest.experiments.layers.adversarial_search import layer_adversarial_atten
 from attest.experiments.layers.identifiability import layer_identifiability
 from attest.experiments.layers.key_shuffle import key_shuffle, with_shuffled_keys
 from attest.experiments.layers.keys import clean_keys, replacing_keys
-from attest.experiments.layers.observation import LayerObservation, observe_layers
 from attest.experiments.layers.permutation import layer_permutation
 from attest.experiments.layers.rollout import attention_maps, attention_rollout, where_rollout_begins
+from attest.models.layers_observed import LayerObservation, observe_layers
 
 __all__ = [
     "LayerObservation",

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from attest.attention import Entmax15, Projection, Softmax, Sparsemax, Uniform
-from attest.attention.interventions import Intervention, attending
+from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax, Uniform
+from attest.core.attention.interventions import Intervention, attending
 from attest.experiments.layers.allowed import SinkKept
-from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.sink import parks_attention
+from attest.models.layers_observed import LayerObservation
 
 WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
 """Projections of which two of a kind are the same."""

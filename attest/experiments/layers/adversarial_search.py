@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from attest.attention import Softmax
-from attest.attention.interventions import Intervention
-from attest.compute.memory import NEAR, by_rows
-from attest.compute.randomness import random_bits, random_normals
+from attest.core.attention import Softmax
+from attest.core.attention.interventions import Intervention
+from attest.core.memory import NEAR, by_rows
+from attest.core.randomness import random_bits, random_normals
 from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY, pairs
-from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import keys_of_rows
+from attest.models.layers_observed import LayerObservation
 
 COPIES = 24
 """Numbers alive for each weight of attention and restart: logits, Adam's moments, and the autograd graph of a forward pass."""

@@ -6,7 +6,7 @@ Legend: R rows of attention, T tokens.
 import torch
 from torch import Tensor, nn
 
-from attest.compute.randomness import random_permutations
+from attest.core.randomness import random_permutations
 from attest.experiments.sink import without_sink
 
 

@@ -9,15 +9,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attest.attention.interventions import Intervention, intervene
-from attest.compute.memory import NEAR, by_rows
-from attest.compute.randomness import random_bits
+from attest.core.attention.interventions import Intervention, intervene
+from attest.core.measures import probabilities, total_variation
+from attest.core.memory import NEAR, by_rows
+from attest.core.randomness import random_bits
 from attest.experiments.layers.allowed import shuffled_within
-from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import MAPS
 from attest.experiments.permutation import median
 from attest.experiments.sink import without_sink
-from attest.measures import probabilities, total_variation
+from attest.models.layers_observed import LayerObservation
 
 COPIES = 16
 """As in E16: keys and values of all tokens are alive beside each number of the row, in one layer at a time."""

@@ -12,12 +12,12 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor
 
-from attest.attention import MultiHeadAttention
-from attest.attention.interventions import HookedModule, attending, recorded
-from attest.compute.memory import by_rows
-from attest.experiments.layers.observation import LayerObservation, mean_over_rows
+from attest.core.attention import MultiHeadAttention
+from attest.core.attention.interventions import HookedModule, attending, recorded
+from attest.core.measures.identifiability import agreement, column_space, effective_attention, with_ones
+from attest.core.memory import by_rows
 from attest.experiments.sink import parks_attention, without_sink
-from attest.measures.identifiability import agreement, column_space, effective_attention, with_ones
+from attest.models.layers_observed import LayerObservation, mean_over_rows
 
 COPIES = 12
 """Numbers in float64 alive for each weight of attention, most of them while ranks are correlated."""

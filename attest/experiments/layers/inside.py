@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from attest.attention import Entmax15, Projection, Softmax, Sparsemax
+from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.tags import tag_erasure
 from attest.experiments.importance_entropy import sample_of_ids
@@ -18,8 +18,8 @@ from attest.experiments.layers.adversarial_search import layer_adversarial_atten
 from attest.experiments.layers.identifiability import layer_identifiability
 from attest.experiments.layers.key_shuffle import key_shuffle
 from attest.experiments.layers.knockout import knockout
-from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.permutation import layer_permutation
+from attest.models.layers_observed import LayerObservation
 
 OF_ROLLOUT = ("E1", "E10", "E14", "E15")
 """Experiments that ask of an explanation of the text which tokens matter."""

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from attest.compute.randomness import random_bits, random_permutations
+from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers.keys import clean_keys, replacing_keys
-from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import Tamper, Tampering, tampered_at_random
 from attest.experiments.sink import parks_attention, spared
 from attest.experiments.spec import NATS, SHARE, Column, Measure, Spec
+from attest.models.layers_observed import LayerObservation
 
 
 @torch.no_grad()

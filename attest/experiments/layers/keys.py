@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from attest.attention.interventions import Intervention, recorded
+from attest.core.attention.interventions import Intervention, recorded
 
 
 def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: Tensor) -> Tensor:

@@ -10,16 +10,16 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from attest.attention.interventions import Intervention, intervene
-from attest.compute.memory import NEAR, by_rows
-from attest.compute.randomness import random_order
-from attest.compute.rounding import compared, rounding
-from attest.errors import AttestError
-from attest.experiments.layers.observation import LayerObservation
+from attest.core.attention.interventions import Intervention, intervene
+from attest.core.errors import AttestError
+from attest.core.measures import class_logits
+from attest.core.measures.numbers import percent
+from attest.core.memory import NEAR, by_rows
+from attest.core.randomness import random_order
+from attest.core.rounding import compared, rounding
 from attest.experiments.layers.random_tampering import MAPS
 from attest.experiments.spec import ANY, SHARE, Column, Drawing, Means, Measure, Spec
-from attest.measures import class_logits
-from attest.measures.numbers import percent
+from attest.models.layers_observed import LayerObservation
 
 WINDOWS = 4
 """Windows that the layers are parted into unless a width is given."""

@@ -8,14 +8,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attest.attention.interventions import Intervention
-from attest.compute.randomness import random_bits, random_permutations
+from attest.core.attention.interventions import Intervention
+from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers.allowed import attends_everywhere, shuffled_within
 from attest.experiments.layers.deciding_row import deciding_row_permutation
-from attest.experiments.layers.observation import LayerObservation
 from attest.experiments.layers.random_tampering import Tamper, Tampering, keys_of_rows, tampered_at_random
 from attest.experiments.permutation import median
 from attest.experiments.sink import parks_attention, without_sink
+from attest.models.layers_observed import LayerObservation
 
 
 def layer_permutation(observation: LayerObservation, permutations: int, seed: int, labels: Tensor) -> dict[str, Tensor]:

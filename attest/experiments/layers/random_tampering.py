@@ -9,10 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attest.attention.interventions import Intervention
-from attest.compute.memory import NEAR, by_rows
-from attest.compute.randomness import random_bits
-from attest.experiments.layers.observation import LayerObservation, Scopes
+from attest.core.attention.interventions import Intervention
+from attest.core.memory import NEAR, by_rows
+from attest.core.randomness import random_bits
+from attest.models.layers_observed import LayerObservation, Scopes
 
 Tampering = Callable[[Sequence[str]], list[Intervention]]
 """Takes layers to what is put there."""

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from attest.experiments.layers.observation import LayerObservation
-from attest.experiments.observation import Observation
+from attest.models.layers_observed import LayerObservation
+from attest.models.observation import Observation
 
 
 def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tensor:

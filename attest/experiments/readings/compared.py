@@ -12,7 +12,9 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from attest.compute.rounding import in_steps
+from attest.core.measures import tau_b
+from attest.core.measures.numbers import number, percent
+from attest.core.rounding import in_steps
 from attest.experiments.erasure.four_operators import KINDS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
@@ -20,7 +22,6 @@ from attest.experiments.erasure.outcomes import outcomes_of, scored
 from attest.experiments.erasure.sets import Columns, on_part, random_ranks, ranks_of, sizes
 from attest.experiments.erasure.soft import of_predicted_class
 from attest.experiments.importance_entropy import sample_of_ids
-from attest.experiments.observation import Observation, observe
 from attest.experiments.readings.gradients import completeness_gap
 from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
 from attest.experiments.readings.layers import relevance_gap
@@ -39,8 +40,7 @@ from attest.experiments.spec import (
     TokenWeights,
 )
 from attest.experiments.words import first_of_words, over_words, ranked_words
-from attest.measures import tau_b
-from attest.measures.numbers import number, percent
+from attest.models.observation import Observation, observe
 
 ORACLE = "oracle"
 """What the corpus knows to decide, shown as if it were a reading: what can be reached."""

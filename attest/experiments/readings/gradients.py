@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attest.compute.memory import by_rows
+from attest.core.measures import probabilities
+from attest.core.memory import by_rows
 from attest.experiments.erasure.soft import logits_of, of_predicted_class, reading_embedded
 from attest.experiments.gradients import gradients_through_attention
 from attest.experiments.leave_one_out import ACTIVATIONS
-from attest.experiments.observation import Observation, cached_per_batch
-from attest.measures import probabilities
+from attest.models.observation import Observation, cached_per_batch
 
 STEPS, MOST = (20, 40, 80, 160), 0.01
 """Points of the path: more for texts whose sum is further than a tenth of the second from what it should be, as long as they

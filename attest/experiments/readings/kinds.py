@@ -7,12 +7,12 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from attest.compute.randomness import random_uniforms, stream
-from attest.errors import AttestError
+from attest.core.errors import AttestError
+from attest.core.randomness import random_uniforms, stream
 from attest.experiments.erasure.operators import attends_within
 from attest.experiments.leave_one_out import leave_one_out_inputs
-from attest.experiments.observation import Observation
 from attest.experiments.readings import gradients, layers, pooled
+from attest.models.observation import Observation
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def random_reading(observation: Observation, seed: int = 0) -> Tensor:
 
 
 POOLS, LAYERS, LINEAR = "attention that pools", "attention between tokens", "a linear decoder"
-OUR_LAYERS = "attention that pools, or layers of attest.networks"
+OUR_LAYERS = "attention that pools, or layers of attest.models.networks"
 LAYER_NORMS = "attention between tokens and layer norms"
 READINGS: dict[str, Reading] = {
     reading.name: reading

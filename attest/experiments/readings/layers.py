@@ -12,15 +12,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attest.attention.interventions import Intervention, attending, intervene
-from attest.compute.memory import by_rows
+from attest.core.attention.interventions import Intervention, attending, intervene
+from attest.core.measures import class_logits
+from attest.core.measures.divergences import cosine_distance
+from attest.core.memory import by_rows
 from attest.experiments.erasure.soft import logits_of
-from attest.experiments.layers.observation import observe_layers
 from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
-from attest.experiments.observation import Observation
-from attest.measures import class_logits
-from attest.measures.divergences import cosine_distance
-from attest.networks.transformer import TransformerLayer
+from attest.models.layers_observed import observe_layers
+from attest.models.networks.transformer import TransformerLayer
+from attest.models.observation import Observation
 
 FLOW_TOKENS = 24
 """Longest texts for flow: it takes a maximum flow for every token."""

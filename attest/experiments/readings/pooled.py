@@ -5,9 +5,9 @@ Legend: B batch, T tokens, H hidden, C classes.
 
 from torch import Tensor
 
+from attest.core.measures.divergences import cosine_distance
 from attest.experiments.erasure_until_flip import attention_gradient
-from attest.experiments.observation import Observation
-from attest.measures.divergences import cosine_distance
+from attest.models.observation import Observation
 
 
 def norm_weighted(observation: Observation) -> Tensor:

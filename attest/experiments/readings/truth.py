@@ -8,11 +8,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attest.compute.rounding import compared
+from attest.core.rounding import compared
 from attest.experiments.erasure.operators import delete
 from attest.experiments.erasure.sets import kept_sets, random_ranks, ranks_of
 from attest.experiments.erasure.soft import of_predicted_class
-from attest.experiments.observation import Observation
+from attest.models.observation import Observation
 
 
 class Found(NamedTuple):

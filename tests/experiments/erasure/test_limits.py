@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from attest.attention import Softmax, Sparsemax
-from attest.compute.rounding import rounding
+from attest.core.attention import Softmax, Sparsemax
+from attest.core.rounding import rounding
 from attest.experiments.erasure.beam import beam_limits
 from attest.experiments.erasure.limits import exact_limits, has_exact_limits
 from attest.experiments.erasure.operators import attention

@@ -8,7 +8,7 @@ from attest.experiments.erasure import Background, about_one_token, erasure
 from attest.experiments.erasure.operators import UNKNOWN, operators
 from attest.experiments.erasure.sets import ranks_of, sizes
 from attest.experiments.layers import LayerObservation, observe_layers
-from attest.networks import TransformerTagger
+from attest.models.networks import TransformerTagger
 
 WORD = 7
 LENGTHS = (9, 6, 2, 1)

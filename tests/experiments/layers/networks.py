@@ -3,9 +3,9 @@
 import torch
 from torch import nn
 
-from attest.attention import Projection, Softmax
+from attest.core.attention import Projection, Softmax
 from attest.experiments.layers import LayerObservation, observe_layers
-from attest.networks import TransformerClassifier, TransformerTagger
+from attest.models.networks import TransformerClassifier, TransformerTagger
 from tests.experiments.networks import VOCABULARY, ragged_batch
 
 LENGTHS = [6, 1, 3, 9]

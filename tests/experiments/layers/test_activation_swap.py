@@ -7,11 +7,11 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 
-from attest.attention import Entmax, Softmax, Sparsemax
-from attest.attention.interventions import attending
-from attest.errors import AttestError
+from attest.core.attention import Entmax, Softmax, Sparsemax
+from attest.core.attention.interventions import attending
+from attest.core.errors import AttestError
+from attest.core.measures import probabilities
 from attest.experiments.layers import layer_activation_swap, observe_layers
-from attest.measures import probabilities
 from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed, tagger
 from tests.experiments.networks import pooling_classifier, ragged_batch
 

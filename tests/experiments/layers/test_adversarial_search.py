@@ -5,12 +5,12 @@ import math
 import pytest
 import torch
 
-from attest.attention import Softmax, Sparsemax, Uniform
-from attest.attention.interventions import Intervention
-from attest.compute import memory
+from attest.core import memory
+from attest.core.attention import Softmax, Sparsemax, Uniform
+from attest.core.attention.interventions import Intervention
+from attest.core.measures import jensen_shannon
 from attest.experiments.layers import layer_adversarial_attention
 from attest.experiments.layers.adversarial_search import _gradients, _starting_points, _tampered, _weights
-from attest.measures import jensen_shannon
 from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed, tagger
 
 

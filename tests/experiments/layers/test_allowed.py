@@ -5,8 +5,8 @@ import torch
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
-from attest.attention import Softmax, Sparsemax
-from attest.attention.interventions import recorded
+from attest.core.attention import Softmax, Sparsemax
+from attest.core.attention.interventions import recorded
 from attest.experiments.layers import observe_layers
 from attest.experiments.layers.activation_swap import layer_activation_swap
 from attest.experiments.layers.allowed import SinkKept, shuffled_within
@@ -14,9 +14,9 @@ from attest.experiments.layers.deciding_row import deciding_row_permutation
 from attest.experiments.layers.key_shuffle import key_shuffle
 from attest.experiments.layers.permutation import _permuting, layer_permutation
 from attest.experiments.sink import without_sink
-from attest.networks import TransformerClassifier
-from attest.pretrained.network import PretrainedNetwork
-from tests.pretrained.tiny import batch, tiny
+from attest.models.networks import TransformerClassifier
+from attest.models.pretrained.network import PretrainedNetwork
+from tests.models.pretrained.tiny import batch, tiny
 
 KINDS = {"llama": {}, "mistral": {"sliding_window": 4}, "gemma2": {"sliding_window": 4}, "gpt2": {}, "gpt_oss": {}}
 IDS, LABELS = torch.tensor([7, 3, 11]), torch.tensor([0, 1, 2])

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from attest.attention.interventions import attending
-from attest.compute import memory
+from attest.core import memory
+from attest.core.attention.interventions import attending
 from attest.experiments.layers import layer_identifiability
 from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed
 

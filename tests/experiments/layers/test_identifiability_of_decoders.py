@@ -6,11 +6,11 @@ import torch
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
-from attest.attention.interventions import recorded
+from attest.core.attention.interventions import recorded
+from attest.core.measures import kendall_tau_b
 from attest.experiments.layers import layer_identifiability, observe_layers
-from attest.measures import kendall_tau_b
-from attest.pretrained.network import PretrainedNetwork
-from tests.pretrained.tiny import batch, tiny
+from attest.models.pretrained.network import PretrainedNetwork
+from tests.models.pretrained.tiny import batch, tiny
 
 WINDOW = {"mistral": 4}
 

@@ -8,16 +8,16 @@ import torch
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 import attest
-from attest.attention.interventions import Intervention, attending, intervene
-from attest.errors import AttestError
+from attest.core.attention.interventions import Intervention, attending, intervene
+from attest.core.errors import AttestError
 from attest.experiments.layers import observe_layers
 from attest.experiments.layers.knockout import SPEC, knockout
-from attest.networks import TransformerClassifier
-from attest.pretrained.network import PretrainedNetwork
-from attest.pretrained.prompted import PromptedNetwork
-from tests.pretrained.planted import trained
-from tests.pretrained.speaking import ANSWERS, TEMPLATE
-from tests.pretrained.tiny import DECODERS, batch, tiny
+from attest.models.networks import TransformerClassifier
+from attest.models.pretrained.network import PretrainedNetwork
+from attest.models.pretrained.prompted import PromptedNetwork
+from tests.models.pretrained.planted import trained
+from tests.models.pretrained.speaking import ANSWERS, TEMPLATE
+from tests.models.pretrained.tiny import DECODERS, batch, tiny
 
 WINDOWED = {"llama": {}, "mistral": {"sliding_window": 4}, "gemma2": {"sliding_window": 4}, "gpt2": {}}
 """Grouped queries; a window in every layer, and in every second one; neither."""

@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import torch
 
-from attest.attention.interventions import recorded
+from attest.core.attention.interventions import recorded
+from attest.core.measures import kendall_tau_b
 from attest.experiments import feature_importance, observe
 from attest.experiments.layers import attention_rollout
-from attest.measures import kendall_tau_b
-from attest.networks import PoolingClassifier, TransformerEncoder
+from attest.models.networks import PoolingClassifier, TransformerEncoder
 from tests.experiments.layers.networks import LENGTHS, classifier, observed, spread
 from tests.experiments.networks import VOCABULARY, ragged_batch
 

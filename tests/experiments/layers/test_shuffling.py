@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from attest.attention import Uniform
-from attest.attention.interventions import Intervention, attending, recorded
-from attest.compute import memory
-from attest.compute.randomness import random_bits, random_permutations
+from attest.core import memory
+from attest.core.attention import Uniform
+from attest.core.attention.interventions import Intervention, attending, recorded
+from attest.core.measures import probabilities
+from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers import clean_keys, key_shuffle, layer_permutation, replacing_keys
 from attest.experiments.layers.permutation import _permuting
-from attest.measures import probabilities
-from attest.networks.transformer import sinusoids
+from attest.models.networks.transformer import sinusoids
 from tests.experiments.layers.networks import LENGTHS, alone, classifier, observed, tagger
 
 LABELS = torch.tensor([1, 0, 1, 0])

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from attest.attention import Sparsemax
-from attest.errors import AttestError
+from attest.core.attention import Sparsemax
+from attest.core.errors import AttestError
 from attest.experiments import erasure_until_flip, feature_importance, observe, single_erasure
 from attest.experiments.erasure.soft import reading_embedded
 from attest.experiments.readings import (
@@ -22,7 +22,7 @@ from attest.experiments.readings import (
 from attest.experiments.readings.compared import _rankings
 from attest.experiments.readings.gradients import along_the_path
 from attest.experiments.readings.layers import _flows, flow, relevance_propagation, value_zeroing
-from attest.networks.self_attention import TransformerClassifier
+from attest.models.networks.self_attention import TransformerClassifier
 from tests.experiments.networks import DeepDecoder, FourSteps, Given, observation_of, pooling_classifier
 
 LENGTHS = [6, 1, 2, 9, 5]
@@ -152,7 +152,7 @@ def test_relevance_is_conserved_but_for_biases():
     observation = observation_of(network, [5, 3])
     without_places = relevance_propagation(observation)
     assert without_places.abs().sum() > 0
-    from attest.networks import transformer as room
+    from attest.models.networks import transformer as room
 
     places = room.sinusoids
     room.sinusoids = lambda length, size: places(length, size) * 0

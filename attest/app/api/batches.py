@@ -1,0 +1,177 @@
+"""Texts or batches of a user as batches that can be observed.
+
+Legend: B batch, T tokens.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from attest.core.errors import AttestError
+from attest.core.labels import class_numbers, doubt, require_no_table
+from attest.datamodules.notice import say
+
+Batch = dict[str, Any]
+"""``id`` int64 (B,), ``token_ids`` int64 (B, T), ``mask`` bool (B, T), True at real tokens; ``tokens``, the words of each
+text; and, where they are known, ``label`` int64 (B,) and ``special`` bool (B, T), True at tokens that are in every text, such
+as [CLS], which are then neither ranked nor erased."""
+Encode = Callable[[str], Sequence[int]]
+"""A text -> the ids of its tokens."""
+Words = Mapping[int, str] | Sequence[str]
+"""The word of each token id."""
+
+
+def batches_of(
+    data: Iterable[Any],
+    encode: Encode | None = None,
+    labels: Sequence[Any] | None = None,
+    words: Words | None = None,
+    batch_size: int = 32,
+    label_names: Sequence[str] = (),
+) -> list[Batch]:
+    """All batches; each text gets its own id.
+
+    Args:
+        data: batches as dictionaries, see ``Batch``, of which ``token_ids`` and ``mask`` are needed; or texts.
+        encode: turns a text into token ids; needed for texts.
+        labels: the class of each text, as ``class_numbers`` takes them; batches bring their own.
+        words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words of a text
+            between spaces are its tokens if their number is the same, else the token ids are shown.
+        batch_size: largest batch of texts, shortest texts first.
+        label_names: of the classes, in class order; empty where labels are numbers.
+    Raises:
+        AttestError: there is no text, a text is empty, or something is missing or of the wrong type.
+    """
+    given = read_once(data)
+    if all(isinstance(each, str) for each in given):
+        known = None if labels is None else class_numbers(labels, (len(given),), label_names)
+        if known is not None and (doubtful := doubt(known, label_names)):
+            say(doubtful)
+        batches = list(_of_texts(given, encode, known, batch_size))
+    elif any(isinstance(each, str) for each in given):
+        place, other = next((place, each) for place, each in enumerate(given) if not isinstance(each, str))
+        kind = type(other).__name__
+        raise AttestError(f"text {place} is {str(other)[:20]!r}, of the type {kind}; expected a string. Leave it out.")
+    elif labels is not None:
+        raise AttestError(
+            "labels= goes with a list of texts; expected the labels of batches under the key 'label' of each batch."
+        )
+    else:
+        batches = [_checked(batch) for batch in given]
+    _number(batches)
+    if len({batch.get("label") is None for batch in batches}) > 1:
+        raise AttestError("some batches have labels and some have none; expected a label for every text, or for none.")
+    return [batch | {"tokens": _tokens(batch, words)} for batch in batches]
+
+
+def read_once(data: Iterable[Any]) -> list[Any]:
+    """The texts or batches in a list.
+
+    Raises:
+        AttestError: there are none, or it is one text, one batch or a table.
+    """
+    require_no_table("texts", data)
+    if isinstance(data, str | Mapping) or not isinstance(data, Iterable):
+        raise AttestError(f"the data are one {type(data).__name__}; expected a list of texts, or batches. Put it in a list.")
+    given = [each.tolist() if isinstance(each, np.ndarray) else each for each in data]
+    if not given:
+        raise AttestError("the data are empty; expected at least one text. An iterator can be read only once.")
+    return given
+
+
+def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | None, batch_size: int) -> Iterator[Batch]:
+    """Batches of texts of like length, ids counting the texts from 0."""
+    if encode is None:
+        raise AttestError(
+            "texts were given without a way to encode them; expected encode=, a function from a text to its token ids, or "
+            "tokenizer= for a model of transformers. For example: encode=lambda text: [vocabulary[word] for word in "
+            "text.split()]"
+        )
+    encoded = [torch.as_tensor(encode(text), dtype=torch.int64).flatten() for text in texts]
+    if empty := [place for place, ids in enumerate(encoded) if not len(ids) or not texts[place].strip()]:
+        raise AttestError(f"text {empty[0]} ({texts[empty[0]][:20]!r}) has no tokens; expected at least one. Leave it out.")
+    order = sorted(range(len(texts)), key=lambda place: len(encoded[place]))
+    for start in range(0, len(order), batch_size):
+        rows = order[start : start + batch_size]
+        lengths = torch.tensor([len(encoded[row]) for row in rows])
+        batch: Batch = {
+            "id": torch.tensor(rows),
+            "token_ids": pad_sequence([encoded[row] for row in rows], batch_first=True),
+            "mask": torch.arange(int(lengths.max())) < lengths.unsqueeze(-1),
+        }
+        if labels is not None:
+            batch["label"] = torch.from_numpy(labels[rows])
+        split = [texts[row].split() for row in rows]
+        if [len(words) for words in split] == lengths.tolist():
+            batch["tokens"] = split
+        yield batch
+
+
+def _checked(batch: Any) -> Batch:
+    """A batch that has what is needed; shapes are looked at when it is observed."""
+    if isinstance(batch, tuple | list) and all(isinstance(each, str) for each in batch):
+        raise AttestError(
+            f"a text is a {type(batch).__name__} of {len(batch)} strings, as pairs of texts or words are; expected one string "
+            "for each text, since the second of a pair is not read. Join words with blanks."
+        )
+    if isinstance(batch, Mapping) and "input_ids" in batch:
+        raise AttestError(
+            f"a batch is what a tokenizer gives ({', '.join(batch)}); expected the texts and tokenizer=tokenizer, or batches "
+            "such as {'token_ids': given['input_ids'], 'mask': given['attention_mask'].bool()}."
+        )
+    if isinstance(batch, Mapping) and any(isinstance(each, str) for each in batch.values()):
+        raise AttestError(
+            f"the data are rows with {', '.join(map(str, batch))}, as a datasets.Dataset has them; expected texts alone. For "
+            "example: attest.trial(model, data['text'], labels=data['label'], tokenizer=tokenizer)"
+        )
+    if not isinstance(batch, Mapping):
+        raise AttestError(
+            f"a batch is a {type(batch).__name__}; expected a dictionary with token_ids and mask, and label where it is known."
+        )
+    if missing := [name for name in ("token_ids", "mask") if not isinstance(batch.get(name), Tensor)]:
+        raise AttestError(
+            f"a batch has no tensor {' and no tensor '.join(missing)} (its keys: {', '.join(map(str, batch))}); expected "
+            "token_ids int64 (B, T) and mask bool (B, T), True at real tokens."
+        )
+    return dict(batch)
+
+
+def _number(batches: list[Batch]) -> None:
+    """Count the texts where they bring no ids; refuse ids that stand twice."""
+    start = 0
+    for batch in batches:
+        batch.setdefault("id", torch.arange(start, start + len(batch["token_ids"])))
+        start += len(batch["token_ids"])
+    ids = torch.cat([batch["id"].flatten().cpu() for batch in batches])
+    if len(ids.unique()) < len(ids):
+        raise AttestError(
+            "two texts have the same id; expected a different id for each text. Leave 'id' out of the batches to number the "
+            "texts."
+        )
+
+
+def _tokens(batch: Batch, words: Words | None) -> list[list[str]]:
+    """The words of each text, as many as it has tokens."""
+    if words is None and "tokens" in batch:
+        return batch["tokens"]
+    mask = attended(batch)
+    if batch["token_ids"].shape != mask.shape:  # sentences
+        return [[f"sentence {place}" for place in range(1, count + 1)] for count in mask.sum(dim=-1).tolist()]
+    texts = [ids[real].tolist() for ids, real in zip(batch["token_ids"].cpu(), mask.cpu().bool(), strict=True)]
+    return [[str(token if words is None else _word(words, token)) for token in text] for text in texts]
+
+
+def _word(words: Words, token: int) -> str:
+    try:
+        return words[token]
+    except LookupError:
+        raise AttestError(f"words has no word for the token id {token}; expected a word for every id.") from None
+
+
+def attended(batch: Batch) -> Tensor:
+    """What pooled attention can attend to: ``mask``, or ``sentence_mask`` (B, S) where texts have sentences."""
+    return batch["sentence_mask" if "sentence_mask" in batch else "mask"]

@@ -1,0 +1,180 @@
+"""Models of the library transformers, made ready for a trial. For other models the library is not imported."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pad_sequence
+
+from attest.app.api.batches import Batch, Encode, Words
+from attest.core.attention.interventions import unwrapped
+from attest.core.errors import AttestError, needing_transformers
+from attest.models.contract import STEPS
+
+if TYPE_CHECKING:
+    from attest.models.pretrained.network import PretrainedNetwork
+    from attest.models.pretrained.prompted import Prompt
+
+
+def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
+    """The model in what was given, and its tokenizer: a folder or Hub id is loaded; DDP, a compiler or a pipeline is left.
+
+    Raises:
+        AttestError: as of ``attest.models.pretrained.loading.load``; or the model has an adapter around it.
+    """
+    if isinstance(model, str | Path):
+        with needing_transformers():
+            from attest.models.pretrained.loading import load
+        model, read = load(str(model), prompted)
+        return model, tokenizer or read
+    if isinstance(inner := getattr(model, "model", None), nn.Module) and not isinstance(model, nn.Module):
+        return bare(inner, tokenizer or getattr(model, "tokenizer", None), prompted)
+    if isinstance(model, nn.Module) and not all(hasattr(model, step) for step in STEPS):
+        model = unwrapped(model)
+    if type(model).__name__.startswith("PeftModel"):
+        raise AttestError(
+            f"the model is a {type(model).__name__}, an adapter around a model; expected the model alone. Give "
+            "model.merge_and_unload()."
+        )
+    return model, tokenizer
+
+
+def is_of_transformers(model: Any) -> bool:
+    """Whether a model is one of transformers', which is imported then."""
+    library = sys.modules.get("transformers")
+    return library is not None and isinstance(model, library.PreTrainedModel)
+
+
+def prompt_of(template: str | None, answers: Mapping[str, str] | None) -> "Prompt | None":
+    """What a language model is asked, if it is.
+
+    Raises:
+        AttestError: one of the two is missing, or they are not as they should be.
+    """
+    if template is None and answers is None:
+        return None
+    from attest.models.pretrained.prompted import Prompt
+
+    return Prompt(template or "", answers or {})
+
+
+def read_by(
+    model: Any,
+    tokenizer: Any,
+    encode: Encode | None,
+    words: Words | None,
+    label_names: Sequence[str] | None,
+    prompt: "Prompt | None" = None,
+) -> tuple["PretrainedNetwork", Encode | None, Words | None, Sequence[str]]:
+    """The network to put on trial, and how texts are encoded, shown and named, as far as the caller has not said.
+
+    Args:
+        model: of transformers.
+        tokenizer: of the model; None where batches of token ids are given.
+        encode, words, label_names: as in ``trial``.
+        prompt: that a language model is asked; None of a classifier.
+    Raises:
+        AttestError: the model does not choose between classes, its attention cannot be reached or is not all that tokens
+            meet in, or the tokenizer is not a fast one.
+    """
+    from attest.core.labels import class_names
+    from attest.models.pretrained.admitted import require_as_it_is, require_classifier, require_one_stack
+    from attest.models.pretrained.network import PretrainedNetwork, padding_of
+    from attest.models.pretrained.texts import Encoder
+
+    require_one_stack(model)
+    if prompt is None:
+        require_classifier(model)
+    padding = _known(model, padding_of(model), getattr(tokenizer, "pad_token_id", None), 0)
+    masked = _known(model, *(getattr(tokenizer, name, None) for name in ("mask_token_id", "unk_token_id")), padding)
+    if prompt is not None:
+        return _asked(model, tokenizer, padding, masked, words, prompt)
+    reads = None if tokenizer is None else Encoder(model, tokenizer)
+    shown = reads.words if words is None and reads is not None else words
+    network = PretrainedNetwork(model, padding, masked)
+    require_as_it_is(network)
+    return network, encode or reads, shown, label_names or class_names(model.config)
+
+
+def _known(model: Any, *ids: int | None) -> int:
+    """The first id that is there and that the model has an embedding of."""
+    from attest.models.pretrained.network import embeddings_of
+
+    rows = embeddings_of(model).num_embeddings
+    return next(each for each in ids if each is not None and 0 <= each < rows)
+
+
+def require_known_ids(model: Any, tokenizer: Any, *tokens: torch.Tensor) -> None:
+    """Refuse token ids that the model has no embedding of.
+
+    Raises:
+        AttestError: there are some.
+    """
+    from attest.models.pretrained.network import embeddings_of
+
+    rows = embeddings_of(model).num_embeddings
+    least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)
+    if least < 0 or most >= rows:
+        knows = "" if tokenizer is None else f" and the tokenizer knows {len(tokenizer)} tokens"
+        raise AttestError(
+            f"the texts hold token ids from {least} to {most}, the embedding of {type(model).__name__} has {rows} "
+            f"rows{knows}; expected ids from 0 to {rows - 1}. Give the tokenizer that the model was trained with; where "
+            "tokens were added, model.resize_token_embeddings(len(tokenizer)) before it is fine-tuned."
+        )
+
+
+def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
+    """Batches of texts with the word of each token, ``word`` int64 ``(B, T)``, where we have encoded them.
+
+    Of other batches we know which tokens the tokenizer adds to every text, ``special`` bool ``(B, T)``, where there is one.
+    """
+    from attest.models.pretrained.texts import Encoder
+
+    if not isinstance(encode, Encoder):
+        return batches
+    texts = list(data) if isinstance(data, Sequence) else []
+    if not texts or not all(isinstance(text, str) for text in texts):
+        added = torch.tensor(encode.tokenizer("")["input_ids"], dtype=torch.int64)
+        return [{"special": torch.isin(batch["token_ids"].cpu(), added)} | batch for batch in batches]
+    return [batch | {"word": _padded([encode.word_of(texts[row]) for row in batch["id"].tolist()], -1)} for batch in batches]
+
+
+def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
+    """What else the tokenizer gives for some texts or lists of words, ``(B, T)`` each; nothing where others have encoded."""
+    from attest.models.pretrained.texts import Encoder
+
+    given = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
+    if not given or any(isinstance(each, Mapping) for each in given):
+        return {}
+    told = encode.everything([given[row] for row in rows])
+    return {name: _padded(values, 0) for name, values in told.items() if name not in ("input_ids", "attention_mask")}
+
+
+def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=value)
+
+
+def _asked(
+    model: Any, tokenizer: Any, padding: int, masked: int, words: Words | None, prompt: "Prompt"
+) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
+    """A language model that answers a prompt, as ``read_by`` returns it."""
+    from attest.models.pretrained.admitted import require_as_it_is
+    from attest.models.pretrained.prompted import PromptedNetwork, PromptEncoder
+
+    if tokenizer is None:
+        raise AttestError("a prompt was given without a tokenizer; expected tokenizer=, which turns it into token ids.")
+    reads = PromptEncoder(model, tokenizer, prompt)
+    network = PromptedNetwork(model, padding, prompt.first_tokens(tokenizer), masked)
+    require_as_it_is(network)
+    return network, reads, reads.words if words is None else words, tuple(prompt.answers)
+
+
+def tell_of_cuts(encode: Any, texts: int) -> None:
+    """Say how many of so many texts were longer than the model reads, where we have encoded them."""
+    from attest.models.pretrained.texts import Encoder
+
+    if isinstance(encode, Encoder):
+        encode.tell_of_cuts(texts)

@@ -1,0 +1,462 @@
+"""Experiments on a network, batch by batch, and their files: those of a run without training.
+
+A model that gives every token a class, on trial: sentences as words with a tag each in, a table of tagged sentences out.
+
+Legend: B batch, T tokens, K tags.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import torch
+import yaml
+from rich.console import Console
+from rich.progress import Progress
+from torch import Tensor, distributed, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from attest.app.api.batches import Batch, attended
+from attest.core.attention.interventions import attending
+from attest.core.errors import AttestError
+from attest.core.labels import UNLABELLED as NO_TAG
+from attest.core.labels import class_numbers, doubt, of_batch
+from attest.core.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
+from attest.core.memory import give_back_freed_memory, memory_budget, rows_at_once
+from attest.core.processes import Turns, can_fork, together
+from attest.core.version import __version__
+from attest.datamodules.notice import say
+from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
+from attest.experiments.registry import Asked, Run
+from attest.experiments.rows import rows_of, tag_columns, text_columns
+from attest.experiments.stopping import SAMPLING, Stopping, in_random_order, looks
+from attest.models.contract import require_finite_logits
+from attest.models.layers_observed import self_attending
+from attest.models.observation import Network, Observation, observe
+from attest.report.summary import VERSION, summarise_tables
+from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_json, write_text
+from attest.runs.past import duration
+from attest.runs.versions import environment, peak_memory
+
+SECONDS, SHARE = 5, 0.05
+"""What has to be over before a word is said, in seconds and as a share of the work."""
+WORTH_SAYING = 20
+"""Seconds that nobody needs to be told of."""
+GROWTH = 1.5
+"""Cost of a text of T tokens grows as T to this power: some experiments read a text once, some once for every token."""
+
+
+def work_of(batch: Batch) -> float:
+    """What a batch costs, beside other batches."""
+    rows, longest = batch["mask"].shape[:2]
+    return rows * longest**GROWTH
+
+
+class Expected:
+    """Tells how long all batches will take.
+
+    Args:
+        work: of all batches.
+        console: where it is said; None for nowhere.
+    """
+
+    def __init__(self, work: float, console: Console | None) -> None:
+        self._work, self._console = work, console
+        self._started = time.perf_counter()
+
+    def after(self, done: float) -> None:
+        """Say it if it is known by now.
+
+        Args:
+            done: work that is over, of all processes.
+        """
+        spent = time.perf_counter() - self._started
+        if self._console is None or spent < SECONDS or done < SHARE * self._work:
+            return
+        if (seconds := spent / done * self._work) >= WORTH_SAYING:
+            self._console.print(f"All texts will take about {duration(seconds)}, judging by the first ones.")
+        self._console = None
+
+
+def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
+    """Some texts as batches of like length.
+
+    Args:
+        batches: of all texts.
+        ids: of those that are wanted.
+        batch_size: largest batch.
+    Raises:
+        AttestError: texts are made of sentences.
+    """
+    if any(batch["token_ids"].ndim > 2 for batch in batches):
+        raise AttestError("the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out.")
+    wanted = set(ids)
+    texts = [(batch, row) for batch in batches for row, identity in enumerate(batch["id"].tolist()) if identity in wanted]
+    texts.sort(key=lambda text: int(text[0]["mask"][text[1]].sum()))
+    return [_batch(texts[start : start + batch_size]) for start in range(0, len(texts), batch_size)]
+
+
+def in_rows(batch: Batch, rows: int) -> list[Batch]:
+    """A batch in parts of at most so many texts."""
+    texts = [(batch, row) for row in range(len(batch["id"]))]
+    if len(texts) <= rows:
+        return [batch]
+    return [_batch(texts[start : start + rows]) for start in range(0, len(texts), rows)]
+
+
+def _batch(texts: Sequence[tuple[Batch, int]]) -> Batch:
+    longest = max(int(batch["mask"][row].nonzero().max()) + 1 for batch, row in texts)
+
+    def together(name: str) -> Any:
+        values = [batch[name][row] for batch, row in texts]
+        if not isinstance(values[0], torch.Tensor):
+            return values
+        return (
+            torch.stack(values) if not values[0].ndim else pad_sequence([each[:longest] for each in values], batch_first=True)
+        )
+
+    return {name: together(name) for name in texts[0][0]}
+
+
+WEIGHTS_HELD = 14 * 4
+"""Bytes that a trial takes at its peak for each number of attention inside layers: fourteen times as many numbers."""
+
+
+class Measuring:
+    """Experiments on one batch after the other; each batch is observed once for all of them.
+
+    Args:
+        network: in evaluation mode.
+        measures: by id.
+        label_names: in class order; empty for numbers.
+        seed: of the random draws.
+    """
+
+    first = INSTANCES
+    """The table of the texts themselves."""
+
+    def __init__(self, network: nn.Module, measures: dict[str, Run], label_names: tuple[str, ...], seed: int) -> None:
+        self.network, self.measures, self.label_names, self.seed = network, measures, label_names, seed
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
+        self._asked = {self.first, *measures}
+        """What is measured now."""
+        self._stopped: dict[str, tuple[Stopping, list[pd.DataFrame]]] = {}
+        """The experiments that have read enough texts, with their tables."""
+
+    def all_of(
+        self, batches: Sequence[Batch], progress: bool, processes: int = 1, until: float | None = None, batch_size: int = 32
+    ) -> None:
+        """Measure all batches.
+
+        Args:
+            batches: with ids, all different.
+            progress: whether a bar shows how far it is, where there is a terminal or a notebook.
+            processes: that share the batches; what comes out is the same for all numbers.
+            until: how well the means of the verdict are to be known, in their units; an experiment for which a part of the
+                texts is enough reads no more. None for all texts.
+            batch_size: of batches that texts are put into in random order.
+        Raises:
+            AttestError: a batch or what the network makes of it is not as it should be.
+        """
+        everyone = torch.cat([batch["id"].cpu() for batch in batches])
+
+        def work(rank: int) -> None:
+            if until is not None:
+                self._read_until(until, batches, everyone, progress and rank == 0, batch_size, turns)
+            self._some_of(batches, everyone, progress and rank == 0, turns)
+            self._share()
+
+        turns = Turns(processes if can_fork() else 1)
+        if turns.processes == 1:
+            work(0)
+        else:
+            together(processes, work)
+        for name, (_, tables) in self._stopped.items():
+            self._parts[name] = tables
+
+    def _share(self) -> None:
+        """Have what all processes have measured, here and in each of them."""
+        if not distributed.is_initialized():
+            return
+        shares: list[Any] = [None] * distributed.get_world_size()
+        distributed.all_gather_object(shares, (dict(self._parts), dict(self.seconds)))
+        self._parts.clear()
+        self.seconds.clear()
+        for parts, seconds in shares:
+            for name, part in parts.items():
+                self._parts[name] += part
+            for name, spent in seconds.items():
+                self.seconds[name] += spent
+
+    def _read_until(
+        self,
+        precision: float,
+        batches: Sequence[Batch],
+        everyone: Tensor,
+        progress: bool,
+        batch_size: int,
+        turns: Turns,
+    ) -> None:
+        """Read texts in random order, until experiments know their means; those that need too many are left for later."""
+        order, read = in_random_order(everyone, self.seed), 0
+        going = {name: Stopping(name, precision, len(order)) for name in self.measures if name not in SAMPLING}
+        tables: dict[str, list[pd.DataFrame]] = defaultdict(list)
+        for after in looks(len(order)):
+            self._asked = set(going)
+            part = batches_of_ids(batches, order[read:after], batch_size)
+            self._some_of(part, everyone, progress, turns)
+            self._share()
+            for name in list(going):
+                rows = pd.concat(self._parts.pop(name)).set_index("id", drop=False).loc[order[read:after]]
+                tables[name].append(rows.reset_index(drop=True))
+                if going[name].after(tables[name][-1]):
+                    self._stopped[name] = going.pop(name), tables[name]
+            read = after
+            if not going:
+                break
+        self._asked = {self.first, *self.measures} - self._stopped.keys()
+        if distributed.is_initialized() and distributed.get_rank():
+            self.seconds.clear()  # the first process has them all
+
+    def _that_fit(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
+        """Batches in parts whose attention inside layers fits the budget, which processes share."""
+        heads = sum(layer.heads or 0 for layer in attending(self.network).values())
+        parts = []
+        for batch in batches:
+            size = WEIGHTS_HELD * heads * attended(batch).shape[-1] ** 2
+            parts += in_rows(batch, rows_at_once(size, memory_budget() // processes)) if heads else [batch]
+        return parts
+
+    def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, turns: Turns) -> None:
+        """Measure the batches that fall to this process, those with the longest texts first."""
+        console = Console(stderr=True)
+        shown = progress and (console.is_terminal or console.is_jupyter)
+        ordered = sorted(self._that_fit(batches, turns.processes), key=work_of, reverse=True)
+        works = [work_of(batch) for batch in ordered]
+        expected = Expected(sum(works), console if progress else None)
+        with Progress(console=console, transient=True, disable=not shown) as bar:
+            task = bar.add_task("", total=sum(works))
+            for place in turns.of(len(ordered)):
+                for name in self._measured(ordered[place], everyone):
+                    bar.update(task, description=name)
+                give_back_freed_memory()
+                done = sum(works[: place + turns.processes])  # the others are as far with theirs
+                bar.update(task, completed=done)
+                expected.after(done)
+
+    def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
+        """Measure one batch; names each table when it has been measured."""
+        observation = self._observed(batch)
+        label = self._label(batch, observation)
+        layers = self._layers(observation)
+        if layers is not None:
+            rollout = attention_rollout(layers.attention, where_rollout_begins(observation))
+            observation = observation.explained_by(rollout)
+        decided = observation.predicted if label is None and layers is not None else label
+        asked = Asked(decided, everyone.to(observation.ids.device), self.seed)
+        known = {} if label is None else {"label": label}
+        identity = {"id": observation.ids} | known | {"predicted": observation.predicted, "length": observation.lengths}
+        for name, measure in ({INSTANCES: self._texts} | self.measures).items():
+            if name not in self._asked:
+                continue
+            inside = layers if isinstance(measure, Run) and measure.inside else None
+            with self._timed(name):
+                rows = rows_of(identity | measure(inside or observation, asked), observation.mask)
+                self._parts[name].append(rows.assign(tokens=batch["tokens"]) if name == INSTANCES else rows)
+            yield name
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        """Count the seconds of a table."""
+        started = time.perf_counter()
+        yield
+        self.seconds[name] += time.perf_counter() - started
+
+    def _observed(self, batch: Batch) -> Observation:
+        device = next((parameter.device for parameter in self.network.parameters()), torch.device("cpu"))
+        ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
+        words, special = (batch[name].to(device) if name in batch else None for name in ("word", "special"))
+        observation = observe(cast(Network, self.network), ids, tokens, mask, words=words, special=special)
+        require_finite_logits(observation.logits, ids, mask)
+        self._require_names(observation.probabilities.shape[-1])
+        return observation
+
+    def _require_names(self, classes: int) -> None:
+        """Refuse names for other than so many classes."""
+        self.label_names = self.label_names or tuple(map(str, range(classes)))
+        if len(self.label_names) != classes:
+            raise AttestError(
+                f"there are {len(self.label_names)} label names for {classes} classes; expected one for each class that the "
+                "model decides between."
+            )
+
+    def _layers(self, observation: Observation) -> LayerObservation | None:
+        """What the layers attend to, of a network that has its attention there alone."""
+        if getattr(self.network, "pools_by_attention", True):
+            return None
+        with torch.no_grad():
+            texts = observation.ids, observation.tokens, observation.mask
+            return observe_layers(self.network, *texts, special=observation.spared)
+
+    def _label(self, batch: Batch, observation: Observation) -> Tensor | None:
+        if batch.get("label") is None:
+            return None
+        return of_batch(batch["label"], observation.ids.shape, self.label_names).to(observation.ids)
+
+    def _texts(self, observation: Any, asked: Asked) -> dict[str, Tensor]:
+        return text_columns(observation, self.label_names)
+
+    def write(self, folder: RunFolder, limits: dict[str, Any]) -> None:
+        """Write all files of a run except the report."""
+        stopped = {name: Stopped(rule.precision, rule.found()) for name, (rule, _) in self._stopped.items()}
+        for name, parts in self._parts.items():
+            folder.write_evidence(name, pd.concat(parts).sort_values("id", ignore_index=True), stopped.get(name))
+        texts = pd.read_parquet(folder.evidence(self.first))
+        write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
+        summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts)
+        write_json(folder.summary, summary)
+        seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
+        write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})
+
+    def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
+        """``test/accuracy`` and the like, where labels are known."""
+        if "label" not in texts:
+            return {}
+        from attest.core.measures.summary import decision_scores
+
+        probabilities = torch.tensor(texts.filter(regex="^probability_").to_numpy(), dtype=torch.float32)
+        scores = decision_scores(probabilities, torch.tensor(texts["label"].to_numpy()))
+        return {f"test/{name}": float(score) for name, score in scores.items()}
+
+    def _settings(self, texts: int, limits: dict[str, Any]) -> dict[str, Any]:
+        """What the report says of how it came about; ``trial`` tells it from a run that was trained."""
+        model = shown_class(self.network)
+        names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
+        experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
+        about = {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}
+        return {"run": names, "seed_everything": self.seed, TRIAL: about | limits | {"attest": __version__}}
+
+
+def shown_class(network: nn.Module) -> type:
+    """The class by which a network is called: its own, or that of the model that it holds for a trial."""
+    return type(network.model) if getattr(network, "holds_a_model", False) else type(network)
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that YAML can hold."""
+    return {name: value if isinstance(value, int | float | str) else str(value) for name, value in settings.items()}
+
+
+def tagged_batches(
+    sentences: Sequence[Any], tags: Sequence[Any] | None, reads: Any, batch_size: int, label_names: Sequence[str]
+) -> list[Batch]:
+    """Batches of sentences of like length, in subwords; a word's tag is that of its first subword.
+
+    Args:
+        sentences: lists of words; or batches with ``token_ids``, ``mask`` and ``tags`` ``(B, T)``, which are returned.
+        tags: classes of the words of each sentence, as ``class_numbers`` takes them.
+        reads: the ``Encoder`` of the model.
+        batch_size: largest batch.
+        label_names: the tags, in class order.
+    Raises:
+        AttestError: a sentence is no list of words, or tags are missing or other than as many.
+    """
+    given = list(sentences)
+    if given and all(isinstance(each, Mapping) for each in given):
+        return given
+    if reads is None or any(isinstance(each, str) for each in given):
+        raise AttestError(
+            "the model gives every token a class; expected sentences as lists of words, a tag for each word, and the model's "
+            "tokenizer: attest.trial(model, [['A', 'film']], labels=[[3, 4]], tokenizer=tokenizer)"
+        )
+    lengths = [len(words) for words in given]
+    tags = [each for each in (() if tags is None else tags) if isinstance(each, Sized) and not isinstance(each, str)]
+    if lengths != [len(each) for each in tags]:
+        raise AttestError("the tags do not match the words; expected labels= with one class for each word of each sentence.")
+    flat = class_numbers([tag for each in tags for tag in each], (sum(lengths),), label_names, partly=True)
+    if doubtful := doubt(flat, label_names):
+        say(doubtful)
+    numbers = [each.tolist() for each in np.split(flat, np.cumsum(lengths)[:-1])]
+    from attest.models.pretrained.subwords import cut, tags_of_subwords, told_of_unread
+
+    found = cut(reads.tokenizer, given, reads.longest)
+    reads.cut += found.shortened
+    if told := told_of_unread(given, found, reads.longest):
+        say(told)
+    first = tags_of_subwords(numbers, found.words, label_names)
+    order = sorted(range(len(given)), key=lambda row: len(found.ids[row]))
+    special = [[word is None for word in words] for words in found.words]
+    return [
+        _tagged_batch(order[start : start + batch_size], found.ids, first, special)
+        for start in range(0, len(order), batch_size)
+    ]
+
+
+def _tagged_batch(rows: list[int], ids: list[list[int]], tags: list[list[int]], special: list[list[bool]]) -> Batch:
+    lengths = torch.tensor([len(ids[row]) for row in rows])
+    return {
+        "id": torch.tensor(rows),
+        "token_ids": pad_sequence([torch.tensor(ids[row]) for row in rows], batch_first=True),
+        "tags": pad_sequence([torch.tensor(tags[row]) for row in rows], batch_first=True, padding_value=NO_TAG),
+        "special": pad_sequence([torch.tensor(special[row]) for row in rows], batch_first=True),
+        "mask": torch.arange(int(lengths.max())) < lengths.unsqueeze(-1),
+    }
+
+
+class TaggedMeasuring(Measuring):
+    """Experiments inside the layers of a tagger; the table of the sentences is that of a run with a tagger.
+
+    Args:
+        network, measures, label_names, seed: as in ``Measuring``.
+    """
+
+    first = TAGGED
+
+    def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
+        layers = self._seen(batch)
+        assert layers.labels is not None
+        asked = Asked(layers.labels, everyone.to(layers.ids.device), self.seed)
+        identity = {"id": layers.ids, "length": layers.mask.sum(dim=-1)}
+        heads = [attending(self.network)[layer].heads for layer in self_attending(self.network)]
+        if TAGGED in self._asked:
+            with self._timed(TAGGED):
+                rows = rows_of(identity | tag_columns(layers, self.label_names), layers.mask)
+                self._parts[TAGGED].append(rows.assign(tokens=batch["tokens"], heads=[heads] * len(rows)))
+            yield TAGGED
+        for name, measure in self.measures.items():
+            if name not in self._asked:
+                continue
+            with self._timed(name):
+                self._parts[name].append(rows_of(identity | measure(layers, asked), layers.mask))
+            yield name
+
+    @torch.no_grad()
+    def _seen(self, batch: Batch) -> LayerObservation:
+        device = next(self.network.parameters()).device
+        ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
+        if "tags" not in batch:
+            raise AttestError(f"a batch has no tags (B, T); expected a class for each token, {NO_TAG} where it has none.")
+        seen = observe_layers(self.network, ids, tokens, mask)
+        require_finite_logits(seen.logits, ids, mask)
+        self._require_names(seen.probabilities.shape[-1])
+        tags = of_batch(batch["tags"], mask.shape, self.label_names, partly=True)
+        special = batch["special"].to(device) if "special" in batch else None
+        return replace(seen, labels=tags.to(device), special=special)
+
+    def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
+        """Accuracy over words; F1 of single tags and of whole chunks where tags mark chunks."""
+        gold, predicted = (
+            pad_sequence([torch.tensor(row) for row in texts[name]], batch_first=True, padding_value=NO_TAG)
+            for name in ("tags", "predicted_tags")
+        )
+        scores = {"accuracy": (gold == predicted)[gold >= 0].double().mean()}
+        if has_chunks(self.label_names):
+            scores["token_f1"] = f1_of_counts(token_counts(predicted, gold, self.label_names))
+            scores["chunk_f1"] = f1_of_counts(of_scheme(chunk_counts(predicted, gold, self.label_names)))
+        return {f"test/{name}": float(score) for name, score in scores.items()}

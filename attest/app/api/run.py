@@ -1,0 +1,325 @@
+"""A run that was trained, here or elsewhere, opened from its folder.
+
+A trained run with its model and data in memory, to ask it about texts.
+
+What a run and a trial share: everything that is read from their files.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from attest.app.api.batches import Batch
+from attest.app.evaluating import LoadedRun, configuration_of
+from attest.app.in_process import as_a_command, fit
+from attest.core.errors import AttestError
+from attest.datamodules import TextDataModule
+from attest.datamodules.batching import batches_by_length
+from attest.report.explained import ExplainedText, joined
+from attest.report.findings import Findings
+from attest.report.page import write_report
+from attest.report.templating import render
+from attest.runs.belonging import require_together
+from attest.runs.folder import INSTANCES, RunFolder
+
+if TYPE_CHECKING:
+    from pytorch_lightning import LightningModule
+
+    from attest.report.explained import ExplainedText
+
+
+class Outcome:
+    """Numbers, tables, answers and report of one model that was put on trial; shows itself in a notebook.
+
+    Args:
+        folder: where its files lie.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self.folder = folder
+
+    @property
+    def name(self) -> str:
+        """What it is called in its report."""
+        raise NotImplementedError(f"{type(self).__name__} must say what it is called: define name.")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The whole configuration, as ``config.yaml`` has it."""
+        return self._findings.settings
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Every number by its key, as ``summary.json`` has them: ``test/accuracy``, ``E1/tau_gradient_inputs/mean``, …
+
+        None stands for what is undefined.
+        """
+        return self._findings.summary
+
+    @property
+    def answers(self) -> dict[str, str]:
+        """What the numbers say, one sentence for each experiment, by id."""
+        return self._findings.answers
+
+    @property
+    def experiments(self) -> list[str]:
+        """The ids that ``table`` takes; ``instances`` is the table of the texts themselves."""
+        return self._findings.experiments
+
+    def table(self, experiment: str = INSTANCES) -> pd.DataFrame:
+        """One row for each text: ``id``, ``label`` where it is known, ``predicted``, ``length``, and what was measured.
+
+        Args:
+            experiment: one of ``experiments``; docs/evidence-columns.md explains the columns.
+        Raises:
+            AttestError: there is no such table.
+        """
+        table = self._findings.table(experiment)
+        if table is None:
+            raise AttestError(f"there is no table {experiment!r}; expected one of: {', '.join(self.experiments)}.")
+        return table
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report as one page that holds all its figures.
+
+        Args:
+            path: of the page; it ends in ``.html``. An existing page is replaced.
+        Returns:
+            The path.
+        Raises:
+            AttestError: the path ends in something else, or cannot be written.
+        """
+        path = Path(path)
+        if path.suffix != ".html":
+            raise AttestError(f"{path} is not the name of a page; expected one that ends in .html, report.html for example.")
+        write_report(self._findings.folder, alone=path)
+        return path
+
+    @property
+    def _findings(self) -> Findings:
+        return Findings(self.folder)
+
+    def _explained(self, identity: int) -> ExplainedText:
+        """One of the texts that were tested, by its id."""
+        findings = self._findings
+        if findings.instances is None or identity not in set(findings.instances["id"]):
+            raise AttestError(f"no text has the id {identity!r}; expected one in the column id of table('instances').")
+        rows = joined({name: self.table(name) for name in findings.experiments})
+        (row,) = rows[rows["id"] == identity].to_dict("records")
+        return ExplainedText.of_row(row, findings.class_names)
+
+    def __repr__(self) -> str:
+        lines = [f"{experiment:<5}{answer}" for experiment, answer in self.answers.items()]
+        return "\n".join([f"{type(self).__name__} of {self.name}", *lines])
+
+    def _repr_html_(self) -> str:
+        found = self._findings
+        title = f"{type(self).__name__} of {self.name}"
+        return render("cell_verdict.html", title=title, verdict=found.verdict, answers=found.answers, judged=found.judged)
+
+
+SPLITS = ("train", "validation", "test")
+SHOWN = 3
+"""Run folders that are named where a folder is none itself."""
+
+
+def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
+    """Open the folder of a run.
+
+    Args:
+        path: ``runs/<data>/<name>/seed<n>``, the folder that training prints at the end; or the folder of a saved trial.
+        trust: modules that define classes of the run's model or data, if these are neither Attest's nor torch's. They are
+            imported, and so run, when the model is first asked for.
+    Raises:
+        AttestError: there is no finished run, or what is in the folder does not belong together.
+    """
+    folder = RunFolder(Path(path))
+    if not folder.path.is_dir():
+        raise AttestError(f"{path} does not exist; expected the folder of a run, such as runs/<data>/<name>/seed0.")
+    if not folder.config.is_file():
+        raise AttestError(f"{path} is not the folder of a run: it has no config.yaml. {_runs_below(folder.path)}")
+    if not folder.summary.is_file():
+        raise AttestError(
+            f"the run in {path} is not finished: it has no summary.json. Type the command that began it again: it resumes."
+        )
+    require_together([folder])
+    return Run(folder, trust)
+
+
+def _runs_below(path: Path) -> str:
+    runs = sorted(str(config.parent) for config in path.glob("*/**/config.yaml"))
+    if not runs:
+        return "Expected a folder such as runs/<data>/<name>/seed0."
+    more = f" and {len(runs) - SHOWN} more" if len(runs) > SHOWN else ""
+    return f"Open one of those below it: {', '.join(runs[:SHOWN])}{more}."
+
+
+class Run(Outcome):
+    """A finished run: its numbers, tables, report and model. The model can explain new texts."""
+
+    def __init__(self, folder: RunFolder, trusted: Sequence[str] = ()) -> None:
+        super().__init__(folder)
+        self._trusted = trusted
+
+    @property
+    def name(self) -> str:
+        """The path of its folder."""
+        return str(self.folder.path)
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return self.folder.path
+
+    @property
+    def report_path(self) -> Path:
+        """Its page, ``report.html``."""
+        return self.folder.report
+
+    @property
+    def model(self) -> "LightningModule":
+        """The LightningModule with the parameters of the best epoch by validation, in evaluation mode, on the CPU."""
+        return self._opened.model
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the classes, in class order."""
+        return self._opened.data.label_names
+
+    def split(self, name: str = "test") -> "Split":
+        """The batches of a split of its data, which ``attest.trial`` takes.
+
+        Args:
+            name: ``train``, ``validation`` or ``test``.
+        """
+        if name not in SPLITS:
+            raise AttestError(f"there is no split {name!r}; expected one of: {', '.join(SPLITS)}.")
+        return Split(self._opened.data, name)
+
+    def explain(self, text: str) -> "ExplainedText":
+        """What the model says about a text, and everything that might explain why.
+
+        Args:
+            text: any, in the language of the data.
+        Raises:
+            AttestError: it has no words, or the model does not pool by attention.
+        """
+        return self._opened.explain(text)
+
+    def save_pretrained(self, path: str | Path) -> None:
+        """Write a fine-tuned Transformer as the library transformers reads it: model, names of its classes, tokenizer.
+
+        Args:
+            path: a new folder.
+        Raises:
+            AttestError: the run trained a network of another kind.
+        """
+        network: Any = self.model.network
+        if not getattr(network, "holds_a_model", False):
+            raise AttestError(
+                f"{self.name} trained a {type(network).__name__}; expected a Transformer that was fine-tuned, "
+                "MODEL=pretrained or pretrained-tagger."
+            )
+        from attest.models.pretrained.loading import save  # imports transformers
+
+        save(network.model, self.label_names, str(self._opened.data.subwords), Path(path))
+
+    @cached_property
+    def _opened(self) -> "Opened":
+        """Model and data, loaded when they are first asked for."""
+        if not self.folder.best.is_file():
+            raise AttestError(
+                f"{self.folder.best} does not exist, so there is no model; expected a run that was trained here. Its "
+                "numbers, tables and report can be read."
+            )
+        return Opened(self.folder, self._trusted)
+
+
+class Split:
+    """Batches of one split of a run's data, with labels and words; can be read several times.
+
+    Args:
+        data: of the run.
+        name: ``train``, ``validation`` or ``test``.
+    Raises:
+        AttestError: the data are not those that the run was trained on.
+    """
+
+    def __init__(self, data: TextDataModule, name: str) -> None:
+        data.require_expected()
+        self.label_names = data.label_names
+        self._texts, self._batch_size = getattr(data, name), data.batch_size
+
+    def __len__(self) -> int:
+        """How many texts."""
+        return len(self._texts)
+
+    def __iter__(self) -> Iterator[Batch]:
+        for rows in batches_by_length(self._texts.sizes, self._batch_size):
+            batch = self._texts.__getitems__(rows)
+            yield batch | {"tokens": [self._texts.units_of(identity) for identity in batch["id"].tolist()]}
+
+
+class Opened(LoadedRun):
+    """A run's model and data for a process that goes on afterwards.
+
+    Args:
+        folder: of a trained run.
+        trusted: modules whose classes it may name, beside ours and torch's.
+    """
+
+    def __init__(self, folder: RunFolder, trusted: Sequence[str]) -> None:
+        with as_a_command(), configuration_of(folder, trusted) as configuration:
+            super().__init__(configuration, folder)
+            with self.prepared():
+                """Model and data stay when the block ends."""
+
+    def explain(self, text: str) -> ExplainedText:
+        """What the model says about a text, and why.
+
+        Raises:
+            AttestError: the text has no words, or the model does not classify whole texts.
+        """
+        return ExplainedText(self.explained(1, text))
+
+
+def train(
+    data: str | None = None,
+    model: str | None = None,
+    *,
+    scoring: str | None = None,
+    projection: str | None = None,
+    recipe: str | None = None,
+    seed: int | None = None,
+    root: str | Path | None = None,
+    force: bool = False,
+    arguments: Sequence[str] = (),
+    **choices: str,
+) -> Run:
+    """Train a model and put it on trial: the same as ``attest fit``, in the same folder.
+
+    A finished run is not trained again; a stopped run resumes.
+
+    Args:
+        data: ``planted``, ``sst``, ``imdb``, …; the defaults are those of ``attest fit``.
+        model: ``bilstm``, ``cnn``, ``transformer-me``, …
+        scoring: ``additive`` or ``dot``.
+        projection: ``softmax``, ``sparsemax``, ``entmax:1.3``, …
+        recipe: the training procedure of a paper; each model has its own default.
+        seed: a whole number from 0.
+        root: the folder of all runs; by default ``runs`` in the current folder.
+        force: delete the existing run and begin again.
+        arguments: options as ``attest fit --help`` lists them, ``("--trainer.max_epochs=3",)`` for example.
+        choices: any other choice in small letters: ``logger="csv"``, ``experiments="importance"``, ``protocol="plain"``.
+    Returns:
+        The finished run.
+    Raises:
+        AttestError: a choice or an option that does not exist, data that are not there, …
+    """
+    named = {"data": data, "model": model, "scoring": scoring, "projection": projection, "recipe": recipe, "seed": seed}
+    words = [f"{name.upper()}={value}" for name, value in (named | choices).items() if value is not None]
+    options = [*([] if root is None else [f"--run.root={root}"]), *(["FORCE=1"] if force else [])]
+    return Run(fit([*words, *options, *arguments]))

@@ -1,0 +1,277 @@
+"""Any model on trial, without a Trainer: batches in, a folder of tables, numbers and a report out."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from attest.app.api.batches import Batch, Encode, Words, attended, batches_of, read_once
+from attest.app.api.foreign import (
+    bare,
+    everything_of,
+    is_of_transformers,
+    prompt_of,
+    read_by,
+    require_known_ids,
+    tell_of_cuts,
+    with_words,
+)
+from attest.app.api.measuring import Measuring, TaggedMeasuring, shown_class, tagged_batches
+from attest.app.api.run import Outcome, Run, open_run
+from attest.core.bounds import require_bounds
+from attest.core.errors import AttestError
+from attest.core.labels import names_of, require_no_table
+from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
+from attest.experiments.erasure import Background
+from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
+from attest.experiments.registry import Run as Measured
+from attest.experiments.registry import chosen, runnable, runnable_inside
+from attest.models.contract import STEPS, require_steps
+from attest.models.itself import require_itself
+from attest.report.explained import ExplainedText
+from attest.report.page import write_report
+from attest.runs.folder import UNFINISHED, RunFolder, write_text
+from attest.runs.identity import table_of
+
+Experiments = Iterable[str] | Mapping[str, Mapping[str, Any]]
+
+
+class Trial(Outcome):
+    """A model on trial: its numbers, tables and report. Its files are deleted with it; ``save`` keeps them.
+
+    Args:
+        model: the name of its class.
+    """
+
+    def __init__(self, model: str) -> None:
+        place = Path(tempfile.mkdtemp(prefix="attest-"))
+        super().__init__(RunFolder(place / model / "trial"))
+        self._model = model
+        weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+
+    @property
+    def name(self) -> str:
+        """The class of the model, and on how many texts it was tried."""
+        path = table_of(self.folder)
+        return f"{self._model} on {0 if path is None else len(self.table(path.stem))} texts"
+
+    def explain(self, identity: int) -> ExplainedText:
+        """One of the texts with everything that might explain its prediction.
+
+        Args:
+            identity: its id: the place in a list of texts, or the ``id`` that its batch gave it.
+        Raises:
+            AttestError: no text has this id.
+        """
+        return self._explained(identity)
+
+    def save(self, path: str | Path) -> Run:
+        """Keep everything in a folder as a run has it: tables, numbers, figures, report; ``attest report`` reads it.
+
+        Args:
+            path: of a folder that is empty or does not exist.
+        Raises:
+            AttestError: there is something in it, or it cannot be written.
+        """
+        folder = RunFolder(Path(path))
+        with folder.claimed_anew():
+            return self.write_into(folder)
+
+    def write_into(self, folder: RunFolder) -> Run:
+        """Keep everything in a folder that is claimed anew; stopped in the middle, it can be claimed anew again."""
+        write_text(folder.path / UNFINISHED, "")
+        shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
+        write_report(folder)
+        (folder.path / UNFINISHED).unlink()
+        return open_run(folder.path)
+
+
+def trial(
+    model: Any,
+    data: Iterable[Any],
+    experiments: Experiments | None = None,
+    *,
+    tokenizer: Any = None,
+    encode: Encode | None = None,
+    labels: Sequence[Any] | None = None,
+    words: Words | None = None,
+    label_names: Sequence[str] | None = None,
+    background: Sequence[str] | Sequence[Sequence[int]] | None = None,
+    seed: int = 0,
+    batch_size: int = 32,
+    memory_gib: float = 1.0,
+    max_tokens: int = 3000,
+    progress: bool = True,
+    processes: int = 1,
+    until: float | None = None,
+    prompt: str | None = None,
+    answers: Mapping[str, str] | None = None,
+) -> Trial:
+    """Put the attention of a model on trial, on texts of your own.
+
+    Args:
+        model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
+            ``attest.experiments.Network``), or a LightningModule that has such a ``network``; or a model of the library
+            transformers that classifies texts or tokens, its folder or Hub id, or a pipeline of it. It is in
+            evaluation mode during the trial, and does not change.
+        data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
+            optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as [CLS] that are
+            neither ranked nor erased, and ``tokens``, the words of each text; or a list of texts, of lists of words where the
+            model decides words.
+        experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
+        tokenizer: of a model of transformers.
+        encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
+        labels: the class of each text, or the classes of its words if the model decides words: numbers from 0 or names, in
+            any list, array or column, taken by position; batches have their own. Without labels there is no accuracy.
+        words: the word of each token id, for display.
+        label_names: names of the classes, in class order; numbers if left out.
+        background: training texts, or their token ids. E14's ``resample`` draws replacements of erased tokens from them;
+            without them that operator is left out.
+        seed: fixes the random draws of a text, together with its id.
+        batch_size: largest batch of texts.
+        memory_gib: working memory of a step of evidence, besides the model and the batch, in GiB.
+        max_tokens: numbers that compare every token with every other are NaN for longer texts.
+        progress: whether a bar shows how far it is, where there is a terminal or a notebook.
+        processes: copies of this process that share the batches, on Linux and the CPU, where ``torch.set_num_threads(1)`` was
+            called before; the numbers do not depend on it.
+        until: how well the means of the verdict are to be known at 95 %, in their units, 0.01 for example. Texts are then read
+            in random order, and each experiment stops when it knows its means, by a betting confidence sequence without
+            replacement; one that would need more than three quarters of the texts reads all of them, as without this.
+            Experiments that read a sample of their own (E3, E10, E14, E15) go on doing so. None for all texts.
+        prompt: what a causal language model of transformers is asked about each text, with ``{text}`` in it once.
+        answers: what stands for each label after the prompt, by label, in class order: ``{"bad": " bad", "good": " good"}``.
+            The model decides between the labels by the logits of the tokens that these begin with.
+    Raises:
+        AttestError: the model, the data or an experiment is not as it should be.
+    """
+    label_names = names_of(label_names)
+    require_bounds({"seed": seed, "batch_size": batch_size, "processes": processes, "until": until})
+    model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
+    if foreign := is_of_transformers(model):
+        asked = prompt_of(prompt, answers)
+        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)
+    network = network_of(model)
+    names = names_of(label_names or getattr(data, "label_names", None))
+    texts = given = read_once(data)
+    tags = bool(getattr(network, "tags", False))
+    if tags:
+        given, labels = tagged_batches(given, labels, encode, batch_size, names), None
+    batches = batches_of(given, encode, labels, words, batch_size, names)
+    if foreign:
+        require_known_ids(network.model, tokenizer, *(batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches))
+        batches = with_words(batches, encode, given)
+        tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
+    inside = not getattr(network, "pools_by_attention", True)
+    drawn_from = None if background is None else _background(network, background, encode)
+    measures = chosen(_sensible(batches, network) if experiments is None else experiments, inside, tags)
+    if tags:
+        _require_inside(measures)
+    measures = _told(measures, background=drawn_from)
+    measuring = (TaggedMeasuring if tags else Measuring)(network, measures, names, seed)
+    with budget_kept(), in_evaluation_mode(network):
+        for batch in _telling(batches, network):
+            told = everything_of(encode, texts, batch["id"].tolist()) if foreign else {}
+            _require_itself(network, batch, told)
+        set_memory_budget(memory_gib, max_tokens)
+        measuring.all_of(batches, progress, processes, until, batch_size)
+    result = Trial(shown_class(network).__name__)
+    limits = {"memory_gib": memory_gib, "max_tokens": max_tokens} | ({} if until is None else {"until": until})
+    measuring.write(result.folder, limits)
+    return result
+
+
+def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None) -> Background:
+    """Training texts on the device of the network."""
+    require_no_table("background texts", texts)
+    if encode is None and any(isinstance(text, str) for text in texts):
+        raise AttestError(
+            "background holds texts, and there is no way to encode them; expected encode=, a function from a text to its "
+            "token ids, or token ids instead of texts."
+        )
+    encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in texts)
+    ids = [torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded]
+    device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
+    return Background.of(ids).to(device)
+
+
+def _told(measures: dict[str, Measured], **known: Any) -> dict[str, Measured]:
+    """Experiments with what is known for those of them that ask; None is not known."""
+    given = {name: value for name, value in known.items() if value is not None}
+    asked = {name: each.takes & {*given} for name, each in measures.items()}
+    return {
+        name: replace(each, settings={**each.settings, **{key: given[key] for key in asked[name]}})
+        for name, each in measures.items()
+    }
+
+
+def network_of(model: Any) -> nn.Module:
+    """The network that is put on trial: the model itself, or the one that it trains.
+
+    Raises:
+        AttestError: neither has the four steps, or the network attends to tokens nowhere.
+    """
+    inner = getattr(model, "network", None)
+    network = inner if isinstance(inner, nn.Module) and not all(hasattr(model, step) for step in STEPS) else model
+    if not getattr(network, "pools_by_attention", True) and not getattr(network, "attends_within", False):
+        raise AttestError(
+            f"{type(network).__name__} pools its hidden states by a mean, so there is no attention over the tokens of a text "
+            "to put on trial; expected a network that pools by attention, or attends in its layers."
+        )
+    require_steps(network)
+    return network
+
+
+def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
+    """All experiments; where attention is over sentences, those that do not ask for tokens.
+
+    Inside the layers of a decoder those are left out that let tokens attend to what comes later; elsewhere those that ask what
+    the last token of a decoder looks back at.
+    """
+    if not getattr(network, "pools_by_attention", True):
+        left_out = [] if getattr(network, "attends_everywhere", True) else [*TAMPERING]
+        left_out += [] if getattr(network, "looks_back", False) else [*LOOKING_BACK]
+        tags = getattr(network, "tags", False)
+        known = [name for name, inside in runnable_inside(tags).items() if inside or not tags]
+        return [name for name in known if name not in left_out]
+    of_sentences = "sentence_mask" in batches[0]
+    return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
+
+
+def _require_inside(measures: dict[str, Measured]) -> None:
+    """Refuse experiments on the decision of a whole text, for a model that makes none."""
+    if whole := [name for name, measure in measures.items() if measure.inside is None]:
+        known = ", ".join(name for name, inside in runnable_inside(tags=True).items() if inside)
+        raise AttestError(
+            f"{whole[0]} asks which tokens decide a text, and this model decides each token; expected some of {known}."
+        )
+
+
+def _telling(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
+    """The first batch, the first with padding, the one with the longest text, and the first with a text that holds the id of
+    padding or of a masked token as its own."""
+    special = torch.tensor(
+        [each for each in (getattr(network, name, None) for name in ("padding", "masked")) if each is not None]
+    )
+    found = [
+        batches[:1],
+        [batch for batch in batches if not attended(batch).all()],
+        sorted(batches, key=lambda batch: -attended(batch).shape[-1]),
+        [
+            batch
+            for batch in batches
+            if len(special) and (torch.isin(batch["token_ids"].cpu(), special) & batch["mask"].cpu()).any()
+        ],
+    ]
+    return list({id(some[0]): some[0] for some in found if some}.values())
+
+
+def _require_itself(network: nn.Module, batch: Batch, told: Mapping[str, torch.Tensor]) -> None:
+    device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
+    ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
+    require_itself(network, ids, tokens, mask, {name: values.to(device) for name, values in told.items()})

@@ -1,0 +1,67 @@
+"""``attest adversarial``: trained adversaries of a base run (E7), one or a sweep over λ.
+
+    attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-3
+    attest adversarial DATA=sst MODEL=bilstm LAMBDA=1e-4,1e-3,1e-2 VARIANT=frozen DIVERGENCE=jsd -- --trainer.max_epochs=9
+
+LAMBDA      weight of the divergence, several with commas between them  (1e-3 for classifiers, 0.2 for taggers)
+VARIANT     unfrozen: a new network; frozen: the base's network, where only attention is trained again
+DIVERGENCE  kl | jsd | smoothed-kl, of attention, from the adversary to the base
+
+Every other word is one of attest fit and names the base, which is trained first if it is missing. Options after a lone -- go
+to the adversaries only. Finished adversaries are not trained again, unless you type FORCE=1; the base is kept. A sweep also
+gets a table and a figure.
+"""
+
+from collections.abc import Sequence
+
+from attest.runs.adversary_names import choose
+from attest.runs.choices import expand, plain_help, split_arguments
+from attest.runs.folder import RunFolder
+
+STAYED = 1e-3
+"""Mean JSD in nats, below which an adversary attends as its base does."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest adversarial``.
+    Raises:
+        AttestError: such a base or adversary cannot be.
+    """
+    if {"-h", "--help"} & {*arguments}:
+        print(plain_help(__doc__))
+        return 0
+    choices, rest = choose(arguments)
+    typed, own = split_arguments(rest)
+    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
+    from lightning_utilities.core.rank_zero import rank_zero_only  # what follows takes seconds
+
+    from attest.app.adversaries import adversary, lambdas_of, require_adversary
+    from attest.app.dependent import train_base, train_dependent
+    from attest.report.sweep import write_sweep
+
+    base = train_base(typed, lambda settings: require_adversary(choices, settings))
+    lambdas = lambdas_of(choices, base.settings)
+    runs = []
+    for place, lam in enumerate(lambdas, start=1):
+        print(f"Adversary {place} of {len(lambdas)}: {choices.name(lam)}", flush=True)
+        runs.append(train_dependent(base, adversary(choices, lam, base.settings), own))
+    if len(runs) > 1:
+        rank_zero_only(write_sweep)(base.folder, choices.sweep, runs)
+    rank_zero_only(say_who_stayed)(runs)
+    return 0
+
+
+def say_who_stayed(runs: Sequence[RunFolder]) -> None:
+    """Name the adversaries that never left their base, and what moves them."""
+    from attest.report.related_table import distances_of
+
+    for run in runs:
+        if distances_of(run, "E7")["jsd"] < STAYED:
+            print(
+                f"{run.path.name} attends as its base does (JSD below {STAYED:g}). Where both attend alike, the gradient of "
+                "the divergence is zero. Type a larger LAMBDA, or -- --model.init_args.attention_learning_rate_scale=10",
+                flush=True,
+            )

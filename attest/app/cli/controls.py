@@ -1,0 +1,75 @@
+"""``attest controls``: what a run must be compared with before its attention is read (E4, E5, E6), in one table.
+
+    attest controls DATA=sst MODEL=bilstm SEEDS=3
+    attest controls DATA=conll2000 MODEL=tagger LAMBDA=0.2,3
+
+E4  the same model trained with uniform attention: does the task need attention at all?
+E5  SEEDS other seeds of the same model, those that follow its own, 3 if not typed: how far apart is their attention?
+E6  a model without context, or for taggers the tagger itself, whose attention is uniform, learned, the base's, or that of
+    adversaries with these LAMBDA (1e-3 for classifiers, 0.2 and 3 for taggers; trained as make adversarial does)
+
+VARIANT and DIVERGENCE choose these adversaries, as in attest adversarial. GUIDE=base or GUIDE=unfrozen-kl-0.001 trains only
+this guide of E6, and compares nothing else.
+Every other word is one of attest fit and names the base. Options after a lone -- go to adversaries and guides only. Runs that
+exist are not trained again.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attest.runs import adversary_names
+from attest.runs.adversary_names import Choices
+from attest.runs.choices import expand, plain_help, split_arguments
+from attest.runs.control_names import choose
+
+if TYPE_CHECKING:
+    from attest.app.dependent import Base
+    from attest.runs.folder import RunFolder
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest controls``.
+    Raises:
+        AttestError: such a base has no controls.
+    """
+    if {"-h", "--help"} & {*arguments}:
+        print(plain_help(__doc__))
+        return 0
+    seeds, guided_by, rest = choose(arguments)
+    choices, rest = adversary_names.choose(rest)
+    typed, own = split_arguments(rest)
+    if guided_by is not None and guided_by != "base":
+        adversary_names.named(guided_by)  # refused before anything is trained
+    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
+    from attest.app.adversaries import require_controls, require_guides, train_guide  # takes seconds
+    from attest.app.dependent import train_base
+
+    base = train_base(typed, require_controls if guided_by is None else require_guides)
+    if guided_by is not None:
+        train_guide(base, own, guided_by)
+    else:
+        _compare(base, typed, own, seeds, choices)
+    return 0
+
+
+def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int, choices: Choices) -> None:
+    """Train every control, write the table, and the base's own report anew, which reads of them."""
+    from lightning_utilities.core.rank_zero import rank_zero_only
+
+    from attest.app.adversaries import announced, controls, guiding_lambdas, without_sense
+    from attest.report.controls_page import write_controls
+    from attest.report.page import write_report
+
+    planned = list(controls(base, typed, own, seeds, choices, choices.lambdas or guiding_lambdas(base)))
+    print("Controls, trained unless they are there:", *(announced(control, base) for control in planned), sep="\n", flush=True)
+    for experiment, reason in without_sense(base.settings):
+        print(f"  {experiment}  left out: {reason}.", flush=True)
+    found: list[tuple[str, str, RunFolder]] = []
+    for place, control in enumerate(planned, start=1):
+        print(f"Control {place} of {len(planned)}: {control.experiment}, {control.name}", flush=True)
+        found.append((control.experiment, control.name, control.train()))
+    rank_zero_only(write_controls)(base.folder, found)
+    rank_zero_only(write_report)(base.folder)

@@ -1,0 +1,209 @@
+"""``attest doctor``: what is installed, and what would stop a run before it begins.
+
+attest doctor                     # the machine, the packages, the corpora, W&B, the disk
+attest doctor imdb --root runs    # … and whether a run on IMDb could begin
+attest doctor --model my-model    # whether a Transformer of yours can be put on trial, and what can be asked of it
+attest doctor --model my-llama --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"    # … by a prompt
+"""
+
+import netrc
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+import torch
+from packaging.requirements import Requirement
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from attest.app.cli.main import CommandParser
+from attest.app.cli.trial import PROMPT
+from attest.core.errors import DISTRIBUTION, AttestError, needing_transformers, unknown_choice
+from attest.core.memory import CACHE_VARIABLE, cache_folder
+from attest.datamodules.catalogue import CATALOGUE, Source
+from attest.datamodules.sources import DATA_VARIABLE, endpoint, reachable
+from attest.runs.versions import environment
+
+LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
+"""What a small run leaves behind, and what a run on IMDb with all its evidence needs with room to spare."""
+GIB = 1 << 30
+COLOURS = {"fine": "green", "note": "yellow", "stops": "bold red"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the table."""
+
+    what: str
+    found: str
+    verdict: str = "fine"
+    """``fine``; ``note``, good to know; ``stops``, a run could not begin or end."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table; returns 1 where something would stop a run, else 0.
+
+    Args:
+        arguments: what follows ``attest doctor``.
+    """
+    parser = CommandParser("attest doctor", __doc__)
+    parser.add_argument("corpora", nargs="*", help=f"corpora that must be available: any of {', '.join(CATALOGUE)}")
+    parser.add_argument("--root", type=Path, default=Path("runs"), help="the folder for runs")
+    parser.add_argument("--model", help="check only this fine-tuned Transformer: a folder or an id on the Hub")
+    parser.add_argument("--prompt", help=PROMPT)
+    parser.add_argument("--labels", help='with --prompt, the answer for each label: positive=" good",negative=" bad"')
+    typed = parser.parse_args(list(arguments))
+    if typed.model:
+        show([Finding(what, found) for what, found in model(typed.model, typed.prompt, typed.labels)], "a trial")
+        return 0
+    if typed.prompt is not None:
+        raise AttestError(
+            "--prompt was typed without --model; expected the model that is asked. Add --model=<folder or Hub id>"
+        )
+    for name in typed.corpora:
+        if name not in CATALOGUE:
+            raise unknown_choice("The corpus", name, CATALOGUE, "attest doctor {}")
+    findings = [*packages(), *machine(), *corpora(typed.corpora), *wandb_state(), *folders(typed.root)]
+    show(findings)
+    return int(any(finding.verdict == "stops" for finding in findings))
+
+
+def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
+    """The table, and in a sentence what would be stopped and by what."""
+    table = Table("", "found", "", title="attest doctor", title_justify="left")
+    for finding in findings:
+        table.add_row(finding.what, escape(finding.found), f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]")
+    console = Console()
+    console.print(table)
+    stopping = [finding.what for finding in findings if finding.verdict == "stops"]
+    told = ", ".join(stopping) or "nothing that can be seen from here"
+    console.print(f"What would stop {stopped}: {told}.", highlight=False)
+
+
+def model(name: str, prompt: str | None = None, labels: str | None = None) -> Iterator[tuple[str, str]]:
+    """What a Transformer is to a trial, after a first pass; AttestError says why it cannot be tried."""
+    with needing_transformers():
+        from attest.app.api.foreign import read_by
+        from attest.app.described import described
+        from attest.models.pretrained.loading import load
+        from attest.models.pretrained.prompted import prompt_typed
+    asked = None if prompt is None else prompt_typed(prompt, labels)
+    loaded, tokenizer = load(name, prompted=asked is not None)
+    network, _, _, names = read_by(loaded, tokenizer, None, None, None, asked)
+    return described(network, tokenizer, names, asked)
+
+
+def packages() -> Iterator[Finding]:
+    """Versions, and whatever of our requirements is missing or too old."""
+    for name, found in environment().items():
+        yield Finding(name, found)
+    for requirement in _requirements():
+        try:
+            found = version(requirement.name)
+        except PackageNotFoundError:
+            found = "not installed"
+        if found == "not installed" or not requirement.specifier.contains(found, prereleases=True):
+            yield Finding(requirement.name, f"{found}; expected {requirement}; type: make setup", "stops")
+
+
+def _requirements() -> list[Requirement]:
+    """What the installed package asks for, extras left out; nothing where it runs from a bare checkout."""
+    try:
+        asked = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
+    except PackageNotFoundError:
+        return []
+    return [each for each in asked if each.marker is None or each.marker.evaluate({"extra": ""})]
+
+
+def machine() -> Iterator[Finding]:
+    """Devices, memory and threads."""
+    yield Finding("devices", ", ".join(_devices()))
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIB
+    yield Finding(
+        "memory", f"{pages:.1f} GiB; evidence takes 1 GiB of it, or --run.memory_gib", "note" if pages < 4 else "fine"
+    )
+    yield Finding("threads", f"{torch.get_num_threads()} of torch; a run takes one a process, or --run.threads")
+    policy = os.environ.get("OMP_WAIT_POLICY", "unset")
+    spinning = policy.upper() != "PASSIVE"
+    advice = "; PASSIVE keeps idle threads from spinning: export OMP_WAIT_POLICY=PASSIVE" if spinning else ""
+    yield Finding("OMP_WAIT_POLICY", f"{policy}{advice}", "note" if spinning else "fine")
+    yield Finding("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "unset"))
+
+
+def _devices() -> list[str]:
+    gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    apple = ["mps"] if torch.backends.mps.is_available() else []
+    return [f"CPU with {os.cpu_count()} cores", *gpus, *apple]
+
+
+def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
+    """Each corpus: in which folder it lies, or which public source it would come from.
+
+    Args:
+        wanted: names of those without which a run could not begin.
+    """
+    folder = os.environ.get(DATA_VARIABLE)
+    for name, source in CATALOGUE.items():
+        where, there = _in_folder(Path(folder).expanduser(), name, source) if folder else _public(source)
+        yield Finding(f"DATA={name}", where, "fine" if there else "stops" if name in wanted else "note")
+    yield Finding("DATA=planted", "made on the spot")
+
+
+def _in_folder(folder: Path, name: str, source: Source) -> tuple[str, bool]:
+    missing = [file for file, found in source.found(folder / name).items() if not found]
+    if missing:
+        return f"{folder / name} lacks {', '.join(missing)}; correct or unset {DATA_VARIABLE}", False
+    return f"{folder / name} ({DATA_VARIABLE})", True
+
+
+def _public(source: Source) -> tuple[str, bool]:
+    where = f"{source.hub} on the Hugging Face Hub" if source.hub else source.archive
+    if _within_reach(endpoint() if source.hub else source.archive):
+        return where, True
+    return f"{where}, out of reach now; an earlier download would serve, else set {DATA_VARIABLE}", False
+
+
+_within_reach = cache(reachable)
+
+
+def wandb_state() -> Iterator[Finding]:
+    """How runs would be logged; the key itself is never shown."""
+    mode = os.environ.get("WANDB_MODE")
+    if mode:
+        state = f"WANDB_MODE={mode}"
+    elif "WANDB_API_KEY" in os.environ or _in_netrc():
+        state = "logged in: runs are sent as they go"
+    else:
+        state = "not logged in: runs are logged offline; `wandb sync` sends them later"
+    yield Finding("Weights & Biases", state)
+
+
+def _in_netrc() -> bool:
+    try:
+        return netrc.netrc(os.environ.get("NETRC")).authenticators("api.wandb.ai") is not None
+    except (OSError, netrc.NetrcParseError):
+        return False
+
+
+def folders(root: Path) -> Iterator[Finding]:
+    """Where runs and prepared corpora go: may it be written, and is there room?"""
+    yield _folder("runs", root, "--run.root=<folder>", "stops")
+    yield _folder("prepared corpora", cache_folder(), f"{CACHE_VARIABLE}=<folder>", "note")
+
+
+def _folder(what: str, folder: Path, option: str, verdict: str) -> Finding:
+    nearest = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    try:
+        with tempfile.NamedTemporaryFile(dir=nearest, prefix=".attest-doctor."):
+            free = shutil.disk_usage(nearest).free / GIB
+    except OSError as error:
+        return Finding(what, f"{folder} cannot be written ({error.strerror}); give another with {option}", verdict)
+    if free < LEAST_DISK_GIB:
+        return Finding(what, f"{folder} has {free:.2f} GiB left; free some, or give another with {option}", verdict)
+    return Finding(what, f"{folder}, {free:.1f} GiB free", "note" if free < AMPLE_DISK_GIB else "fine")

@@ -1,0 +1,70 @@
+"""``attest explain``: what a trained model says about a text, and every reading that might explain why.
+
+    attest explain --run runs/sst/jw-bilstm-additive-softmax/seed0 --text "a gorgeous , witty , seductive movie ."
+    attest explain --run runs/imdb/jw-bilstm-additive-softmax/seed0 --file reviews.txt
+
+Prints the explanation and writes it as a page. For a Transformer that has attention only inside its layers, it shows attention
+rollout. A file holds one text a line; blank lines are skipped.
+"""
+
+from contextlib import nullcontext
+from pathlib import Path
+
+from attest.app.cli.main import TRUST, CommandParser, kind_of, require_own
+from attest.core.errors import AttestError
+from attest.runs.folder import RunFolder
+from attest.runs.identity import require_no_trial
+
+PAGE = "explained.html"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest explain``.
+    Raises:
+        AttestError: there is no such run or file, no text, or one without words, or the page would overwrite what is none.
+    """
+    typed = _parser().parse_args(arguments)
+    folder = RunFolder(typed.run)
+    require_no_trial(folder)
+    if not folder.best.is_file() or not folder.config.is_file():
+        raise AttestError(f"{folder.best} does not exist; expected the folder of a trained run. Train one first: make train")
+    from attest.report.templating import OURS
+
+    page = typed.out or folder.path / PAGE
+    kind_of(page, {".html": "page"})
+    require_own(page, OURS)
+    texts = [*typed.text, *(_lines(typed.file) if typed.file else [])]
+    if not texts:
+        raise AttestError('attest explain was given no text; expected one. Type for example: --text "a gorgeous movie"')
+    from attest.app.evaluating import LoadedRun, configuration_of
+    from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
+
+    held = folder.claimed() if typed.out is None else nullcontext()
+    with held, configuration_of(folder, typed.trust) as configuration:
+        run = LoadedRun(configuration, folder)
+        with run.prepared():
+            explained = [run.explained(number, text) for number, text in enumerate(texts, start=1)]
+        write_explained(page, explained, str(folder.path))
+    print_explained(explained)
+    print(f"Page: {page}")
+    return 0
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser("attest explain", __doc__)
+    parser.add_argument("--run", type=Path, required=True, help="a run folder; its best checkpoint is explained")
+    parser.add_argument("--text", action="append", default=[], help="a text; may be given several times")
+    parser.add_argument("--file", type=Path, help="a file with one text a line, in UTF-8")
+    parser.add_argument("--trust", action="append", default=[], metavar="MODULE", help=TRUST)
+    parser.add_argument("--out", type=Path, help=f"the file of the page; by default {PAGE} in the run folder")
+    return parser
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return [line for line in file.read_text(encoding="utf-8-sig").split("\n") if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise AttestError(f"{file} cannot be read ({error}); expected a file with one text a line, in UTF-8.") from error

@@ -1,0 +1,76 @@
+"""``attest fit``, ``attest validate`` and ``attest test``: LightningCLI's own commands, with choices."""
+
+import textwrap
+
+from attest.runs.choices import default_choices, expand, file_choices, takes_parameter, values_of
+
+MEANING = {
+    "DATA": "the corpus",
+    "MODEL": "the network",
+    "SCORING": "how attention scores a token",
+    "PROJECTION": "how scores become weights",
+    "RECIPE": "how the model is trained; each model names its own",
+    "EXPERIMENTS": "which evidence is gathered",
+    "LOGGER": "where numbers are logged",
+    "TRAINER": "the device",
+    "CUT": "a small part of the corpus, to see that everything runs",
+    "EMBEDDINGS": "the vectors that words start from; also random:<dimensions>, or a file of vectors",
+}
+"""In the order of the help."""
+WIDTH, INDENT = 110, 14
+
+
+def choices_help(command: str) -> str:
+    """Usage, then a paragraph a choice: what it is, its values, its default.
+
+    Args:
+        command: ``fit``, ``test`` or ``validate``.
+    """
+    order = sorted(file_choices(), key=[*MEANING, *file_choices()].index)
+    return "\n".join(
+        [
+            f"usage: attest {command} [CHOICE=value …] [--option=value …]",
+            "",
+            f"    attest {command} DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1",
+            "",
+            "Choices. Each value is a file below configs/.",
+            "",
+            *map(_paragraph, order),
+            _filled("SEED", "a whole number from 0: what fixes every random draw (0)"),
+            _filled("PROTOCOL", "how a published corpus is cut and split: jw-current | jw-paper | plain"),
+            _filled("FORCE", "1 deletes what there is of the run and begins afresh (0)"),
+            "",
+            "Options, of Lightning and of Attest. They follow the choices and win over them.",
+            "",
+        ]
+    )
+
+
+def _paragraph(choice: str) -> str:
+    values = " | ".join(f"{value}:<number>" if takes_parameter(choice, value) else value for value in values_of(choice))
+    default = default_choices().get(choice)
+    meaning = f"{MEANING[choice]}: " if choice in MEANING else ""
+    return _filled(choice, f"{meaning}{values}{f' ({default})' if default else ''}")
+
+
+def _filled(choice: str, text: str) -> str:
+    lines = textwrap.wrap(text, WIDTH - INDENT, break_on_hyphens=False)
+    return textwrap.indent("\n".join(lines), " " * INDENT).replace(" " * INDENT, f"  {choice:<{INDENT - 2}}", 1)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: its name, then what follows.
+    """
+    command, *rest = arguments
+    options = expand(rest)
+    if {"-h", "--help"} & {*rest}:
+        print(choices_help(command), flush=True)
+    from attest.app.configured import ConfiguredRun  # seconds that no mistyped choice waits for
+    from attest.app.training import score, train
+
+    run = ConfiguredRun([command, *options], rest)
+    train(run) if command == "fit" else score(run)
+    return 0

@@ -1,0 +1,199 @@
+"""``attest judges``: which experiment can tell right attention from wrong.
+
+    attest judges
+    attest judges SMOKE=1 LOGGER=wandb
+    attest judges TRAINED=1
+    attest judges --defendant mine.py:Name --results /tmp/mine
+
+Runs every experiment that gives one number for each text, on networks whose attention is right or wrong by construction.
+configs/judges/constructed.yaml lists the tests and their directions. A defendant of your own takes a rule and offers
+encode, score, project, decode, forward, and carrying_states(tokens, mask); it names its rules in ``rules``.
+
+TRAINED=1 trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, and runs the same tests on them.
+It compares the two rankings of the tests, so run the constructed networks first.
+"""
+
+import hashlib
+import importlib.util
+import subprocess
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+from rich.console import Console
+
+from attest.app.cli.main import CommandParser, require_place
+from attest.core.errors import AttestError, unknown_choice
+from attest.core.memory import cores
+from attest.core.places import configs_folder
+from attest.experiments.judges.findings import SHIPPED, findings
+from attest.experiments.judges.judging import hear, judge, with_added
+from attest.report.judges import write_judges
+from attest.runs.choices import take_words
+from attest.runs.folder import RunFolder, write_json
+from attest.runs.past import duration
+
+STATED = configs_folder() / "judges" / "constructed.yaml"
+TRAINED = STATED.with_name("trained.yaml")
+CHECKOUT = Path("configs/judges/constructed.yaml")
+"""Where the file is too if this is run in a checkout, whose results and shipped findings are then renewed."""
+SECONDS = 7
+"""That training and trying one network takes on one core, about."""
+WORDS = ("SMOKE", "LOGGER", "TRAINED")
+LOGGERS = ("none", "wandb")
+OFFERED = ("encode", "score", "project", "decode", "forward", "carrying_states")
+SMALLER_TRAINED = {
+    "rules": ["token"],
+    "networks": ["average", "transformer"],
+    "guided": ["average"],
+    "projections": ["softmax"],
+    "seeds": [0],
+    "texts": 12,
+    "layered_texts": 4,
+}
+SMALLER = {"rules": ["token", "conjunction"], "seeds": [0], "texts": 20, "layered_texts": 4}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest judges``.
+    Raises:
+        AttestError: a choice that is not known, or a defendant that cannot be found or whose truth does not hold.
+    """
+    parser = CommandParser("attest judges", __doc__)
+    parser.add_argument("--defendant", help="file.py:Name, a defendant of your own")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        help="the folder to write into; by default runs/judges, or docs/results of a checkout if all is run",
+    )
+    words, rest = take_words(arguments)
+    if unknown := [f"{name}={value}" for name, value in words.typed.items() if name not in WORDS]:
+        raise AttestError(f"{unknown[0]} was typed; expected {' or '.join(WORDS)}. Type for example: attest judges SMOKE=1")
+    torch.set_num_threads(1)  # networks are small: threads would wait for one another
+    given, smoke = parser.parse_args(rest), words.flag("SMOKE")
+    if words.text("LOGGER", "none") not in LOGGERS:
+        raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest judges LOGGER={}")
+    stated = with_added(yaml.safe_load(STATED.read_text(encoding="utf-8"))) | (SMALLER if smoke else {})
+    own = _own(given.defendant, stated["rules"]) if given.defendant else {}
+    shipped = not smoke and not own and given.results is None and CHECKOUT.resolve() == STATED.resolve()
+    folder = given.results or Path("docs/results" if shipped else "runs/judges")
+    require_place(folder)
+    judging = _try_trained if words.flag("TRAINED") else partial(_try_constructed, own=own, shipped=shipped)
+    with RunFolder(folder).claimed():
+        return judging(folder, stated, smoke, words.text("LOGGER", "none"))
+
+
+def _try_constructed(
+    folder: Path, stated: dict[str, Any], smoke: bool, logger: str, own: dict[str, Any], shipped: bool
+) -> int:
+    """Judge the tests on constructed defendants."""
+    judged = judge(hear(stated, own), stated)
+    said = write_judges(folder, judged, stated, _stamp(STATED, smoke, list(own)))
+    experiments = {name: test["experiment"] for tests in stated["tests"].values() for name, test in tests.items()}
+    found = findings(judged, experiments, stated["sees"])
+    write_json(SHIPPED if shipped else folder / "findings.json", found)
+    print(f"{said}\nJudges:     {folder / 'judges.html'}", flush=True)
+    if logger == "wandb":
+        from attest.report.tracking.wandb_report import log_judges  # W&B takes seconds
+
+        print(f"W&B:        {log_judges(folder, judged)}", flush=True)
+    return 0
+
+
+def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger: str) -> int:
+    """Train, judge and compare; what was found before constructed defendants lies in the folder."""
+    import pandas as pd
+    from rich.progress import track
+
+    from attest.app.judged import all_heard, asked_for
+    from attest.report.judges_trained import NAME, write_trained  # training takes seconds to import
+
+    if not (folder / "judges.parquet").is_file():
+        raise AttestError(
+            f"{folder / 'judges.parquet'} does not exist; expected the results on constructed defendants, to compare trained "
+            f"ones with. Type first: attest judges{' SMOKE=1' if smoke else ''}"
+        )
+    stated = yaml.safe_load(TRAINED.read_text(encoding="utf-8"))
+    stated |= {name: constructed[name] for name in ("bootstrap", "tolerance")}
+    stated |= SMALLER_TRAINED if smoke else {}
+    count, processes = len(asked_for(stated)), cores()
+    print(
+        f"Training and trying {count} networks, {processes} at once; {duration(SECONDS * count / processes)} or so.",
+        flush=True,
+    )
+    heard = all_heard(stated, constructed["tests"], constructed["settings"], processes)
+    console = Console(stderr=True)
+    trained = list(track(heard, "Networks:", count, console=console, disable=not console.is_terminal, transient=True))
+    judged = pd.read_parquet(folder / "judges.parquet")
+    print(write_trained(folder, trained, judged, stated, constructed["tests"], _stamp(TRAINED, smoke, [])))
+    print(f"Judges:     {folder / NAME}.html", flush=True)
+    if logger == "wandb":
+        from attest.report.tracking.wandb_report import log_trained
+
+        print(f"W&B:        {log_trained(folder)}", flush=True)
+    return 0
+
+
+def _own(typed: str, tried: list[str]) -> dict[str, Any]:
+    path, _, name = typed.partition(":")
+    if not name or not Path(path).is_file():
+        raise AttestError(
+            f"--defendant {typed} was typed; expected a file and a class. Type for example: --defendant mine.py:Name"
+        )
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None:
+        raise AttestError(
+            f"{path} is not a Python file; expected one that ends in .py. Type for example: --defendant mine.py:Name"
+        )
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # the file is the user's: whatever it raises is told in a sentence
+        raise AttestError(
+            f"{path} cannot be read: {type(error).__name__}: {error}; expected a file that Python can import. "
+            f"Try for example: python {path}"
+        ) from error
+    if not hasattr(module, name):
+        raise AttestError(f"{path} has no {name}; expected a class of a defendant. Type for example: --defendant {path}:Name")
+    made = getattr(module, name)
+    if not hasattr(made, "rules"):
+        raise AttestError(
+            f"{name} has no rules; expected a tuple of rules that it follows. Write for example: rules = ('token',)"
+        )
+    if lacking := [each for each in OFFERED if not callable(getattr(made, each, None))]:
+        raise AttestError(
+            f"{name} has no {' and no '.join(lacking)}; expected a class with {', '.join(OFFERED)}. "
+            f"Write for example: class {name}(attest.experiments.judges.defendants.Honest)"
+        )
+    if isinstance(made.rules, str) or not set(made.rules) & set(tried):
+        raise AttestError(
+            f"{name} follows the rules {made.rules!r}, and none of them is tried here; expected a tuple of some of "
+            f"{', '.join(tried)}. Write for example: rules = ('{tried[0]}',)"
+        )
+    return {name: made}
+
+
+def _stamp(file: Path, smoke: bool, own: list[str]) -> str:
+    """Which stated list this is: the file's hash, and the commit that last changed it, where there is git."""
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    told = f"Defendants, tests and directions are stated in configs/judges/{file.name}, sha256 {sha256[:16]}"
+    told += f", {_commit(file) or 'of no commit that could be found'}."
+    told += " This is a smaller try, not what was stated." if smoke else ""
+    return told + (f" Added by hand: {', '.join(own)}." if own else "")
+
+
+def _commit(file: Path) -> str | None:
+    """The last commit that changed the file; None where it has changed since, or there is no git."""
+    where = file.resolve()
+    git = ["git", "-C", str(where.parent)]
+    try:
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", where.name], capture_output=True).returncode
+        log = subprocess.run([*git, "log", "-1", "--format=%h of %cs", "--", where.name], capture_output=True, text=True)
+    except OSError:
+        return None
+    return f"committed as {log.stdout.strip()}" if changed == 0 and log.stdout.strip() else None

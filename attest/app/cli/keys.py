@@ -1,0 +1,74 @@
+"""``attest keys``: other keys for a trained Transformer (E9).
+
+    attest keys DATA=sst MODEL=transformer-dr PROJECTION=entmax15 ATTACK=adversarial
+    attest keys DATA=sst MODEL=transformer-dr ATTACK=random,opposite,shuffle -- --trainer.max_epochs=5
+    attest keys DATA=sst MODEL=transformer-dr ATTACK=adversarial -- --model.init_args.distance=norm
+
+Trained attacks are in ``keys/<attack>/`` of the run that they attack; the run is trained first if it is missing. Options
+after a lone ``--`` go to the attacks only. ``shuffle`` trains nothing and is evidence on the run itself.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from attest.app.cli.evidence import main as gather_evidence
+from attest.core.errors import AttestError, unknown_choice
+from attest.runs.capabilities import attends_within, predicts
+from attest.runs.choices import expand, plain_help, split_arguments, take_words
+from attest.runs.identity import KEYS
+
+if TYPE_CHECKING:
+    from attest.app.dependent import Dependent
+
+TRAINED = ("adversarial", "random", "opposite")
+"""As ``attest.lightning_modules.key_adversary`` has them, which takes seconds to import."""
+SHUFFLE = "shuffle"
+ATTACKS = (*TRAINED, SHUFFLE)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest keys``.
+    Raises:
+        AttestError: an attack that does not exist, or a network that has no keys to attack.
+    """
+    if {"-h", "--help"} & {*arguments}:
+        print(plain_help(__doc__))
+        return 0
+    typed, own = split_arguments(arguments)
+    words, typed = take_words(typed, ("ATTACK",))
+    attacks = words.listed("ATTACK", ATTACKS[0])
+    for attack in attacks:
+        if attack not in ATTACKS:
+            raise unknown_choice("ATTACK", attack, ATTACKS, "make keys DATA=sst MODEL=transformer-dr ATTACK={}")
+    expand(typed)  # a mistyped choice is told before the imports below, which take seconds
+    from attest.app.dependent import train_base, train_dependent  # takes seconds
+
+    base = train_base(typed, _require_self_attention)
+    for attack in attacks:
+        if attack == SHUFFLE:
+            gather_evidence(["--run", str(base.folder.path), "E9", *own])
+        else:
+            train_dependent(base, key_adversary(attack), own)
+    return 0
+
+
+def key_adversary(attack: str) -> "Dependent":
+    """The dependent run of a trained attack."""
+    from attest.app.dependent import Dependent, merged, overlay
+
+    settings = merged(overlay("keys"), {"model": {"init_args": {"attack": attack}}})
+    return Dependent(KEYS, attack, settings, own_network=False)
+
+
+def _require_self_attention(settings: dict[str, Any]) -> None:
+    """Say so before anything is trained, where the configuration shows that there is nothing to attack."""
+    kind = predicts(settings)
+    if kind == "label" and attends_within(settings["model"]["init_args"].get("network")):
+        return
+    lack = {"label": "has no self-attention", "tags": "tags"}.get(str(kind), "is not a classifier that can be attacked")
+    raise AttestError(
+        f"MODEL={settings['run']['model']} {lack}; expected a Transformer that classifies, whose keys can be attacked: a "
+        "network that declares attends_within, or whose encoder does. Type MODEL=transformer-dr"
+    )

@@ -1,0 +1,238 @@
+"""The one door: ``attest <command> …``; ``COMMANDS`` lists them all.
+
+Everything is configured as LightningCLI configures it, with choices (``DATA=sst MODEL=bilstm``) as shorthand for shipped
+configuration files. A mistake the user can mend gets one sentence and exit code 2. A command is imported when it is typed, so
+that none makes the others slow.
+
+Files that ``--out`` names: of the right kind, and nobody else's.
+"""
+
+import argparse
+import errno
+import os
+import re
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from attest.app.cli.streams import end_with_first_rank, lasting_output
+from attest.core.bounds import require_bounds
+from attest.core.errors import AttestError, as_user_error, unknown_choice
+from attest.runs.choices import plain_help
+from attest.runs.versions import quieten, version_line
+
+
+class Command(NamedTuple):
+    """A command of ``attest``."""
+
+    module: str
+    """Where its ``main`` is, which takes what follows the command's name and returns the exit code."""
+    does: str
+    """In a line of the help."""
+
+
+TRAINING = "attest.app.cli.fit"
+"""Its ``main`` is told the command's name too."""
+COMMANDS = {
+    "fit": Command(TRAINING, "train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),
+    "test": Command(TRAINING, "score a trained run on the test split"),
+    "validate": Command(TRAINING, "score a trained run on the validation split"),
+    "evidence": Command("attest.app.cli.evidence", "compute experiments for a run or a checkpoint: --run <folder> E3 E12"),
+    "explain": Command("attest.app.cli.explain", 'explain what a run says about a text: --run <folder> --text "a fine film"'),
+    "adversarial": Command("attest.app.cli.adversarial", "train adversaries of a run (E7): DATA=sst LAMBDA=1e-3"),
+    "controls": Command("attest.app.cli.controls", "compare with uniform attention, other seeds, guides (E4, E5, E6)"),
+    "keys": Command("attest.app.cli.keys", "attack the keys of a Transformer (E9): DATA=sst MODEL=transformer-dr"),
+    "roar": Command(
+        "attest.app.cli.roar", "erase what a reading ranks first and train again: DATA=sst READING=attention STEPS=10"
+    ),
+    "report": Command("attest.app.cli.report", "write the page of one run, or of several side by side"),
+    "table": Command("attest.app.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
+    "reproduce": Command("attest.app.cli.reproduce", "make a published table, our numbers beside theirs: TABLE=jw-2 DATA=sst"),
+    "trial": Command(
+        "attest.app.cli.trial", "put a Hugging Face Transformer of yours on trial: --model <folder> --data <file>"
+    ),
+    "judges": Command("attest.app.cli.judges", "try the experiments on attention that is right or wrong by construction"),
+    "data": Command("attest.app.cli.data", "count the corpora and compare with the published counts: --check"),
+    "dashboard": Command("attest.app.cli.dashboard", "make a W&B workspace for a run"),
+    "doctor": Command("attest.app.cli.doctor", "list what is installed, and what would stop a run"),
+}
+
+UNPRINTED = 2
+"""Exit code of a command that did all but print what it should."""
+STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
+"""Exit codes: 128 and the number of the signal, as shells have it."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run ``attest``; returns the exit code.
+
+    Args:
+        arguments: what follows the program's name; from the command line if None.
+    """
+    with lasting_output() as out:
+        code = _answered(sys.argv[1:] if arguments is None else arguments)
+    if out is None or out.failed is None or out.failed.errno == errno.EPIPE:  # a reader that has gone wants no more
+        return code
+    reason = os.strerror(out.failed.errno or 0)
+    print(
+        f"attest: standard output cannot be written: {reason}; expected a terminal, a pipe or a file with room. What "
+        "belongs in files is written.",
+        file=sys.stderr,
+    )
+    return code or UNPRINTED
+
+
+def _answered(arguments: list[str]) -> int:
+    """Run what was typed; mistakes and stops end in a sentence and an exit code."""
+    if arguments == ["--version"]:
+        print(version_line())
+        return 0
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0
+    end_with_first_rank()
+    quieten()
+    try:
+        require_working_folder()
+        return _run(*arguments)
+    except Exception as error:
+        if (mistake := as_user_error(error)) is None:
+            raise
+        print(f"attest: {mistake}", file=sys.stderr)
+        return 2
+    except (SystemExit, KeyboardInterrupt) as stop:
+        if type(stop).__name__ not in ("SIGTERMException", "KeyboardInterrupt"):  # the first is Lightning's
+            raise
+        print("attest: stopped; type the same command to continue.", file=sys.stderr)
+        return STOPPED_BY_SIGINT if isinstance(stop, KeyboardInterrupt) else STOPPED_BY_SIGTERM
+    finally:
+        if wandb := sys.modules.get("wandb"):
+            wandb.finish()  # a second run in this process must not write into the first one's file
+
+
+def overview() -> str:
+    """What ``attest --help`` prints."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {command.does}" for name, command in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: attest <command> …",
+            "",
+            "Attention on trial: may I read the attention of this model as an explanation?",
+            "",
+            *lines,
+            "",
+            "Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 stand for the files below configs/; any option",
+            "of LightningCLI may follow them. `attest <command> --help` lists what a command takes, `attest --version` the",
+            "installed versions.",
+        ]
+    )
+
+
+def require_working_folder() -> None:
+    """Refuse to begin in a folder that has been removed, where libraries end without a sentence."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise AttestError("the working folder has been removed; expected one that is there. Type: cd <folder>") from error
+
+
+def _run(name: str, *rest: str) -> int:
+    if name not in COMMANDS:
+        raise unknown_choice("The command", name, COMMANDS, "attest {}")
+    module = COMMANDS[name].module
+    return int(import_module(module).main([*([name] if module == TRAINING else []), *rest]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+
+
+NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'", re.DOTALL)
+KINDS = {"int": "a whole number", "float": "a number"}
+TRUST = "a module whose classes the run may name, if you know its code, which is run; may be given several times"
+
+
+class CommandParser(argparse.ArgumentParser):
+    """argparse, whose words are given and whose mistakes are AttestErrors.
+
+    Args:
+        command: as it is typed, ``attest report``.
+        description: what ``--help`` prints above the options, its lines as they are.
+    """
+
+    def __init__(self, command: str, description: str | None) -> None:
+        super().__init__(
+            prog=command,
+            description=plain_help(description),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As argparse does; numbers that are out of bounds are mistakes too."""
+        typed, rest = super().parse_known_args(args, namespace)
+        require_bounds(vars(typed), lambda name: f"--{name.replace('_', '-')}")
+        return typed, rest
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse found wrong as a sentence."""
+        if match := NO_NUMBER.fullmatch(message):
+            raise AttestError(f"{match[1]} is {match[3]}; expected {KINDS[match[2]]}. Name another.")
+        usage = " ".join(self.format_usage().split()).removeprefix("usage: ")
+        raise AttestError(f"{message}; expected: {usage}")
+
+
+BEGINNING = 2000
+"""By so many bytes a file of ours is known."""
+
+
+def kind_of(path: Path, kinds: Mapping[str, str]) -> str:
+    """The kind of a file by its suffix.
+
+    Args:
+        path: as typed.
+        kinds: by suffix, ``.csv`` and the like.
+    Raises:
+        AttestError: the suffix names none of them.
+    """
+    if path.suffix.lower() not in kinds:
+        raise AttestError(
+            f"--out {path} ends in {path.suffix or 'no suffix'}; expected {' or '.join(kinds)}. "
+            f"Type for example: --out {path.with_suffix(next(iter(kinds)))}"
+        )
+    return kinds[path.suffix.lower()]
+
+
+def require_own(path: Path, ours: re.Pattern[str]) -> None:
+    """Refuse to write over a file that attest has not written.
+
+    Args:
+        path: as typed; it need not exist.
+        ours: matches the beginning of what attest writes there.
+    Raises:
+        AttestError: it is a folder, or a file that begins otherwise.
+    """
+    if path.is_dir():
+        raise AttestError(f"--out {path} is a folder; expected a file. Type for example: --out {path / 'out'}")
+    if path.is_file() and not ours.match(path.read_bytes()[:BEGINNING].decode("utf-8", errors="replace")):
+        raise AttestError(
+            f"--out {path} is there already and was not written by this command; expected a new file, or an older one of its "
+            "own. Choose another name."
+        )
+
+
+def require_place(folder: Path) -> None:
+    """Refuse a folder that cannot be made, before hours are spent on what goes there.
+
+    Args:
+        folder: as typed; it need not exist.
+    Raises:
+        AttestError: what there is of its path is a file, or may not be written.
+    """
+    nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        reason = "may not be written" if nearest.is_dir() else "is no folder"
+        raise AttestError(f"{folder} cannot be written: {nearest} {reason}; expected a folder that can be made. Name another.")

@@ -1,0 +1,55 @@
+"""``attest report``: write the page of one run, or one page that compares several runs.
+
+attest report runs/sst/jw-bilstm-additive-softmax/seed0
+attest report runs/sst/*softmax runs/sst/*sparsemax --out softmax-and-sparsemax.html
+"""
+
+import os
+from pathlib import Path
+
+from attest.app.cli.main import CommandParser, kind_of, require_own
+from attest.report.comparison import write_comparison
+from attest.report.page import write_report
+from attest.report.templating import OURS
+from attest.runs.folder import write_text
+from attest.runs.identity import find_runs
+
+PAGE = "comparison.html"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest report``.
+    Raises:
+        AttestError: a folder holds no finished run, or the page would overwrite what is none.
+    """
+    typed = _parser().parse_args(arguments)
+    if typed.out is not None:
+        kind_of(typed.out, {".html": "page"})
+        require_own(typed.out, OURS)
+    runs = find_runs(typed.runs)
+    for run in runs:
+        with run.claimed():
+            write_report(run)
+        print(f"Report:     {run.report}", flush=True)
+    if len(runs) > 1:
+        page = typed.out or Path(os.path.commonpath([run.path.parent for run in runs])) / PAGE
+        write_comparison(page, runs)
+        print(f"Comparison: {page}")
+    elif typed.out is not None:
+        write_text(typed.out, runs[0].report.read_text(encoding="utf-8"))
+        print(f"Copy:       {typed.out}")
+    return 0
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser("attest report", __doc__)
+    parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help=f"the file of the page, *.html; for several runs by default {PAGE} in the folder that they share",
+    )
+    return parser

@@ -1,0 +1,224 @@
+"""``attest reproduce``: train the runs of a published table and write it: our numbers beside theirs.
+
+    attest reproduce TABLE=jw-2 DATA=sst SEEDS=3 JOBS=2
+    attest reproduce TABLE=all SMOKE=1
+    attest reproduce TABLE=me-6 DRY=1
+
+TABLE    a table, several with commas between them, all, or <file>.yaml for one of your own
+DATA     its corpora, with commas between them; all if not given
+MODEL    runs only the rows of this model. SCORING, PROJECTION, RECIPE and the words of dependent runs (VARIANT,
+         DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables also show other runs that exist
+SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
+SMOKE=1  tiny cuts, two steps of training and three values of every sweep, to see that everything runs
+DRY=1    prints what would run and how long it takes, and runs nothing
+RUN=0    writes the tables from the runs that exist, and runs nothing
+JOBS     how many runs at once; 1 if not given. They share the cores of this machine
+GPUS     how many GPUs to use, one for each run; 0 if not given
+PROFILE  slurm or kubernetes: the same workflow on a cluster
+
+Everything else (LOGGER=csv, --trainer.accelerator=gpu, --run.root=<folder>) goes to every run. Finished runs
+are not repeated, and the same command continues what was stopped.
+"""
+
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attest.app.reproduce.plan import Job, Plan, as_json, forecast, make_plan
+from attest.app.reproduce.workflow import carry_out, on_one_gpu, profile_folder, snakemake_command
+from attest.core.errors import AttestError
+from attest.core.memory import cores
+from attest.runs.asked import folder_of_words
+from attest.runs.choices import SMALL_CHOICE, Words, plain_help, stray_word, take_words
+from attest.runs.folder import RunFolder, write_json
+from attest.runs.published_tables import read_published, shorten_sweeps, table_file, table_names
+
+WORDS = ("TABLE", "DATA", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE")
+SELECTORS = ("MODEL", "SCORING", "PROJECTION", "RECIPE", "VARIANT", "DIVERGENCE", "LAMBDA", "GUIDE", "ATTACK")
+"""Choices that rows state themselves: typed here they choose rows, since they would make other runs of them."""
+ROOT, RESULTS = "--run.root=", "--results="
+ATTEST = (sys.executable, "-m", "attest")
+SMOKE_CHOICE = "CUT=smoke"
+SNAKEFILE = Path(__file__).parents[1] / "reproduce" / "Snakefile"
+LOG_LINES = 3
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was typed."""
+
+    tables: tuple[Path, ...]
+    corpora: tuple[str, ...]
+    seeds: int
+    smoke: bool
+    dry: bool
+    run: bool
+    jobs: int
+    gpus: int
+    profile: str
+    root: Path
+    results: Path
+    selected: dict[str, tuple[str, ...]]
+    options: tuple[str, ...]
+    command: str
+
+    @property
+    def suffix(self) -> str:
+        """What tells the results of some corpora from those of all."""
+        return "".join(f"-{corpus}" for corpus in self.corpora)
+
+    @property
+    def settings(self) -> list[str]:
+        """The options that make runs other than those a table's file states."""
+        return [option for option in self.options if not option.startswith(("LOGGER=", "--run."))]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code, 1 where runs have failed.
+
+    Args:
+        arguments: what follows ``attest reproduce``.
+    Raises:
+        AttestError: there is no such table, corpus or profile, Snakemake is missing, or another reproduction runs here.
+    """
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(plain_help(__doc__))
+        return 0
+    request = parse_request(arguments)
+    plan = _plan(request)
+    if request.dry:
+        print(forecast([job for job in plan.jobs.values() if not job.done], request.root, request.jobs))
+        return 0
+    with RunFolder(request.results).claimed():
+        if request.run:
+            return _carry_out(request, plan)
+        _write_tables(request, plan)
+        _name_tables(request, plan)
+    return 0
+
+
+def _plan(request: Request) -> Plan:
+    """The runs of all tables."""
+    experiments = [read_published(file) for file in request.tables]
+    if request.smoke:
+        experiments = [shorten_sweeps(experiment, but=request.selected) for experiment in experiments]
+    return make_plan(experiments, request.seeds, folder_of_words, request.corpora, request.options, request.selected)
+
+
+def parse_request(arguments: list[str]) -> Request:
+    """What the words and options say.
+
+    Raises:
+        AttestError: a word has a value that it cannot have.
+    """
+    words, rest = take_words(arguments, WORDS)
+    selectors, rest = take_words(rest, SELECTORS)
+    _refuse_seed(rest)
+    if small := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
+        raise stray_word(small)
+    smoke = words.flag("SMOKE")
+    place = "smoke" if smoke else ""
+    results = Path(_option(rest, RESULTS) or Path("results", place))
+    root = Path(_option(rest, ROOT) or Path("runs", place))
+    options = [argument for argument in rest if not argument.startswith((RESULTS, ROOT))]
+    jobs, profile = words.count("JOBS", 1), profile_folder(words.text("PROFILE")).name if words.text("PROFILE") else ""
+    return Request(
+        tables=_tables(words),
+        corpora=words.listed("DATA"),
+        seeds=words.count("SEEDS", 1 if smoke else 3),
+        smoke=smoke,
+        dry=words.flag("DRY"),
+        run=words.flag("RUN", otherwise=True),
+        jobs=jobs,
+        gpus=words.count("GPUS", 0, least=0),
+        profile=profile,
+        root=root,
+        results=results,
+        selected={name: selectors.listed(name) for name in selectors.typed},
+        options=(
+            *([] if profile else [f"--run.processes={max(1, cores() // jobs)}"]),
+            *options,
+            *([SMOKE_CHOICE] if smoke else []),
+            f"{ROOT}{root}",
+        ),
+        command=shlex.join(["attest", "reproduce", *arguments]),
+    )
+
+
+def _refuse_seed(rest: list[str]) -> None:
+    if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
+        raise AttestError(f"{seed} names one seed; expected the number of seeds, which start at 0. Type SEEDS=3")
+
+
+def _tables(words: Words) -> tuple[Path, ...]:
+    names = table_names()
+    wanted = names if words.text("TABLE") == "all" else words.listed("TABLE")
+    if not wanted:
+        raise AttestError(f"TABLE= was not given; expected one of: all, {', '.join(names)}. Type: make reproduce TABLE=jw-2")
+    return tuple(map(table_file, wanted))
+
+
+def _option(rest: list[str], prefix: str) -> str:
+    return next((argument.removeprefix(prefix) for argument in reversed(rest) if argument.startswith(prefix)), "")
+
+
+def _carry_out(request: Request, plan: Plan) -> int:
+    """Let Snakemake run what is missing; where something has failed, name it and write the tables without it."""
+    outcome = _snakemake(request, plan)
+    failed = [job for job in plan.jobs.values() if not job.done]
+    for job in failed:
+        print(_failure(job), file=sys.stderr)
+    if outcome:
+        _write_tables(request, plan)
+    _name_tables(request, plan)
+    return int(bool(outcome))
+
+
+def _snakemake(request: Request, plan: Plan) -> int:
+    write_json(_configuration(request), workflow_configuration(request, plan))
+    return carry_out(command_of(request))
+
+
+def command_of(request: Request) -> list[str]:
+    """How the workflow is started."""
+    return snakemake_command(SNAKEFILE, _configuration(request), request.jobs, request.gpus, request.profile)
+
+
+def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
+    """All that the workflow and the writing of tables need to know."""
+    return as_json(plan) | {
+        "attest": [*(on_one_gpu(request.gpus) if request.gpus and not request.profile else []), *ATTEST],
+        "write": [sys.executable, "-m", "attest.app.reproduce.write", str(_configuration(request))],
+        "results": str(request.results),
+        "suffix": request.suffix,
+        "gpus_a_run": int(bool(request.gpus)),
+        "command": request.command,
+        "settings": request.settings,
+        "files": {file.stem: str(file) for file in request.tables},
+    }
+
+
+def _configuration(request: Request) -> Path:
+    return request.results / "workflow.json"
+
+
+def _write_tables(request: Request, plan: Plan) -> None:
+    from attest.app.reproduce.write import write_results  # seconds that a plan does not wait for
+
+    configuration = workflow_configuration(request, plan)
+    for table in plan.tables:
+        write_results(configuration, table)
+
+
+def _name_tables(request: Request, plan: Plan) -> None:
+    for table in plan.tables:
+        print(f"{table:<10} {request.results / (table + request.suffix) / 'table.md'}")
+
+
+def _failure(job: Job) -> str:
+    """The run that failed, and the last words of its log."""
+    log = job.folder / "reproduce.log"
+    last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:] if log.is_file() else []
+    return "\n    ".join([f"not there: {job.folder}  (attest {shlex.join(job.command)})", *last])

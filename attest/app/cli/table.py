@@ -1,0 +1,79 @@
+"""``attest table``: many runs as one table, a row a setting, mean ± standard deviation over seeds.
+
+A sweep is sorted by its numbers. If a line is too short for all columns, the table continues below.
+
+attest table runs/sst
+attest table runs/sst/*softmax runs/sst/*sparsemax --format latex --columns "test/*" "E1/tau_*_inputs"
+attest table runs/sst --out sst.csv
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from attest.app.cli.main import CommandParser, kind_of, require_own
+from attest.core.errors import AttestError
+from attest.report.collection import notes, settings_of, shared_keys
+from attest.report.run_tables import BEGINNINGS, FORMATS, PAGE, SUFFIXES
+from attest.runs.folder import write_text
+from attest.runs.identity import find_runs
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest table``.
+    Raises:
+        AttestError: a folder holds no run, no number has such a name, or the file to write is of another kind.
+    """
+    typed = _parser().parse_args(arguments)
+    chosen = _format(typed.format, typed.out)
+    settings = settings_of(find_runs(typed.runs))
+    keys = shared_keys(settings, typed.columns)
+    table = FORMATS[chosen](settings, keys, _width(typed.width, typed.out))
+    if typed.out is None:
+        print(table, end="")
+    else:
+        write_text(typed.out, table)
+        print(f"Table: {typed.out}")
+    for note in notes(settings, keys) if typed.out is not None or chosen == "csv" else ():
+        print(f"Note: {note}", file=sys.stderr)
+    return 0
+
+
+def _format(typed: str | None, out: Path | None) -> str:
+    """By the suffix of the file, or as typed; Markdown where nothing is said."""
+    if out is None:
+        return typed or "markdown"
+    by_suffix = kind_of(out, SUFFIXES)
+    if typed not in (None, by_suffix):
+        raise AttestError(
+            f"--format {typed} and --out {out} contradict one another; expected a suffix of that format. "
+            f"Type --format {by_suffix}, or leave it out."
+        )
+    require_own(out, BEGINNINGS[by_suffix])
+    return by_suffix
+
+
+def _width(typed: int | None, out: Path | None) -> int:
+    return typed or (PAGE if out is not None else shutil.get_terminal_size((PAGE, 1)).columns)
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser("attest table", __doc__)
+    parser.add_argument("runs", nargs="+", type=Path, help="run folders, or folders that hold some")
+    parser.add_argument("--format", choices=FORMATS, help="the format; by default that of --out, or markdown")
+    parser.add_argument(
+        "--columns",
+        "--keys",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="numbers of summary.json in the order of the columns, with * for any part; by default those of the verdict",
+    )
+    parser.add_argument(
+        "--width", type=int, help=f"characters of a line; by default the width of the terminal, {PAGE} in a file"
+    )
+    parser.add_argument("--out", type=Path, help="a file instead of the terminal; its suffix is the format: .md, .tex or .csv")
+    return parser

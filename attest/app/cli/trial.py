@@ -1,0 +1,173 @@
+"""``attest trial``: a Hugging Face Transformer of yours on trial, without training anything.
+
+    attest trial --model my-model --data reviews.csv LOGGER=wandb
+    attest trial --model distilbert-base-uncased-finetuned-sst-2-english --data reviews.csv E2 E3 --texts 200
+    attest trial --model my-llama --data reviews.csv --prompt "{text}\\nThis is" --labels good=" good",bad=" bad"
+
+The model is fine-tuned to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. Or it is a
+causal language model: it gets a prompt about each text, and decides by the first tokens of the labels' answers. The data are
+a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or the --split of a corpus: sst, imdb, 20news or
+agnews. A model that classifies tokens takes words with one tag each: a file, or conll2000.
+
+Experiments act on every layer alone and on all layers together. They shuffle attention (E2), search for another attention
+(E3), swap the projection (E8), shuffle the keys (E9) or cut a decoder's edges (E16). E1, E14 and E15 ask what attention
+rollout says about the tokens of a text. If you name no experiment, all that make sense for the model run.
+"""
+
+import re
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attest.app.cli.main import CommandParser, require_place
+from attest.core.errors import AttestError, needing_transformers, unknown_choice
+from attest.core.memory import cores
+from attest.runs.choices import take_words
+from attest.runs.folder import RunFolder
+
+if TYPE_CHECKING:
+    from attest.datamodules.labelled import Labelled
+
+LOGGERS = ("none", "wandb")
+SHOWN_IN_FULL = 10
+"""As many classes are written out."""
+HALF = ("bfloat16", "float16")
+LABELS = (
+    "the labels in the order of the model's classes, if their names differ: negative,positive; with --prompt the answer for "
+    'each label: positive=" good",negative=" bad"'
+)
+PROMPT = r"the question to a causal language model, with {text} in it; \n is a new line"
+EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; returns the exit code.
+
+    Args:
+        arguments: what follows ``attest trial``.
+    Raises:
+        AttestError: the model or the data cannot be read, or do not fit one another.
+    """
+    parser = _parser()
+    words, rest = take_words(arguments)
+    if unknown := [f"{name}={value}" for name, value in words.typed.items() if name != "LOGGER"]:
+        raise AttestError(f"{unknown[0]} was typed; expected LOGGER=wandb or no such word.")
+    if words.text("LOGGER", "none") not in LOGGERS:
+        raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest trial LOGGER={}")
+    typed = parser.parse_args(rest)
+    wanted = [name.upper() for name in typed.experiments]
+    if other := [name for name in typed.experiments if not EXPERIMENT.fullmatch(name)]:
+        raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
+    require_place(typed.out)
+    if typed.texts < 1:
+        raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
+    folder = RunFolder(typed.out)
+    with folder.claimed_anew():
+        return _try(typed, wanted, folder, words.text("LOGGER") == "wandb")
+
+
+def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> int:
+    """Put the model on trial into a folder that is claimed."""
+    with needing_transformers():
+        from attest.models.pretrained.loading import config_of, decides_tokens
+    from attest.datamodules.labelled import labelled
+    from attest.datamodules.notice import say
+
+    config = config_of(typed.model)
+    if (precision := str(config.dtype).removeprefix("torch.")) in HALF:
+        say(f"{typed.model} is kept in {precision}, and is tried in float32: probabilities differ a little from its own.")
+    tagging = typed.prompt is None and decides_tokens(config)
+    columns = typed.text_column, typed.label_column
+    data = labelled(typed.data, typed.split, typed.texts, *columns, tagging, typed.encoding, typed.on_bad_rows)
+    import torch
+
+    from attest.app.api.trials import trial
+    from attest.core.memory import processes_that_fit
+
+    torch.set_num_threads(1)  # one process a core instead
+    model, tokenizer, options = _loaded(typed, data)
+    processes = typed.processes or min(cores(), processes_that_fit())
+    options |= {"processes": processes, "seed": typed.seed, "batch_size": typed.batch_size, "until": typed.until}
+    tried = trial(model, data.texts, wanted or None, tokenizer=tokenizer, **options)
+    kept = tried.write_into(folder)
+    for line in repr(tried).splitlines()[1:]:
+        print(line)
+    some = f"a random sample of {len(data.texts)} of the" if len(data.texts) < data.of else "all"
+    print(f"Texts:      {some} {data.of} in {data.whence}")
+    print(f"Folder:     {kept.folder.path}\nReport:     {kept.folder.report}", flush=True)
+    if logged:
+        from attest.report.tracking.wandb_report import log_trial  # W&B takes seconds
+
+        print(f"W&B:        {log_trial(kept.folder, typed.model)}", flush=True)
+    return 0
+
+
+def _loaded(typed: Namespace, data: "Labelled") -> tuple[Any, Any, dict[str, Any]]:
+    """The model, its tokenizer, and what a trial is told of the labels, and of the prompt where there is one."""
+    with needing_transformers():
+        from attest.models.pretrained.loading import load
+        from attest.models.pretrained.prompted import EXAMPLE, prompt_typed
+    if typed.prompt is None:
+        model, tokenizer = load(typed.model)
+        names = _names(typed.labels, model.config)
+        return model, tokenizer, {"labels": data.called(names, _order_of(len(names))), "label_names": names}
+    asked = prompt_typed(typed.prompt, typed.labels)
+    labels = data.called(list(asked.answers), f"Give an answer for every label: {EXAMPLE}", numbered=False)
+    return *load(typed.model, prompted=True), {"labels": labels, "prompt": asked.template, "answers": asked.answers}
+
+
+def _names(typed: str | None, config: Any) -> list[str]:
+    """The classes of a model as the user calls them, or else as it does itself."""
+    from attest.core.labels import class_names, names_of
+
+    if typed is None:
+        return class_names(config)
+    names = list(names_of(name.strip() for name in typed.split(",")))
+    if len(names) != config.num_labels:
+        raise AttestError(
+            f"--labels names {len(names)} labels for {config.num_labels} classes ({', '.join(config.id2label.values())}); "
+            "expected one for each class, in this order. Type for example: --labels negative,positive"
+        )
+    return names
+
+
+def _order_of(classes: int) -> str:
+    """How to say which label is which class."""
+    ways = [",".join(map(str, range(first, first + classes))) for first in (0, 1)]
+    counted = f" Of numbers, {ways[0]} counts from 0 and {ways[1]} from 1." if classes <= SHOWN_IN_FULL else ""
+    return f"Say which label is which class, in the order of the classes: --labels negative,positive.{counted}"
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser("attest trial", __doc__)
+    parser.add_argument("experiments", nargs="*", help="E1, E2, …; by default all that make sense for the model")
+    parser.add_argument("--model", required=True, help="a folder that save_pretrained wrote, or an id on the Hub")
+    parser.add_argument(
+        "--data", required=True, help="a CSV, TSV, JSONL or parquet file, or sst, imdb, 20news, agnews, conll2000"
+    )
+    parser.add_argument(
+        "--split",
+        default="test",
+        help="the split of a corpus or of a dataset on the Hub: train, validation or test; by default test",
+    )
+    parser.add_argument("--text-column", help="the column of texts; guessed if not given")
+    parser.add_argument("--label-column", help="the column of labels; guessed if not given")
+    parser.add_argument("--encoding", default="utf-8", help="of a CSV, TSV or JSONL file; by default utf-8")
+    parser.add_argument(
+        "--on-bad-rows", choices=("refuse", "skip"), default="refuse", help="refuse bad rows, or leave them out"
+    )
+    parser.add_argument("--labels", help=LABELS)
+    parser.add_argument("--prompt", help=PROMPT)
+    parser.add_argument(
+        "--texts", type=int, default=200, help="at most this many texts, a random sample of the file; by default 200"
+    )
+    parser.add_argument("--batch-size", type=int, default=32, help="texts read at once; by default 32")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of random draws; by default 0")
+    parser.add_argument(
+        "--until", type=float, help="stop an experiment when its means are known to this precision at 95 %%, such as 0.01"
+    )
+    parser.add_argument("--processes", type=int, help="the number of processes; by default one for each core")
+    parser.add_argument(
+        "--out", type=Path, default=Path("runs/trial"), help="a new folder for tables and report; by default runs/trial"
+    )
+    return parser

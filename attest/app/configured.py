@@ -1,0 +1,492 @@
+"""A configured run: parsed and checked by LightningCLI, with its folder. Its parts are created when needed.
+
+``training.py`` says what is then done with it.
+"""
+
+import json
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+import yaml
+from jsonargparse import Namespace, get_loader, set_loader
+from lightning_utilities.core.rank_zero import rank_zero_only
+from pytorch_lightning import Callback, LightningDataModule, LightningModule, Trainer
+from pytorch_lightning.callbacks import ProgressBar
+from pytorch_lightning.cli import LightningArgumentParser, LightningCLI
+
+from attest import datamodules
+from attest.callbacks import Evidence
+from attest.callbacks.checkpoints import AtomicCheckpointIO, BestCheckpoint, LastCheckpoint, RandomState
+from attest.callbacks.curves import Curves
+from attest.callbacks.finite import EndAtOnce, FiniteLoss, StepSize
+from attest.callbacks.first_batches import FirstBatches
+from attest.callbacks.progress import EpochLines, EvidenceProgress, terminal
+from attest.core.attention import Uniform
+from attest.core.bounded_yaml import bounded
+from attest.core.bounds import require_bounds, require_finite
+from attest.core.errors import AttestError, as_user_error, unknown_choice
+from attest.core.memory import keep_freed_memory, set_memory_budget
+from attest.datamodules import TextDataModule
+from attest.datamodules.record import DataRecord, expecting
+from attest.experiments.registry import EXPERIMENTS
+from attest.report.tracking.loggers import ContinuedLog, EpochAxes, grouping, point_loggers, without_deprecated
+from attest.runs.asked import CONFIG, asked, identity, merged_files, run_path
+from attest.runs.belonging import keep_digests, outdated_tables, require_files
+from attest.runs.choices import plain_help
+from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
+from attest.runs.identity import RunIdentity
+from attest.runs.naming import RunSettings, differing_keys
+from attest.runs.past import TRAINING, Like, Past, duration, like, past, reads_all
+from attest.runs.versions import environment, quieten
+
+BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
+"""Imported here, so that ``--data`` takes each by the name of its class alone."""
+LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
+"""What the data give the model, and nobody types."""
+KNOWN = (INSTANCES, MAPS, TAGGED, *EXPERIMENTS)
+"""What can be left out of a run by name."""
+DESCRIPTION = (
+    "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files "
+    "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
+    "trained run, `attest data --check` counts the corpora."
+)
+
+
+PARSER_MODE = "attest"
+"""How YAML is read that a stranger may have written."""
+set_loader(PARSER_MODE, lambda text: get_loader("yaml")(bounded(text)), (yaml.YAMLError,))
+
+
+HELP = "`attest fit --help` lists the options."
+
+
+class Parser(LightningArgumentParser):
+    """The parser of LightningCLI, whose errors are raised and not printed."""
+
+    def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
+        said = message.strip()  # that of a class within another holds the sentence already
+        raise AttestError(said if HELP in said else f"{said}\n{HELP}") from ex
+
+    def format_help(self, *args: Any, **kwargs: Any) -> str:
+        return plain_help(super().format_help(*args, **kwargs))
+
+    def parse_args(self, *args: Any, **kwargs: Any) -> Namespace:  # type: ignore[override]
+        config = super().parse_args(*args, **kwargs)
+        if "experiments" in config:  # that of a subcommand, not the one of all
+            cut_searches_short(config)
+            write_whole_numbers(config)
+        return config
+
+
+WHOLE = (
+    *("limit_train_batches", "limit_val_batches", "limit_test_batches", "overfit_batches", "val_check_interval"),
+    "gradient_clip_val",
+)
+
+
+def write_whole_numbers(settings: Any) -> None:
+    """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1; so is the norm for clipping.
+
+    Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
+    ``float | int`` before; the name of a run must not depend on which modules were imported.
+    """
+    trainer = settings.get("trainer", {})
+    for name in WHOLE:
+        value = trainer.get(name)
+        if isinstance(value, float) and value > 1 and value.is_integer():
+            trainer[name] = int(value)
+
+
+def cut_searches_short(settings: Namespace) -> None:
+    """Write ``run.max_search_steps`` into the experiments that search, so that the configuration says what they do."""
+    for evidence in settings.experiments.values():
+        options = evidence.get("init_args", {}) if evidence and settings.run.max_search_steps else {}
+        if "steps" in options:
+            options["steps"] = min(options["steps"], settings.run.max_search_steps)
+
+
+def link_data(parser: LightningArgumentParser) -> None:
+    """Give the data the run's seed, and the model what the data say of themselves."""
+    parser.link_arguments("seed_everything", "data.init_args.seed")
+    for name in LINKED:
+        parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
+
+
+class ConfiguredRun(LightningCLI):
+    """What was typed, as a run: its settings, and, once it is located, its folder. Parsing is all that happens at first.
+
+    Args:
+        arguments: ``fit``, ``test`` or ``validate``, then configuration files and options.
+        typed: the choices and options that these stand for, as they were typed; kept with the run.
+    Raises:
+        AttestError: an option is not known, or its value is none that may be.
+    """
+
+    needs_data = True
+    """Whether the command reads the splits, and not only the vocabulary and the classes."""
+
+    def __init__(self, arguments: list[str], typed: Sequence[str] = ()) -> None:
+        quieten()
+        self.typed = tuple(typed)
+        self.asked = asked(arguments[1:])
+        subcommand, (settings, options) = arguments[0], merged_files(arguments[1:])
+        files = [CONFIG + json.dumps(settings)] if settings else []
+        super().__init__(
+            LightningModule,
+            LightningDataModule,
+            subclass_mode_model=True,
+            subclass_mode_data=True,
+            save_config_callback=None,
+            trainer_defaults={"inference_mode": False, "use_distributed_sampler": False},
+            seed_everything_default=0,
+            parser_class=Parser,
+            parser_kwargs={"prog": "attest", "description": DESCRIPTION, "parser_mode": PARSER_MODE},
+            auto_configure_optimizers=False,
+            load_from_checkpoint_support=False,
+            args=[subcommand, *files, *options],
+        )
+
+    def _set_seed(self) -> None:
+        """Not while parsing, as LightningCLI would; nor are the steps that follow there."""
+
+    def before_instantiate_classes(self) -> None: ...
+
+    def instantiate_classes(self) -> None: ...
+
+    def _run_subcommand(self, subcommand: str) -> None: ...
+
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Seed, make data, model and trainer unless there is nothing to do, and hold the folder while the block lasts.
+
+        Raises:
+            AttestError: configuration, data or folder are not as they should be.
+        """
+        with ExitStack() as self._held:
+            super()._set_seed()
+            self.set_up()
+            if not self.nothing_to_do:
+                self.make()
+            yield
+
+    @staticmethod
+    def subcommands() -> dict[str, set[str]]:
+        commands = LightningCLI.subcommands()
+        return {name: commands[name] for name in ("fit", "validate", "test")}
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.add_class_arguments(RunSettings, "run")
+        parser.add_argument("--experiments", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
+        link_data(parser)
+
+    def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
+        self.config = parser.parse_args(args)
+
+    def _parse_ckpt_path(self) -> None:
+        """Hyper-parameters come from the configuration alone; a checkpoint that does not fit it is an error."""
+
+    def locate(self) -> None:
+        """From the configuration to the run's folder."""
+        self.settings = self.resolved(self.config)
+        self.run = self.config[self.subcommand].run
+        path = run_path(self.asked, self.settings["run"], self.run.root, self.settings["seed_everything"])
+        self.folder = RunFolder(path)
+
+    def expected_evidence(self) -> list[str]:
+        """Ids of the tables without which the run is not complete."""
+        return [experiment for experiment, evidence in self.settings["experiments"].items() if evidence]
+
+    def set_up(self) -> None:
+        """Locate the run, see what there is of it, and set threads and memory."""
+        self.locate()
+        self._require_bounds()
+        require_work(self.config[self.subcommand].trainer, str(self.subcommand))
+        torch.set_num_threads(self.run.threads)
+        set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
+        keep_freed_memory()
+        self.expected_tables = self.expected_evidence()
+        require_files(*self._believed())
+        if not self.run.force:
+            self._require_same_configuration()
+        self.record = self._stored_record()
+        self.nothing_to_do = self.subcommand == "fit" and self._is_done()
+        self.wandb_id = self._wandb_id()
+        if self.subcommand == "fit":
+            name = str(self.folder.path.relative_to(self.run.root))
+            point_loggers(
+                self.config.fit.trainer.logger, self.folder, name, self.wandb_id, grouping(self._identity(), self.run)
+            )
+        else:
+            self.config[self.subcommand].trainer.logger = False
+
+    def _require_bounds(self) -> None:
+        """Refuse numbers that cannot be, and experiments that are not there."""
+        require_finite(self.settings)
+        for part in ("run", "trainer"):
+            require_bounds(self.settings[part], f"{part}.{{}}".format)
+        for experiment, evidence in self.settings["experiments"].items():
+            if not evidence and experiment not in KNOWN:
+                raise unknown_choice("The experiment", experiment, KNOWN, "attest fit --experiments.{}=null")
+            require_bounds((evidence or {}).get("init_args", {}), f"experiments.{experiment}.init_args.{{}}".format)
+
+    def _identity(self) -> RunIdentity:
+        return RunIdentity.of(self.settings, self.folder.path.parent.name)
+
+    def _is_done(self) -> bool:
+        """Whether the run is complete and the files that it was made from are as they were, or gone."""
+        complete = self.folder.complete(self.expected_tables, self.run.until)
+        if self.run.force or not complete or outdated_tables(self.folder, self.settings["experiments"]):
+            return False
+        return not (self.record and self.record.touched())
+
+    def _made_from(self) -> RunFolder | None:
+        """The folder whose data this command has to see again; None where it may be any."""
+        return None if self.run.force else self.folder
+
+    def _believed(self) -> list[RunFolder]:
+        """The folders whose files this command goes by."""
+        return [] if self.run.force else [self.folder]
+
+    def _stored_record(self) -> DataRecord | None:
+        folder = self._made_from()
+        return None if folder is None or not folder.data.is_file() else DataRecord.from_plain(read_json(folder.data))
+
+    def _wandb_id(self) -> str:
+        """The id of the run that is taken up, or a new one."""
+        if self.folder.timing.is_file() and not self.run.force:
+            return read_json(self.folder.timing)["wandb_id"]
+        return secrets.token_hex(4)
+
+    def resolved(self, config: Namespace) -> dict[str, Any]:
+        """The configuration as plain values, without what the subcommand alone takes."""
+        return plain(self.parser, config, self.subcommand)
+
+    def _require_same_configuration(self) -> None:
+        """Refuse a folder whose run was trained with other settings, as other versions of our configurations had them."""
+        if not self.folder.config.is_file():
+            return
+        theirs = self.folder.settings()
+        if different := differing_keys(identity(self.settings), identity(theirs)):
+            raise AttestError(
+                f"{self.folder.path} holds a run of another configuration (it differs in {', '.join(different[:5])}); "
+                "expected the same one. Add FORCE=1 to begin afresh, or keep both by giving this one another place: "
+                "--run.root=<folder>"
+            )
+
+    @rank_zero_only
+    def _open_folder(self) -> None:
+        if self.run.force:
+            with self.folder.claimed():
+                self.folder.remove()
+        self._held.enter_context(self.folder.claimed())
+        self._identity().store(self.folder, self.typed)
+        self._write_settings(self.settings)
+        if isinstance(self.datamodule, TextDataModule) and not self.folder.trained:
+            write_json(self.folder.data, self.datamodule.record.plain())
+        self.folder.note(environment=environment(), wandb_id=self.wandb_id)
+
+    def _write_settings(self, settings: dict[str, Any]) -> None:
+        """Write the configuration of the run with the settings of all its tables; tables made with other ones go first."""
+        ours = self.settings["experiments"]
+        for outdated in outdated_tables(self.folder, ours):
+            self.folder.evidence(outdated).unlink()
+        known = self.folder.settings().get("experiments") or {} if self.folder.config.is_file() else {}
+        kept = {name: evidence for name, evidence in known.items() if evidence and not ours.get(name)}
+        write_text(self.folder.config, yaml.safe_dump(settings | {"experiments": ours | kept}, sort_keys=False))
+        if self.folder.trained:
+            keep_digests(self.folder)
+
+    def make(self) -> None:
+        """Data, model and trainer; a run that is to be trained takes possession of its folder."""
+        try:
+            with expecting(self.record, str(getattr(self._made_from(), "path", ""))):
+                super().instantiate_classes()
+        except ValueError as error:
+            raise as_user_error(error) or AttestError(f"the configuration cannot be built: {error}") from error
+        if self.record is not None and self.needs_data:
+            cast(TextDataModule, self.datamodule).require_expected()
+        if self.subcommand == "fit":
+            require_same_task(self.model, self.datamodule)
+            self._open_folder()  # everything that can be wrong with configuration and data has been seen by now
+
+    def instantiate_trainer(self, **kwargs: Any) -> Trainer:
+        config = self.config_init[self.subcommand]
+        self.experiments = {
+            experiment: evidence for experiment, evidence in config.experiments.items() if evidence is not None
+        }
+        for name, evidence in self.experiments.items():
+            if evidence.id != name:
+                raise AttestError(
+                    f"experiments.{name} is {type(evidence).__name__}, whose id is {evidence.id}; expected one id for both. "
+                    f"Type --experiments.{evidence.id}=… instead."
+                )
+        if not self.run.evidence_while_training:
+            for evidence in self.experiments.values():
+                evidence.every_n_epochs = 0
+        self.curves = Curves()
+        ours = [
+            *self.experiments.values(),
+            self.curves,
+            EpochAxes(),
+            ContinuedLog(),
+            RandomState(),
+            FiniteLoss(),
+            StepSize(),
+            EndAtOnce(),
+            LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
+            BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
+        ]
+        theirs = config.trainer.callbacks or []
+        theirs = [theirs] if isinstance(theirs, Callback) else theirs
+        kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (_has_bar(theirs) or terminal())
+        callbacks = [*theirs, *ours, *([] if _has_bar(theirs) else [self._progress(kwargs["enable_progress_bar"])])]
+        callbacks += [] if self.past else [FirstBatches()]
+        if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
+            kwargs["strategy"] = "ddp_find_unused_parameters_true"
+        trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], **kwargs)
+        _require_whole_weights(trainer.precision)
+        without_deprecated(trainer.loggers)
+        return trainer
+
+    def another_trainer(self, **settings: Any) -> Trainer:
+        """A Trainer with the loggers and callbacks of the run's own, and some other settings."""
+        callbacks = list(self.trainer.callbacks)  # type: ignore[attr-defined]
+        bar = self.trainer.progress_bar_callback is not None
+        return super().instantiate_trainer(
+            callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], enable_progress_bar=bar, **settings
+        )
+
+    @property
+    def checkpoint(self) -> str | None:
+        """The one that was named with ``--ckpt_path``."""
+        return self.config_init[self.subcommand].get("ckpt_path")
+
+    def missing_evidence(self) -> list[str]:
+        """Ids of the tables that are to be made; with ``force`` all."""
+        outdated = outdated_tables(self.folder, self.settings["experiments"])
+        missing = {*self.folder.missing_evidence(self.expected_tables, self.run.until), *outdated}
+        return [table for table in self.expected_tables if self.run.force or table in missing]
+
+    def expectation(self) -> str:
+        """What is known beforehand of how long training will take."""
+        known = self.past
+        return f": about {duration(known.seconds[TRAINING])}, judging by {known.whose}" if known else ""
+
+    @cached_property
+    def past(self) -> Past | None:
+        """What runs like this one took; None where nothing is known."""
+        return past(Path(self.run.root), self._alike())
+
+    def _alike(self) -> Like:
+        run = self._identity()
+        return like(run.data, run.full_name, self.run.model, reads_all(self.settings))
+
+    def before_training(self) -> None:
+        """What a kind of run has to do then."""
+
+    def after_testing(self) -> None:
+        """What a kind of run makes of its tables."""
+
+    def _progress(self, bar: bool) -> Callback:
+        return EvidenceProgress() if bar else EpochLines(self.curves, self.run.monitor)
+
+
+def _has_bar(callbacks: Iterable[Callback]) -> bool:
+    return any(isinstance(each, ProgressBar) for each in callbacks)
+
+
+WORK = {
+    "fit": ("max_epochs", "max_steps", "max_time", "limit_train_batches", "limit_val_batches", "limit_test_batches"),
+    "validate": ("limit_val_batches",),
+    "test": ("limit_test_batches",),
+}
+"""Options of the Trainer that leave a command nothing to do where they are zero."""
+
+
+def require_work(trainer: Namespace, subcommand: str) -> None:
+    """Refuse options of the Trainer under which nothing would be trained, validated or tested.
+
+    Raises:
+        AttestError: there is one.
+    """
+    for name in WORK[subcommand]:
+        value = trainer.get(name)
+        if value is not None and not re.search("[1-9]", str(value)):
+            raise AttestError(
+                f"trainer.{name} is {value}, which leaves nothing to do; expected more. Leave it out, or type "
+                f"--trainer.{name}=<more than zero>"
+            )
+    if trainer.get("fast_dev_run"):
+        raise AttestError(
+            f"trainer.fast_dev_run is {trainer.fast_dev_run}, which keeps no checkpoint; expected a run that leaves a model. "
+            "Type CUT=smoke for a tiny one."
+        )
+
+
+def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
+    """Refuse a classifier of texts for data with tags, and a tagger for data with labels; other people's modules pass.
+
+    Likewise a network that reads questions for texts alone, and one that would leave questions unread.
+
+    Raises:
+        AttestError: the training split lacks what the model is trained on, or has what it does not read.
+    """
+    _require_questions_read(getattr(model, "network", None), data)
+    learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
+    if learns is None or known is None or known.train.has(learns):
+        return
+    tagged = learns == "label"
+    there, taught = ("one tag a word", "one label a text") if tagged else ("one label a text", "one tag a word")
+    raise AttestError(
+        f"the data have {there}, and {type(model).__name__} learns {taught}; expected a model for such data. "
+        f"Add MODEL={'tagger' if tagged else 'bilstm'} to the command."
+    )
+
+
+def _require_questions_read(network: Any, data: LightningDataModule) -> None:
+    asked, reads = getattr(data, "has_questions", False), getattr(network, "reads_questions", False)
+    if asked and not reads:
+        raise AttestError(
+            f"the data have a question beside each text, which {type(network).__name__} does not read; expected a network "
+            "that does. Add MODEL=question-bilstm to the command."
+        )
+    named, among = getattr(data, "has_candidates", False), getattr(network, "among_candidates", False)
+    if asked and named is not among:
+        there, expected = ("name", "one that chooses among these: add RECIPE=jw-cnn-qa to the command")
+        if among:
+            there, expected = ("do not name", "one that chooses among all: leave RECIPE=jw-cnn-qa out")
+        raise AttestError(
+            f"the passages {there} the answers that are possible; expected a network {expected}, or another DATA."
+        )
+    if reads and not asked and isinstance(data, TextDataModule):
+        raise AttestError(
+            f"the data have no questions, and {type(network).__name__} reads one beside each text; expected a corpus that "
+            "has. Add DATA=babi-generated to the command, or choose another MODEL."
+        )
+
+
+def plain(parser: LightningArgumentParser, config: Namespace, subcommand: str | None = None) -> dict[str, Any]:
+    dumped = yaml.load(parser.dump(config, skip_unset=False, skip_validation=True), YAML)
+    settings = dumped[subcommand] if subcommand else dumped
+    write_whole_numbers(settings)  # which writing them may have turned back
+    return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
+
+
+def _require_whole_weights(precision: str) -> None:
+    """Refuse to train weights in half precision, in which nobody can tell how far a prediction has moved."""
+    if precision not in ("64-true", "32-true") and not precision.endswith("-mixed"):
+        raise AttestError(
+            f"trainer.precision is {precision}, and weights in half precision do not resolve what experiments measure; "
+            "expected 64-true, 32-true, bf16-mixed or 16-mixed. Type --trainer.precision=bf16-mixed"
+        )
+
+
+def _idle_parameters(model: LightningModule) -> bool:
+    """Whether training leaves parameters without gradients, which plain DDP refuses: scores that no attention asks for."""
+    return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())

@@ -1,0 +1,241 @@
+"""Runs that depend on another run, and lie inside its folder.
+
+``runs/<data>/<base name>/seed<n>/<kind>/<readable name>[-<hash>]/`` holds what any run's folder holds, and ``base.json``:
+which checkpoint of the base was read. The base is trained first if it is missing or unfinished, a base that has changed is
+refused, and everything else (resuming, completeness, FORCE=1) is as in ``attest fit``.
+
+A new kind of dependent run is a ``Dependent``: its folder, its name, and what it says differently from its base, usually
+another LightningModule. That module gets the base network from ``take_base``:
+
+    base = train_base(["DATA=sst", "MODEL=transformer-dr"])
+    train_dependent(base, Dependent("keys", "adversarial", overlay("keys")))
+
+The network of the base is built from ``model.init_args.base_network``, which the dependent module has as an argument.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import torch
+import wandb
+import yaml
+from lightning_utilities.core.rank_zero import rank_zero_only
+from torch import Tensor
+
+from attest.app.configured import ConfiguredRun
+from attest.app.training import train
+from attest.core.errors import AttestError
+from attest.core.places import configs_folder
+from attest.report.tracking.loggers import declare_base
+from attest.runs.asked import asked, digest, identity
+from attest.runs.choices import expand
+from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
+from attest.runs.identity import RunIdentity, identity_of
+from attest.runs.past import Like, at_most, like_dependent, reads_all
+
+Settings = dict[str, Any]
+Compare = Callable[[RunFolder, RunFolder], None]
+"""Writes evidence into the second folder from the tables of the first, the base, and its own."""
+
+
+class TakesBase(Protocol):
+    """A LightningModule whose training needs the network of its base run."""
+
+    def take_base(self, state: dict[str, Tensor]) -> None:
+        """Called once before training and testing, with the parameters of the base network, on the CPU."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """A trained run that others depend on."""
+
+    folder: RunFolder
+    settings: Settings
+    """As typed now, machine keys included."""
+
+
+@dataclass(frozen=True)
+class Dependent:
+    """What one dependent run is.
+
+    Args:
+        kind: folder of all runs of its kind inside the base's: ``adversarial``, ``guides``, ``keys``.
+        name: readable name, which says how runs of this kind differ.
+        overlay: what it says differently from its base, whose experiments it leaves out; dictionaries are merged, everything
+            else replaces.
+        comparisons: evidence that is made from its tables and the base's when it has been tested, by id.
+        reads: the run whose checkpoint it reads, where that is not the base itself but another dependent of it.
+        network: the one it trains, where that is built otherwise than the base's.
+        own_network: whether it trains a network, beside the base's that it looks at; else ``network`` is the base's.
+    """
+
+    kind: str
+    name: str
+    overlay: Settings
+    comparisons: Mapping[str, Compare] = field(default_factory=dict)
+    reads: RunFolder | None = None
+    network: Settings | None = None
+    own_network: bool = True
+
+
+def overlay(name: str) -> Settings:
+    """The settings of ``configs/dependent/<name>.yaml``."""
+    return read_yaml(configs_folder() / "dependent" / f"{name}.yaml")
+
+
+def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = lambda settings: None) -> Base:
+    """The base of these choices, trained as ``attest fit`` does unless it is there.
+
+    Args:
+        arguments: what would follow ``attest fit``.
+        accept: raises AttestError if nothing can depend on such a base; asked before anything is trained.
+    """
+    run = _BaseRun(arguments, accept)
+    folder = train(run)
+    wandb.finish()  # the next run of this process must not write into this one's file
+    return Base(folder, run.settings)
+
+
+def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -> RunFolder:
+    """Train, test and compare a dependent run, or take it up; nothing is done where it is complete.
+
+    Args:
+        base: what it depends on.
+        dependent: what it is.
+        own: options for this run alone, in ``attest fit``'s words.
+    """
+    settings = deepcopy(base.settings)
+    settings.pop("config", None)
+    settings["run"].pop("force")  # which ``own`` may set
+    settings["experiments"] = {}
+    model = settings["model"]["init_args"]
+    if dependent.own_network:
+        model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
+    with tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary) / "config.yaml"
+        file.write_text(yaml.safe_dump(merged(settings, dependent.overlay), sort_keys=False), encoding="utf-8")
+        folder = train(DependentRun(base, dependent, f"--config={file}", own))
+    wandb.finish()
+    return folder
+
+
+def merged(settings: Settings, changes: Settings) -> Settings:
+    """Settings with changes laid over them: dictionaries are merged, everything else replaces."""
+    both = dict(settings)
+    for name, value in changes.items():
+        ours = both.get(name)
+        both[name] = merged(ours, value) if isinstance(ours, dict) and isinstance(value, dict) else value
+    return both
+
+
+class _BaseRun(ConfiguredRun):
+    """``attest fit``, asked first whether such a run can be depended on."""
+
+    def __init__(self, typed: Sequence[str], accept: Callable[[Settings], None]) -> None:
+        self.accept = accept
+        super().__init__(["fit", *expand(list(typed))], typed)
+
+    def locate(self) -> None:
+        super().locate()
+        self.accept(self.settings)
+
+
+class DependentRun(ConfiguredRun):
+    """``attest fit`` inside the folder of another run.
+
+    Args:
+        base, dependent: as in ``train_dependent``.
+        configuration: the argument that names the run's configuration.
+        own: choices and options that go beyond it.
+    """
+
+    def __init__(self, base: Base, dependent: Dependent, configuration: str, own: Sequence[str]) -> None:
+        self.base, self.dependent = base, dependent
+        self.read = dependent.reads or base.folder
+        arguments = expand([configuration, *own])
+        self.own = asked([argument for argument in arguments if argument != configuration])
+        """What is asked for beyond the base and what the run is."""
+        super().__init__(["fit", *arguments], own)
+
+    def locate(self) -> None:
+        self.settings = self.resolved(self.config)
+        self.run = self.config.fit.run
+        name = self.dependent.name
+        if any(identity(self.own).values()):
+            name = f"{name}-{digest(self.own)[:8]}"
+        self.folder = RunFolder(self.base.folder.path / self.dependent.kind / name)
+        self.base_record = {
+            "checkpoint": os.path.relpath(self.read.best, self.folder.path),
+            "sha256": hashlib.sha256(self.read.best.read_bytes()).hexdigest(),
+        }
+        if not self.run.force:
+            self._require_same_base()
+
+    def _require_same_base(self) -> None:
+        file = self.folder.base
+        if not file.is_file():
+            return
+        known = read_json(file)["sha256"]
+        if known != self.base_record["sha256"]:
+            raise AttestError(
+                f"{self.read.best} has changed since {self.folder.path} began (its sha256 was {known[:12]}…, now it is "
+                f"{self.base_record['sha256'][:12]}…); expected the same checkpoint. Add FORCE=1 to begin afresh."
+            )
+
+    def expected_evidence(self) -> list[str]:
+        return [*super().expected_evidence(), *self.dependent.comparisons]
+
+    def _made_from(self) -> RunFolder:
+        return self.base.folder
+
+    def _believed(self) -> list[RunFolder]:
+        return [self.base.folder, self.read, *super()._believed()]
+
+    def _identity(self) -> RunIdentity:
+        return identity_of(self.base.folder).with_dependent(self.dependent.kind, self.folder.path.name)
+
+    def make(self) -> None:
+        super().make()
+        state = torch.load(self.read.best, map_location="cpu", weights_only=True)["state_dict"]
+        network = {name.removeprefix("network."): value for name, value in state.items() if name.startswith("network.")}
+        cast(TakesBase, self.model).take_base(network)
+
+    @rank_zero_only
+    def _open_folder(self) -> None:
+        super()._open_folder()
+        write_json(self.folder.base, self.base_record)
+        self.folder.note(base={"wandb_id": self._base_wandb_id})
+
+    @property
+    def _base_wandb_id(self) -> str | None:
+        with suppress(FileNotFoundError):
+            return read_json(self.read.timing).get("wandb_id")
+        return None
+
+    def before_training(self) -> None:
+        rank_zero_only(declare_base)(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
+
+    def expectation(self) -> str:
+        trainer = self.config.fit.trainer
+        return f": {at_most(trainer.max_epochs, trainer.max_steps, self.base.folder, self.past)}"
+
+    def _alike(self) -> Like:
+        *_, data, name, _ = self.base.folder.path.parts
+        model, whole = self.base.settings["run"]["model"], reads_all(self.settings)
+        return like_dependent(data, name, model, self.dependent.kind, self.folder.path.name, whole)
+
+    @rank_zero_only
+    def after_testing(self) -> None:
+        for experiment, compare in self.dependent.comparisons.items():
+            if self.run.force or not self.folder.evidence(experiment).is_file():
+                compare(self.base.folder, self.folder)
+
+
+"""The file that names the checkpoint of the base: ``checkpoint``, relative to the folder, and its ``sha256``."""

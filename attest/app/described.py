@@ -1,0 +1,54 @@
+"""What a trial can ask of a model of transformers, in words, and why not the rest."""
+
+from collections.abc import Iterator, Sequence
+
+from transformers import PreTrainedTokenizerBase
+
+from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
+from attest.experiments.registry import runnable_inside
+from attest.models.pretrained.network import PretrainedNetwork
+from attest.models.pretrained.prompted import Prompt
+from attest.models.pretrained.texts import longest_read
+
+DECIDES = {"first": "at its first token", "last": "at its last token", "all": "at all of its tokens"}
+
+
+def described(
+    network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase, classes: Sequence[str], prompt: Prompt | None = None
+) -> Iterator[tuple[str, str]]:
+    """Pairs of what is told and what was found.
+
+    Args:
+        network: whose calls have been counted by a pass.
+        tokenizer: of the model.
+        classes: their names, in class order.
+        prompt: that the model is asked; None where it classifies.
+    """
+    model = network.model
+    yield "model", f"{type(model).__name__}, {sum(each.numel() for each in model.parameters()):,} parameters"
+    yield "classes", ", ".join(classes)
+    yield from _asked(prompt, tokenizer) if prompt is not None else ()
+    heads = ", ".join(dict.fromkeys(str(call.heads) for call in network.calls))
+    yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
+    yield "decides", DECIDES[network.decides_by]
+    yield "reads", f"{longest_read(model, tokenizer)} tokens of a text at most"
+    ahead = [] if network.attends_everywhere else list(TAMPERING)
+    known = runnable_inside(network.tags)
+    whole = [name for name, inside in known.items() if inside is None] if network.tags else []
+    of_decoders = [] if network.looks_back else list(LOOKING_BACK)
+    yield "experiments", ", ".join(name for name in known if name not in (*ahead, *whole, *of_decoders))
+    if ahead:
+        yield "left out", f"{', '.join(ahead)}: tokens see only what stands before them; it would let them look ahead"
+    if whole:
+        yield (
+            "left out",
+            f"{', '.join(whole)}: they ask what a whole text's decision rests on; each token is decided by itself",
+        )
+
+
+def _asked(prompt: Prompt, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[str, str]]:
+    """How long the question is, and by which tokens it is answered."""
+    yield "prompt", f"takes {len(tokenizer(prompt.about(''), verbose=False)['input_ids'])} tokens beside the text"
+    first = tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer))
+    pairs = zip(prompt.answers.items(), first, strict=True)
+    yield "answers", "; ".join(f"{label}: {answer!r}, told by its first token {token!r}" for (label, answer), token in pairs)

@@ -1,0 +1,495 @@
+"""Evaluate: evidence on a trained model, a run or a checkpoint outside a run.
+
+``evaluate`` is the whole story; ``attest evidence`` calls it.
+
+A trained run with its model and its data in memory, which reads new texts.
+
+Evidence in shards: parts of one test split, gathered by jobs that know nothing of each other, and put together.
+
+A shard is measured as the whole would be, in the same batches, so its rows are those of the whole, bit for bit.
+"""
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+import torch
+import yaml
+from lightning_utilities.core.rank_zero import rank_zero_only
+from pytorch_lightning import LightningModule
+from torch import Tensor
+
+from attest.app.class_paths import require_trusted
+from attest.app.configured import ConfiguredRun
+from attest.app.training import test
+from attest.callbacks.evidence import each_once
+from attest.callbacks.experiment import Explaining
+from attest.core.errors import AttestError, unknown_choice
+from attest.core.measures import summarise
+from attest.datamodules import TextDataModule
+from attest.datamodules.batching import WHOLE, Shard
+from attest.datamodules.notice import say
+from attest.datamodules.record import DataRecord
+from attest.experiments import Observation
+from attest.experiments.registry import EXPERIMENTS, Asked, Run, runnable
+from attest.experiments.stopping import ALL, READ
+from attest.report.page import write_report
+from attest.report.summary import summarise_run
+from attest.runs.asked import evidence_digest
+from attest.runs.belonging import other_version, outdated_tables
+from attest.runs.choices import config_file, default_choices
+from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_table, read_yaml, write_json
+
+TRIAL = "trial.json"
+"""The file that names, by hash, what the evidence in a folder apart is on."""
+
+
+ELSEWHERE = {
+    "controls": "compares this run with others. Type: attest controls {choices}",
+    "adversaries": "compares this run with adversaries that are trained against it. Type: attest adversarial {choices}",
+    "attacks": "is asked inside the layers of a Transformer. Type: attest keys DATA={data} MODEL=transformer-dr",
+}
+"""What an experiment needs that one run alone may not give, and the command that gives it."""
+
+
+def evaluate(run: "RunOnTrial") -> None:
+    """Compute the evidence that is missing, or all of it with ``run.force``, and sum up."""
+    with run.prepared():
+        run.require_same_data()
+        missing = run.missing_evidence()
+        if missing or not run.folder.reported:
+            for experiment, evidence in run.experiments.items():
+                evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
+                evidence.reading = run.apart.reading if run.apart else None
+            sum_up(run, test(run, str(run.on_trial_checkpoint)))
+        name_tables(run, missing)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Where the evidence on a checkpoint goes that is not gathered into a run's own folder.
+
+    Args:
+        checkpoint: what is put on trial.
+        out: the folder that was asked for; None for one beside the checkpoint, named by what is on trial.
+        reading: what stands in the attention's place; None for the attention itself.
+    """
+
+    checkpoint: Path
+    out: Path | None
+    reading: str | None = None
+
+    def folder(self, settings: dict[str, Any]) -> RunFolder:
+        """The folder.
+
+        Args:
+            settings: the resolved configuration.
+        """
+        name = "-".join(filter(None, (self.checkpoint.stem, "evidence", self.reading, self.digest(settings)[:8])))
+        return RunFolder(self.out or self.checkpoint.with_name(name))
+
+    def begin(self, folder: RunFolder, settings: dict[str, Any], force: bool) -> None:
+        """Mark the folder as that of this checkpoint and configuration.
+
+        Args:
+            folder: as ``folder`` gives it.
+            settings: the resolved configuration.
+            force: whether evidence that is there will be computed again, so that it may be on anything.
+        Raises:
+            AttestError: it holds evidence on another checkpoint or configuration.
+        """
+        digest = self.digest(settings)
+        known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
+        if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
+            raise AttestError(
+                f"{folder.path} holds evidence on another checkpoint, configuration or version; expected an empty folder or "
+                "one of the same. Give another with --out=<folder>, or add FORCE=1 to compute everything again."
+            )
+        write_json(folder.path / TRIAL, {"sha256": digest, "checkpoint": str(self.checkpoint)})
+
+    def digest(self, settings: dict[str, Any]) -> str:
+        """Of the checkpoint's bytes and of all settings that evidence may depend on."""
+        said = (evidence_digest(settings) + (self.reading or "")).encode()
+        return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + said).hexdigest()
+
+
+@contextmanager
+def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> Iterator[list[str]]:
+    """The run's configuration as an argument, with every experiment that ships for its model; none for a bare checkpoint.
+
+    Args:
+        run: which may be a stranger's: its model, data and experiments are taken, and of its trainer numbers and words.
+        trusted: modules whose classes may be built, beside ours and torch's; see ``attest.app.class_paths``.
+    Raises:
+        AttestError: the configuration cannot be read, or names other classes.
+    """
+    if run is None:
+        yield []
+        return
+    settings = _settings_of(run, trusted)
+    suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
+    shipped = read_yaml(suited)["experiments"]
+    settings["run"]["until"] = None  # of the evidence that was gathered then
+    settings["experiments"] = shipped | {name: given for name, given in settings["experiments"].items() if given}
+    with tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary) / "config.yaml"
+        file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+        yield [f"--config={file}"]
+
+
+def _settings_of(run: RunFolder, trusted: Iterable[str]) -> dict[str, Any]:
+    """What says which model was trained on what; nothing that writes, and no code but of ours or of those who are trusted."""
+    settings = run.settings()
+    sections = ("run", "model", "data", "experiments", "trainer")
+    if not all(isinstance(settings.get(name), dict) for name in sections):
+        raise no_configuration(run.config)
+    trainer = {
+        name: value for name, value in settings["trainer"].items() if name not in BESIDE and not isinstance(value, dict | list)
+    }
+    taken = {name: settings[name] for name in sections} | {"trainer": trainer}
+    require_trusted(taken, trusted, str(run.config))
+    return taken | {name: settings[name] for name in ("seed_everything",) if name in settings}
+
+
+BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
+"""What a Trainer is given beside how to compute: classes of anybody's, and where these write."""
+
+
+class RunOnTrial(ConfiguredRun):
+    """A run's configuration, a network from a checkpoint, and evidence instead of training.
+
+    Args:
+        arguments: configuration files and options.
+        run: that the checkpoint belongs to; None where that is not known.
+        checkpoint: what is put on trial.
+        wanted: ids of experiments; all if empty.
+        apart: where tables go if not into the run's folder.
+        shard: the part of the test split that is gone through; all of it if not given.
+    """
+
+    def __init__(
+        self,
+        arguments: list[str],
+        run: RunFolder | None,
+        checkpoint: Path,
+        wanted: list[str],
+        apart: Apart | None,
+        shard: Shard = WHOLE,
+    ) -> None:
+        self.on_trial, self.on_trial_checkpoint, self.wanted, self.apart = run, checkpoint, wanted, apart
+        self.shard = shard
+        super().__init__(["test", *arguments])
+
+    def set_up(self) -> None:
+        experiments = {name: evidence for name, evidence in self.config.test.experiments.items() if evidence is not None}
+        for name in self.wanted:
+            if name not in experiments:
+                raise self._not_here(name, experiments)
+        settings = self.resolved(self.config)
+        self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
+        super().set_up()
+        self._on_trial_settings = settings
+        self.folder = self.apart.folder(settings) if self.apart else cast(RunFolder, self.on_trial)
+        self._claim()
+
+    @rank_zero_only
+    def _claim(self) -> None:
+        self._held.enter_context(self.folder.claimed())
+        if self.apart:
+            self.apart.begin(self.folder, self._on_trial_settings, self.run.force)
+        else:
+            self._write_settings(self.folder.settings())
+
+    def make(self) -> None:
+        """Data, model and trainer, of the shard.
+
+        Raises:
+            AttestError: the data cannot be parted.
+        """
+        super().make()
+        if self.shard != WHOLE and self.run.until is not None:
+            raise AttestError("run.until is set for a shard, which cannot know when all shards know enough. Leave one out.")
+        if isinstance(self.datamodule, TextDataModule):
+            self.datamodule.shard = self.shard
+        elif self.shard != WHOLE:
+            raise AttestError(
+                f"{type(self.datamodule).__name__} does not know of shards; expected a TextDataModule. Leave --shard out."
+            )
+
+    def _made_from(self) -> RunFolder | None:
+        return self.on_trial
+
+    def missing_tables(self) -> list[str]:
+        """Ids of the tables that are to be made, before anything is."""
+        config = self.config.test
+        wanted = self.wanted or [name for name, evidence in config.experiments.items() if evidence is not None]
+        if config.run.force or self.on_trial is None:
+            return wanted
+        outdated = outdated_tables(self.on_trial, self.resolved(self.config)["experiments"])
+        missing = {*self.on_trial.missing_evidence(wanted, config.run.until), *outdated}
+        return [table for table in wanted if table in missing]
+
+    def _believed(self) -> list[RunFolder]:
+        return [] if self.on_trial is None else [self.on_trial]
+
+    def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
+        """The error for an experiment that this run cannot answer, or not by itself."""
+        if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
+            return unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
+        run = self.config.test.run
+        choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
+        where = ELSEWHERE[EXPERIMENTS[name].needs].format(choices=choices, data=run.data)
+        return AttestError(f"{name} needs other runs too; expected one of: {', '.join(sorted(experiments))}. {name} {where}")
+
+    def _require_same_configuration(self) -> None:
+        """The configuration is the run's own, but for the experiments; nothing of it is written."""
+
+    @rank_zero_only
+    def require_same_data(self) -> None:
+        """Evidence that lies apart names the data that it was gathered on, as a run does."""
+        if self.apart is None or not isinstance(self.datamodule, TextDataModule):
+            return
+        if self.folder.data.is_file() and not self.run.force:
+            DataRecord.from_plain(read_json(self.folder.data)).require(self.datamodule.found, str(self.folder.path))
+        write_json(self.folder.data, self.datamodule.found.plain())
+
+    def require_same_trial(self, part: RunFolder) -> None:
+        """Refuse a folder with evidence on another model or configuration.
+
+        Raises:
+            AttestError: it is, or there is no evidence in it.
+        """
+        known = read_json(part.path / TRIAL)["sha256"] if (part.path / TRIAL).is_file() else None
+        if known != Apart(self.on_trial_checkpoint, part.path).digest(self._on_trial_settings):
+            raise AttestError(
+                f"{part.path} holds no evidence on this checkpoint with this configuration; expected that of every shard. "
+                "Compute it again with FORCE=1."
+            )
+
+
+@rank_zero_only
+def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
+    """From all tables that are there; a run that has been trained to its end gets its report anew as well."""
+    folder = run.folder
+    tables = [path.stem for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))]
+    if folder.trained:
+        write_json(folder.summary, summarise_run(folder, tables, scores, run.run.monitor, run.run.mode))
+        write_report(folder)
+        return
+    known = read_json(folder.summary) if folder.summary.is_file() else {}
+    rows = {experiment: pd.read_parquet(folder.evidence(experiment)) for experiment in tables}
+    measured = {f"{name}/{key}": value for name, table in rows.items() for key, value in summarise(table).items()}
+    for stopped in folder.stopped_evidence().values():
+        measured |= stopped.summary
+    write_json(folder.summary, known | scores | measured)
+
+
+@rank_zero_only
+def name_tables(run: RunOnTrial, missing: list[str]) -> None:
+    stopped = run.folder.stopped_evidence()
+    for experiment in run.expected_tables:
+        path = run.folder.evidence(experiment)
+        state = "computed" if experiment in missing else f"there already{other_version(path)} (FORCE=1 computes it again)"
+        print(f"{experiment:<10} {path}  {state}{_read(stopped.get(experiment), experiment)}")
+
+
+def _read(stopped: Stopped | None, experiment: str) -> str:
+    """Of how many texts, where that are not all."""
+    if stopped is None:
+        return ""
+    read, of = (stopped.summary[f"{experiment}/{count}"] for count in (READ, ALL))
+    return f", from {read:,.0f} of {of:,.0f} texts"
+
+
+ROLLOUT = "Attention rollout"
+
+
+class LoadedRun(ConfiguredRun):
+    """A run's configuration, its best checkpoint and its data; nothing is trained or written.
+
+    Args:
+        arguments: its configuration file, and options.
+        folder: of the run.
+    """
+
+    needs_data = False
+
+    def __init__(self, arguments: Sequence[str], folder: RunFolder) -> None:
+        self.on_trial = folder
+        super().__init__(["test", *arguments])
+
+    def set_up(self) -> None:
+        self.config.test.experiments = {}
+        if "embeddings" in self.config.test.data.init_args:
+            self.config.test.data.init_args.embeddings = None  # the checkpoint holds what became of them
+        super().set_up()
+        if self.record is None:
+            say(f"{self.on_trial.path} was trained by an earlier version and holds no vocabulary; it is read from the data.")
+
+    def make(self) -> None:
+        super().make()
+        checkpoint = self.trainer.strategy.checkpoint_io.load_checkpoint(self.on_trial.best, weights_only=True)
+        if self.record and (record := checkpoint.get(type(self.datamodule).__qualname__)):
+            DataRecord.from_plain(record).require(self.record, f"the model in {self.on_trial.best}")
+        self.model.load_state_dict(checkpoint["state_dict"])
+        self.model.eval()
+
+    def _made_from(self) -> RunFolder:
+        return self.on_trial
+
+    def _believed(self) -> list[RunFolder]:
+        return [self.on_trial]
+
+    def _require_same_configuration(self) -> None:
+        """The configuration is the run's own; nothing of it is written."""
+
+    @property
+    def data(self) -> TextDataModule:
+        """Of the run."""
+        return cast(TextDataModule, self.datamodule)
+
+    def explained(self, number: int, text: str) -> dict[str, Any]:
+        """One text by itself, so that the longest sets nobody else's padding.
+
+        Args:
+            number: of the text, by which it is called.
+            text: as it was typed.
+        Returns:
+            A row as ``attest.report.explained.joined`` has it, with ``title``, ``unknown`` words and ``probabilities``.
+        Raises:
+            AttestError: the text has no words, or the model does not classify whole texts.
+        """
+        if not hasattr(self.model, "observe"):
+            name = type(self.model).__name__
+            raise AttestError(f"{self.on_trial.path} holds a {name}; expected a classifier of whole texts.")
+        documents = self.data.documents_of([text])
+        if not documents.lengths[0]:
+            raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one. Leave it out.")
+        encoded = self.data.encode(documents)
+        observation = explained_observation(self.model, encoded.__getitems__([0]))
+        row = {name: _plain(column, observation.mask) for name, column in evidence_on(observation).items()}
+        row |= {} if observation.read_instead is None else {"attention_name": ROLLOUT}
+        names = self.data.label_names
+        return row | {
+            "title": f"text {number}",
+            "tokens": encoded.units_of(0),
+            "unknown": [token for token in dict.fromkeys(encoded.tokens_of(0)) if not self.data.vocabulary.knows(token)],
+            "probabilities": dict(zip(names, observation.probabilities[0].tolist(), strict=True)),
+            "predicted": names[int(observation.predicted[0])],
+        }
+
+
+def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Observation:
+    """Pooled attention where there is any, else attention rollout through the layers, as in the report of such a run."""
+    if getattr(model.network, "pools_by_attention", True):
+        return cast(Any, model).observe(batch)
+    return Explaining.by_rollout(cast(Any, model).observe_steps(batch), cast(Any, model).observe_layers(batch))
+
+
+def evidence_on(observation: Observation) -> dict[str, Tensor]:
+    """What the report shows of a text, named as there; a decision is right where it is the model's own.
+
+    Rollout is no attention that could be another or be swapped, so that experiments on tokens alone are asked of it.
+    """
+    asked = Asked(observation.predicted, observation.ids)
+    shown = [spec for spec in runnable().values() if spec.weights and (spec.of_tokens or observation.read_instead is None)]
+    columns = {f"{INSTANCES}/attention": observation.explanation}
+    for spec in shown:
+        measured = Run(spec, spec.when_explaining)(observation, asked)
+        columns |= {f"{spec.id}/{name}": values for name, values in measured.items()}
+    return columns
+
+
+def _plain(column: Tensor, mask: Tensor) -> Any:
+    """The only text's number, or its weights at real tokens as an array."""
+    return column[0].item() if column.ndim == 1 else column[0][mask[0]].detach().to(torch.float64).cpu().numpy()
+
+
+SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
+
+
+def read_shard(typed: str) -> Shard:
+    """The shard that ``3/8`` names, the third of eight.
+
+    Raises:
+        AttestError: it names none.
+    """
+    match = SHARD.fullmatch(typed)
+    if match is None or int(match[1]) > int(match[2]):
+        raise AttestError(
+            f"--shard={typed} is not a shard; expected its number and the number of shards. Type for example: --shard=3/8"
+        )
+    return Shard(int(match[1]) - 1, int(match[2]))
+
+
+def shard_folder(run: RunFolder, shard: Shard) -> RunFolder:
+    """Where the evidence of one shard goes: ``<run>/shards/3-of-8/``."""
+    return RunFolder(run.path / "shards" / f"{shard.number + 1}-of-{shard.shards}")
+
+
+def shard_on_trial(arguments: list[str], run: RunFolder, wanted: list[str], shard: Shard) -> RunOnTrial:
+    """One shard of a run's evidence, to be evaluated into a folder of its own."""
+    return RunOnTrial(arguments, run, run.best, wanted, Apart(run.best, shard_folder(run, shard).path), shard)
+
+
+def put_together(run: RunOnTrial, shards: int) -> None:
+    """Write the tables of a run that are missing, or all with ``run.force``, from those of its shards, and sum up.
+
+    The scores take one pass over the whole split, which evidence is not part of.
+
+    Raises:
+        AttestError: a shard is not there, or it is of another model or configuration.
+    """
+    with run.prepared():
+        missing = run.missing_evidence()
+        if missing or not run.folder.reported:
+            run.require_same_data()
+            scores = _scores(run)
+            _put_together(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
+            sum_up(run, scores)
+        name_tables(run, missing)
+
+
+def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> None:
+    for part in parts:
+        run.require_same_trial(part)
+    for table in tables:
+        run.folder.write_evidence(table, rows_together([_rows(part, table) for part in parts]))
+        _note_seconds(run.folder, parts, f"evidence/{table}")
+
+
+def _scores(run: RunOnTrial) -> dict[str, float]:
+    for evidence in run.experiments.values():
+        evidence.enabled_on_test = False
+    return test(run, str(run.on_trial_checkpoint))
+
+
+def rows_together(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """The rows of all parts, sorted by id, as they stand where the whole was measured at once.
+
+    Raises:
+        AttestError: different instances have one id.
+    """
+    return each_once([part for part in parts if len(part)])
+
+
+def _rows(part: RunFolder, table: str) -> pd.DataFrame:
+    if not part.evidence(table).is_file():
+        raise AttestError(
+            f"{part.evidence(table)} does not exist; expected the table of every shard. Type: attest evidence --run "
+            f"{part.path.parents[1]} {table} --shard={part.path.name.replace('-of-', '/')}"
+        )
+    return read_table(part.evidence(table))
+
+
+def _note_seconds(folder: RunFolder, parts: list[RunFolder], measured: str) -> None:
+    """What the shards took, all together, as if one job had gone through them."""
+    times = [read_json(part.timing) for part in parts]
+    seconds = sum(time["seconds"][measured] for time in times)
+    folder.note(seconds={measured: seconds}, processes={measured: times[0]["processes"][measured]})

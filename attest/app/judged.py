@@ -1,0 +1,164 @@
+"""Train networks on the rules of the judges: alone, or with their attention guided to the truth or to a decoy.
+
+Legend: B texts, T tokens.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+import torch
+from pytorch_lightning import Trainer, seed_everything
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from attest.core.attention import Entmax15, Softmax, Sparsemax
+from attest.core.attention.interventions import recorded
+from attest.experiments.judges.measuring import measure
+from attest.experiments.judges.texts import VOCABULARY, Texts, draw_texts
+from attest.experiments.judges.trained import DECOY, FREE, TRUTH, Trained
+from attest.lightning_modules import Classifier
+from attest.lightning_modules.classifier import Batch
+from attest.models.networks import Average, BiLSTM, Cnn, PoolingClassifier, TransformerClassifier
+from attest.runs.versions import quieten
+
+PROJECTIONS = {"softmax": Softmax, "entmax15": Entmax15, "sparsemax": Sparsemax}
+OTHER_TEXTS = 1000
+"""Added to a model's seed: no model is judged on texts that it was trained on."""
+LEAST_MASS = 1e-6
+"""Keeps the logarithm finite where sparse attention gives the target nothing."""
+Asked = tuple[str, str, str, int, str]
+"""Network, projection, rule, seed, and what attention is guided to."""
+
+
+class Guided(Classifier):
+    """A classifier whose pooled attention is pulled to given tokens while it learns.
+
+    Args:
+        strength: of the pull, minus the mean logarithm of the mass on these tokens.
+        everything_else: as in ``Classifier``.
+    """
+
+    def __init__(self, strength: float, **everything_else: Any) -> None:
+        super().__init__(**everything_else)
+        self.strength = strength
+
+    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+        """Loss of one batch, which has bool ``target (B, T)``."""
+        with recorded(self.network, "weights") as weights:
+            loss = super().training_step(batch, batch_idx)
+        (pooled,) = weights.values()
+        mass = (pooled * batch["target"]).sum(dim=-1)
+        return loss - self.strength * (mass + LEAST_MASS).log().mean()
+
+
+def asked_for(stated: Mapping[str, Any]) -> list[Asked]:
+    """Every model that is to be trained, those that nobody guides first."""
+    free = _crossed(stated, stated["networks"], (FREE,))
+    return [*free, *_crossed(stated, stated["guided"], (TRUTH, DECOY))]
+
+
+def _crossed(stated: Mapping[str, Any], networks: list[str], guided_to: tuple[str, ...]) -> Iterator[Asked]:
+    for rule in stated["rules"]:
+        for network in networks:
+            for projection in stated["projections"]:
+                for seed in stated["seeds"]:
+                    yield from ((network, projection, rule, seed, side) for side in guided_to)
+
+
+def trained_and_heard(
+    asked: Asked, stated: Mapping[str, Any], tests: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Trained:
+    """Train one model and put it before the tests of its family that speak of what is known of it.
+
+    Args:
+        asked: which model.
+        stated: the configuration of trained defendants.
+        tests, settings: of constructed ones, by family.
+    """
+    network_name, projection, rule, seed, guided_to = asked
+    network = trained(asked, stated)
+    family = "layered" if network_name == "transformer" else "pooled"
+    texts = draw_texts(rule, stated["layered_texts" if family == "layered" else "texts"], seed)
+    others = draw_texts(rule, stated["train_texts"], seed + 2 * OTHER_TEXTS)
+    known = {name: test for name, test in tests[family].items() if test["of"] == "tokens" or network_name == "average"}
+    heard = measure(network, "/".join(map(str, asked)), texts, texts.deciding, seed, known, settings[family])
+    return Trained(
+        *(network_name, projection, rule, seed, guided_to),
+        accuracy=float((_decided(network, others.tokens, others.mask) == others.labels).double().mean()),
+        counts=counting(network, texts),
+        heard=heard,
+    )
+
+
+def trained(asked: Asked, stated: Mapping[str, Any]) -> nn.Module:
+    """The network of one model, trained, in evaluation mode."""
+    network_name, projection, rule, seed, guided_to = asked
+    quieten()
+    seed_everything(seed, verbose=False)
+    made: dict[str, Any] = {
+        "network": partial(_network, network_name, projection, stated["size"]),
+        "optimizer": partial(torch.optim.Adam, lr=stated["learning_rate"]),
+        "vocab_size": VOCABULARY,
+    }
+    model = Classifier(**made) if guided_to == FREE else Guided(stated["strength"], **made)
+    texts = draw_texts(rule, stated["train_texts"], seed + OTHER_TEXTS)
+    target = texts.deciding if guided_to == TRUTH else decoys(texts)
+    loader: DataLoader[Batch] = DataLoader(
+        range(len(texts.ids)),  # type: ignore[arg-type]
+        batch_size=stated["batch_size"],
+        shuffle=True,
+        collate_fn=lambda rows: {
+            "id": texts.ids[rows],
+            "token_ids": texts.tokens[rows],
+            "mask": texts.mask[rows],
+            "label": texts.labels[rows],
+            "target": target[rows],
+        },
+    )
+    silent = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
+    Trainer(max_epochs=stated["epochs"], accelerator="cpu", devices=1, **silent).fit(model, loader)  # type: ignore[arg-type]
+    return model.network.eval()
+
+
+def _network(name: str, projection: str, size: int, vocabulary: int, outputs: int) -> nn.Module:
+    attends = PROJECTIONS[projection]()
+    if name == "transformer":
+        return TransformerClassifier(
+            vocabulary, outputs, size, layers=2, heads=2, feedforward_size=2 * size, projection=attends
+        )
+    encoders: dict[str, Callable[[int], nn.Module]] = {
+        "bilstm": partial(BiLSTM, embedding_size=size, hidden_size=size),
+        "average": partial(Average, embedding_size=size, hidden_size=size),
+        "cnn": partial(Cnn, embedding_size=size, kernel_sizes=(1, 3), channels=size),
+    }
+    return PoolingClassifier(vocabulary, outputs, encoders[name], projection=attends)
+
+
+def decoys(texts: Texts) -> Tensor:
+    """The first token of each text that its rule does not read, bool ``(B, T)``."""
+    others = texts.mask & ~texts.deciding
+    return others & (others.cumsum(dim=-1) == 1)
+
+
+def counting(network: nn.Module, texts: Texts) -> Tensor:
+    """The texts that are decided right, and otherwise once the rule's words are exchanged, bool ``(B,)``."""
+    right = _decided(network, texts.tokens, texts.mask) == texts.labels
+    return right & (_decided(network, texts.exchanged, texts.mask) != texts.labels)
+
+
+def all_heard(
+    stated: Mapping[str, Any], tests: Mapping[str, Any], settings: Mapping[str, Any], processes: int
+) -> Iterator[Trained]:
+    """Every model, trained and heard by so many processes; in order, and the same for any number of them."""
+    torch.set_num_threads(1)
+    hear = partial(trained_and_heard, stated=stated, tests=tests, settings=settings)
+    with ProcessPoolExecutor(processes, get_context("fork")) as shared:
+        yield from shared.map(hear, asked_for(stated))
+
+
+@torch.no_grad()
+def _decided(network: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
+    return (network(tokens, mask)[:, 0] > 0).long()

@@ -1,0 +1,129 @@
+"""Recursive ROAR: erase what a reading ranks first, train anew, read the new model, and so on (Madsen et al. 2022).
+
+``<base>/roar/<reading>-<step>of<steps>/`` holds the model that was trained anew after so many steps, and beside it, in the
+folder of the model that was read, ``erased-<reading>-<step>of<steps>.parquet`` which tokens that took away.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from attest.app.dependent import Base, Dependent, merged, overlay, train_dependent
+from attest.app.evaluating import LoadedRun, configuration_of
+from attest.core.errors import AttestError
+from attest.datamodules.batching import batches_by_length
+from attest.datamodules.corpus import SPLITS
+from attest.datamodules.encoded import EncodedDocuments, read_erased
+from attest.experiments.erasure.sets import ranks_of, sizes
+from attest.experiments.readings.kinds import random_reading, reading_of
+from attest.models.observation import Observation, spared_by
+from attest.runs.capabilities import predicts
+from attest.runs.choices import RANDOM
+from attest.runs.folder import RunFolder, write_table
+from attest.runs.identity import ROAR
+
+EVERYTHING = "everything"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One model trained anew.
+
+    Args:
+        reading: that says what goes; ``everything`` where nothing is left, whichever reading that was.
+        number, of: so many parts of every text's tokens are erased.
+    """
+
+    reading: str
+    number: int
+    of: int
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return f"{self.reading}-{self.number}of{self.of}"
+
+
+def require_classifier(settings: dict[str, Any]) -> None:
+    """Refuse bases whose texts have no reading a token.
+
+    Raises:
+        AttestError: it tags, depends on another run, reads sentences, or was itself trained on erased texts.
+    """
+    data = settings["data"]["init_args"]
+    if predicts(settings) != "label" or data.get("sentences") or data.get("erased"):
+        raise AttestError(
+            f"MODEL={settings['run']['model']} does not classify texts by their tokens; expected a classifier that does, "
+            "trained on whole texts. Type MODEL=bilstm for example."
+        )
+
+
+def train_steps(base: Base, reading: str, steps: int, own: list[str]) -> Iterator[tuple[float, RunFolder]]:
+    """The share of tokens erased and the run trained without them, from none to all of them.
+
+    Args:
+        base: trained.
+        reading: as it is typed.
+        steps: how many, of equal parts.
+        own: options of the runs trained anew.
+    """
+    read = base.folder
+    yield 0.0, read
+    for number in range(1, steps):
+        read = _trained(base, Step(reading, number, steps), read, own)
+        yield number / steps, read
+    yield 1.0, _trained(base, Step(EVERYTHING, steps, steps), base.folder, own)
+
+
+def _trained(base: Base, step: Step, read: RunFolder, own: list[str]) -> RunFolder:
+    table = read.path / f"erased-{step.name}.parquet"
+    if not table.is_file() or "FORCE=1" in own:
+        write_table(table, _erased(read, step))
+    settings = merged(overlay(ROAR), {"data": {"init_args": {"erased": str(table)}}})
+    return train_dependent(base, Dependent(ROAR, step.name, settings, reads=read, own_network=False), own)
+
+
+def _erased(read: RunFolder, step: Step) -> pd.DataFrame:
+    """The tokens of every text that are gone after a step, by a reading of the model before it."""
+    with configuration_of(read, trusted=[""]) as configuration:  # it was trained by this command, of what was typed
+        run = LoadedRun(configuration, read)
+        with run.prepared():
+            parts = [_of_split(run, split, step) for split in SPLITS]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:
+    texts: EncodedDocuments = getattr(run.data, split)
+    before = read_erased(Path(run.data.erased), split) if run.data.erased else {}
+    rows = []
+    for places in batches_by_length(texts.sizes, run.data.batch_size):
+        batch = texts.__getitems__(places)
+        gone = torch.zeros_like(batch["mask"])
+        for row, identity in enumerate(batch["id"].tolist()):
+            known = torch.as_tensor(before.get(identity, ()), dtype=torch.bool)
+            gone[row, : len(known)] = known
+        for identity, mask, erased in zip(batch["id"].tolist(), batch["mask"], _further(run, batch, gone, step), strict=True):
+            rows.append({"split": split, "id": identity, "erased": erased[mask].numpy()})
+    return pd.DataFrame(rows)
+
+
+def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step) -> Tensor:
+    """What is gone already, and of the rest what the reading ranks first, until the step's share is: bool ``(B, T)``."""
+    if step.reading == EVERYTHING:
+        spared = spared_by(run.model.network, batch["mask"], batch["word"] < 0 if "word" in batch else None)
+        return batch["mask"] if spared is None else batch["mask"] & ~spared
+    observation = run.model.observe_steps(batch)
+    values = _values(observation, step.reading, run.data.seed).masked_fill(gone, torch.inf)
+    ranks = ranks_of(values.unsqueeze(1), observation.ids, observation.ranked, run.data.seed).squeeze(1)
+    return (ranks < sizes(observation.erasable, (step.number / step.of,))) & observation.ranked
+
+
+def _values(observation: Observation, reading: str, seed: int) -> Tensor:
+    if reading == RANDOM:
+        return random_reading(observation, seed)
+    return reading_of(reading, observation).magnitude(observation)

@@ -1,0 +1,359 @@
+"""Train and evaluate: what is done with a configured run, from the first batch to the report.
+
+``train`` is the whole story on one screen; ``attest fit``, ``attest.train`` and every dependent run call it.
+
+The evidence of a run that one process has trained, computed by one process for each core.
+
+Evidence is exact on any number of processes, so nothing but time depends on it.
+
+A run's evidence on no more test texts than are needed: part after part in random order, until the means are known.
+
+Experiments that need too many texts, and those that take a sample of their own, then go through the whole split.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pandas as pd
+import torch
+from lightning_utilities.core.rank_zero import rank_zero_only
+from pytorch_lightning import Trainer
+from pytorch_lightning.callbacks import WeightAveraging
+from pytorch_lightning.plugins.environments import ClusterEnvironment
+from pytorch_lightning.strategies import DDPStrategy
+from pytorch_lightning.utilities.exceptions import SIGTERMException
+
+from attest.app.configured import ConfiguredRun
+from attest.callbacks.evidence import Evidence, log_table
+from attest.core.errors import AttestError
+from attest.core.memory import cores, processes_that_fit
+from attest.core.processes import can_fork, together
+from attest.datamodules import TextDataModule
+from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.stopping import Stopping, in_random_order, looks
+from attest.report.controls import last_words
+from attest.report.page import illustrations, write_report
+from attest.report.summary import summarise_run
+from attest.report.tracking.loggers import log_report
+from attest.report.verdict import scored
+from attest.runs.belonging import OnTrial, keep_digests
+from attest.runs.folder import RunFolder, Stopped, read_json, write_json
+from attest.runs.past import evidence_takes
+from attest.runs.versions import peak_memory
+
+MakeTrainer = Callable[..., Trainer]
+"""Makes the run's Trainer with some settings of its own instead of the run's."""
+
+
+def processes_for(asked: int | None, trainer: Trainer) -> int:
+    """How many processes gather the evidence.
+
+    Args:
+        asked: what the run's settings say; None for one a core, as far as the memory budget goes.
+        trainer: that has trained, or loaded what is put on trial; where it has several processes already, or a GPU, it goes on
+            as it is.
+    """
+    if trainer.world_size > 1 or trainer.strategy.root_device.type != "cpu" or not can_fork():
+        return 1
+    return min(cores(), processes_that_fit()) if asked is None else asked
+
+
+def shared(processes: int, make_trainer: MakeTrainer, evaluate: Callable[[Trainer], Any]) -> Any:
+    """What ``evaluate`` returns in this process, while copies of it do the same with the other batches.
+
+    Args:
+        processes: how many, this one included.
+        make_trainer: makes a Trainer for one of them.
+        evaluate: goes through the split with that Trainer.
+    """
+
+    def one(rank: int) -> Any:
+        company = _Company(rank, processes)
+        strategy = DDPStrategy(cluster_environment=company, process_group_backend="gloo")
+        return evaluate(make_trainer(accelerator="cpu", devices=processes, num_nodes=1, strategy=strategy))
+
+    return together(processes, one)
+
+
+class _Company(ClusterEnvironment):
+    """One of several processes on this machine that know one another already."""
+
+    def __init__(self, rank: int, processes: int) -> None:
+        super().__init__()
+        self.rank, self.processes = rank, processes
+
+    @property
+    def creates_processes_externally(self) -> bool:
+        return True
+
+    @property
+    def main_address(self) -> str:
+        return "127.0.0.1"
+
+    @property
+    def main_port(self) -> int:
+        return 0  # nobody connects to it: the group is there
+
+    @staticmethod
+    def detect() -> bool:
+        return False
+
+    def world_size(self) -> int:
+        return self.processes
+
+    def set_world_size(self, size: int) -> None: ...
+
+    def global_rank(self) -> int:
+        return self.rank
+
+    def set_global_rank(self, rank: int) -> None: ...
+
+    def local_rank(self) -> int:
+        return self.rank
+
+    def node_rank(self) -> int:
+        return 0
+
+
+Experiments = Mapping[str, Evidence]
+
+
+def read_until(precision: float, folder: RunFolder, experiments: Experiments, trainer: Trainer, **tested: Any) -> None:
+    """Write the tables of the experiments that know their means from a part of the texts, and enable these no longer.
+
+    Every process looks at the rows of all, so all come to the same end, however many there are.
+
+    Args:
+        precision: half the width of the intervals for the means, in their units.
+        folder: of the run.
+        experiments: by id; those that are enabled are gone through.
+        trainer: that evaluates.
+        tested: ``model``, ``datamodule`` and ``ckpt_path``, as ``Trainer.test`` takes them.
+    Raises:
+        AttestError: the data cannot be read in parts.
+    """
+    data = _require_parts(tested["datamodule"], trainer)
+    asked = [name for name, evidence in experiments.items() if evidence.enabled_on_test]
+    going = {name: _Reading(experiments[name], Stopping(name, precision, len(data.test)))
+             for name in asked if name in EXPERIMENTS and not experiments[name].draws_a_sample}  # fmt: skip
+    stopped: dict[str, _Reading] = {}
+    order, read = in_random_order(torch.tensor(data.test.ids), data.seed), 0
+    with _in_parts(trainer, data, experiments):
+        for after in looks(len(order)) if going else []:
+            _enable(experiments, going)
+            data.part = order[read:after]
+            trainer.test(**tested, verbose=False, weights_only=True)
+            for name in [name for name, reading in going.items() if reading.knows_enough(data.part)]:
+                stopped[name] = going.pop(name)
+                stopped[name].write(folder, trainer)
+            if not going:
+                break
+            read = after
+    for name, reading in stopped.items():
+        log_table(trainer, name, reading.rows)
+    _enable(experiments, {*asked} - stopped.keys())
+
+
+def _require_parts(data: Any, trainer: Trainer) -> TextDataModule:
+    if not isinstance(data, TextDataModule):
+        raise AttestError(
+            f"{type(data).__name__} cannot be read in random order; expected a TextDataModule. Leave --run.until out."
+        )
+    if trainer.limit_test_batches != 1.0:
+        raise AttestError(
+            f"trainer.limit_test_batches is {trainer.limit_test_batches} and run.until is set: each says how many texts are "
+            "read; expected one of both. Leave one out."
+        )
+    return data
+
+
+def _enable(experiments: Experiments, names: Collection[str]) -> None:
+    for name, evidence in experiments.items():
+        evidence.enabled_on_test = name in names
+
+
+@contextmanager
+def _in_parts(trainer: Trainer, data: TextDataModule, experiments: Experiments) -> Iterator[None]:
+    """Nothing is logged of parts, and their rows are kept where they were measured."""
+    loggers, folders = trainer.loggers, {name: evidence.folder for name, evidence in experiments.items()}
+    trainer.loggers = []
+    for evidence in experiments.values():
+        evidence.folder = None
+    try:
+        yield
+    finally:
+        data.part, trainer.loggers = None, loggers
+        for name, evidence in experiments.items():
+            evidence.folder = folders[name]
+
+
+class _Reading:
+    """What an experiment has found so far.
+
+    Args:
+        evidence: the experiment.
+        rule: that says when to stop.
+    """
+
+    def __init__(self, evidence: Evidence, rule: Stopping) -> None:
+        self._evidence, self._rule = evidence, rule
+        self._parts: list[pd.DataFrame] = []
+        self._seconds = 0.0
+
+    def knows_enough(self, ids: Sequence[int]) -> bool:
+        """Take up the rows of the part that was measured last; ``ids`` in the order in which the rule counts them."""
+        assert self._evidence.table is not None
+        self._parts.append(self._evidence.table.set_index("id", drop=False).loc[[*ids]].reset_index(drop=True))
+        self._seconds += self._evidence.seconds
+        return self._rule.after(self._parts[-1])
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """All, as they stand in the table."""
+        return pd.concat(self._parts).sort_values("id", ignore_index=True)
+
+    def write(self, folder: RunFolder, trainer: Trainer) -> None:
+        """The table, and why it ends."""
+        if trainer.is_global_zero:
+            part = f"evidence/{self._evidence.id}"
+            folder.write_evidence(self._evidence.id, self.rows, Stopped(self._rule.precision, self._rule.found()))
+            folder.note(seconds={part: self._seconds}, processes={part: trainer.world_size})
+
+
+def train(run: ConfiguredRun) -> RunFolder:
+    """Train, gather the evidence on the test split with the best checkpoint, sum up and report.
+
+    A run that was stopped is taken up where it stopped; what is there already is not done again, unless ``run.force`` is set.
+
+    Returns:
+        The run's folder.
+    """
+    with run.prepared():
+        if run.nothing_to_do:
+            _say(f"complete: {run.folder.path} (FORCE=1 starts afresh)")
+        else:
+            if run.run.force or not run.folder.trained:
+                fit(run)
+            if (missing := run.missing_evidence()) or not run.folder.summed_up:
+                sum_up(run, missing, gather_evidence(run, missing))
+            report(run)
+        _name_results(run.folder)
+    return run.folder
+
+
+def fit(run: ConfiguredRun) -> None:
+    """Train from the beginning, or from the last checkpoint of a run that was stopped."""
+    resumed = run.folder.last.is_file() and not run.run.force
+    _say(f"{'Taking up' if resumed else 'Training'} {run.folder.path}{run.expectation()}")
+    run.before_training()
+    for logger in run.trainer.loggers:
+        logger.log_hyperparams(run.settings)
+    started = time.perf_counter()
+    checkpoint = str(run.folder.last) if resumed else run.checkpoint
+    with _interrupting(run.trainer):
+        run.trainer.fit(run.model, datamodule=run.datamodule, ckpt_path=checkpoint, weights_only=True)
+    if run.trainer.is_global_zero:
+        part = "train since the last stop" if resumed else "train"
+        run.folder.note(seconds={part: time.perf_counter() - started})
+        keep_digests(run.folder)
+        write_json(run.folder.curves, run.curves.epochs)
+
+
+def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
+    """Test the best checkpoint and write the tables that are missing; returns the scores."""
+    for experiment, evidence in run.experiments.items():
+        evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
+    expected = evidence_takes(run.past, missing, processes_for(run.run.processes, run.trainer))
+    until = f", each until its means are known to ± {run.run.until:g}" if run.run.until is not None else ""
+    _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{until or expected}")
+    return test(run, str(run.folder.best))
+
+
+def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
+    """Scores on the test split under a checkpoint, and the evidence that is enabled, which all cores share."""
+
+    def evaluate(trainer: Trainer) -> Any:
+        tested = {"model": run.model, "datamodule": run.datamodule, "ckpt_path": checkpoint}
+        with _interrupting(trainer):
+            if run.run.until is not None and gathers:
+                read_until(run.run.until, run.folder, run.experiments, trainer, **tested)
+            return trainer.test(**tested, verbose=False, weights_only=True)
+
+    callbacks = cast(Any, run.trainer).callbacks  # those below would put the model that was trained beside the average back
+    callbacks[:] = [each for each in callbacks if not isinstance(each, WeightAveraging)]
+    run.folder.made_from = OnTrial(Path(checkpoint), run.folder.data)
+    gathers = any(evidence.enabled_on_test for evidence in run.experiments.values())
+    processes = processes_for(run.run.processes, run.trainer) if gathers else 1
+    (scores,) = shared(processes, run.another_trainer, evaluate) if processes > 1 else evaluate(run.trainer)
+    run.after_testing()
+    return dict(scores)
+
+
+@contextmanager
+def _interrupting(trainer: Trainer) -> Iterator[None]:
+    """Ctrl-C as Python has it, which Lightning turns into an exit."""
+    try:
+        yield
+    except SystemExit as stop:
+        if trainer.interrupted and not isinstance(stop, SIGTERMException):
+            raise KeyboardInterrupt from stop
+        raise
+
+
+@rank_zero_only
+def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) -> None:
+    """Write ``summary.json`` from the tables and scores."""
+    summary = summarise_run(run.folder, run.expected_tables, scores, run.run.monitor, run.run.mode)
+    write_json(run.folder.summary, summary)
+    _say_seconds(run.folder, measured)
+
+
+@rank_zero_only
+def report(run: ConfiguredRun) -> None:
+    """Write the report and hand it to the loggers."""
+    run.folder.note(peak_memory=peak_memory())
+    figures = illustrations(run.folder)
+    write_report(run.folder, figures)
+    log_report(run.trainer.loggers, run.folder, figures)
+
+
+def score(run: ConfiguredRun) -> None:
+    """Print the scores on the split that the command names, ``test`` or ``validate``, under the best checkpoint or another."""
+    with run.prepared():
+        checkpoint = run.checkpoint or str(run.folder.best)
+        if run.subcommand == "validate":
+            (scores,) = run.trainer.validate(run.model, run.datamodule, checkpoint, verbose=False, weights_only=True)
+        else:
+            for evidence in run.experiments.values():
+                evidence.enabled_on_test = False
+            scores = test(run, checkpoint)
+        _say("\n".join(scored("validation" if run.subcommand == "validate" else "test", scores)))
+
+
+@rank_zero_only
+def _say(sentence: str) -> None:
+    print(sentence, flush=True)
+
+
+def _say_seconds(folder: RunFolder, expected_tables: list[str]) -> None:
+    """What each experiment took."""
+    seconds = read_json(folder.timing).get("seconds", {})
+    known = [f"{name} {seconds[key]:.0f} s" for name in expected_tables if (key := f"evidence/{name}") in seconds]
+    if known:
+        print(f"It took {', '.join(known)}.", flush=True)
+
+
+@rank_zero_only
+def _name_results(folder: RunFolder) -> None:
+    for line in last_words(folder):
+        print(line)
+    print(f"Run folder: {folder.path}\nReport:     {folder.report}", flush=True)
+    logged = getattr(sys.modules.get("wandb"), "run", None)
+    if logged is not None and logged.url:
+        print(f"W&B:        {logged.url}", flush=True)
+    elif (folder.path / "wandb").is_dir():
+        print(f"W&B:        wandb sync {folder.path}/wandb/offline-run-*", flush=True)

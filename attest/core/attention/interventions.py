@@ -1,0 +1,232 @@
+"""Interventions: the same network with a changed attention, inside a ``with`` block.
+
+One mechanism for pooled attention and Transformers alike. Every module that attends offers named places, and an intervention
+says which place, in which layers and heads, gets which value instead:
+
+    with intervene(network, Intervention("projection", Sparsemax())):
+        logits = network(tokens, mask)                       # E8: trained with one projection, run with another
+
+    with intervene(network, Intervention("keys", shuffled, layers=["encoder.layers.0.attention"], heads=[1])):
+        logits = network(tokens, mask)                       # E9
+
+    with recorded(network, "weights") as weights:
+        network(tokens, mask)
+    weights["encoder.layers.0.attention"]                    # (B, heads, T, T)
+
+Blocks nest; an inner one sees what outer ones left. Whatever happens inside, the network leaves the block as it entered it.
+Parameters and buffers are never touched, so it works in training and evaluation, on a network wrapped for DDP, and on one
+compiled by ``torch.compile``, which runs uncompiled within the block and neither recompiles nor slows down after it.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+HookPoint = Literal["keys", "values", "edges", "scores", "weights", "projection"]
+Replacement = Callable[[Any, Tensor], Any]
+"""Takes what was computed at a place, and the mask ``(B, T)``, to what stands there instead."""
+
+
+class HookedModule(nn.Module):
+    """A module that attends, with named places. It has no parameters of its own."""
+
+    heads: int | None = None
+    """Number of heads, which are then the second dimension of keys, scores and weights; None where there are no heads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.replacements: tuple[tuple[HookPoint, Replacement], ...] = ()
+        """In force now, outermost first; kept by ``attest.core.attention.interventions``, empty otherwise."""
+
+    def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
+        """What goes on from a place: what was computed there, unless an intervention replaces it."""
+        for where, replacement in self.replacements:
+            if where == point:
+                value = replacement(value, mask)
+        return value
+
+    def given(self, point: HookPoint, shape: tuple[int, ...]) -> Any | None:
+        """The constant of this shape that stands at a place whatever is computed there; None where it has to be computed.
+
+        It is computed after all where another place is hooked: what passes there may be recorded.
+        """
+        first = self.replacements[0][1] if self.replacements else None
+        constant = getattr(first, "constant", None)
+        alone = all(where == point for where, _ in self.replacements)
+        return constant if alone and constant is not None and constant.shape == shape else None
+
+
+Projecting = Callable[[Tensor, Tensor], Tensor]
+"""What takes scores and their mask to weights."""
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """What stands where.
+
+    Args:
+        point: ``keys``, ``scores``, ``weights`` or ``projection``; shapes as in ``PooledAttention`` and
+            ``MultiHeadAttention``.
+        value: a tensor of the place's shape (with ``heads``: of theirs alone), or a function of the value computed and the
+            mask ``(B, T)`` that returns one; for ``projection`` a ``Projection``.
+        layers: names as in ``attending(network)``; None for all.
+        heads: indices of heads, of the layers that have any; None for all.
+    """
+
+    point: HookPoint
+    value: Tensor | Replacement | nn.Module
+    layers: Sequence[str] | None = None
+    heads: Sequence[int] | None = None
+
+
+def attending(network: nn.Module) -> dict[str, HookedModule]:
+    """The modules of a network that attend, by name, in the order of the network; wrappers leave no trace in the names."""
+    bare = unwrapped(network)
+    return {name: module for name, module in bare.named_modules() if isinstance(module, HookedModule)}
+
+
+@contextmanager
+def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None]:
+    """Put interventions in force, in the order given, until the block ends.
+
+    Raises:
+        ValueError: a layer or head that the network does not have, or a projection that is none.
+    """
+    layers = attending(network)
+    changes = [(layer, (each.point, _replacement(each))) for each in interventions for layer in _chosen(layers, each)]
+    before = [(layer, layer.replacements) for layer in layers.values()]
+    try:
+        for layer, change in changes:
+            layer.replacements = (*layer.replacements, change)
+        with _uncompiled():
+            yield
+    finally:
+        for layer, replacements in before:
+            layer.replacements = replacements
+
+
+@contextmanager
+def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]]:
+    """Collect what passes a place, by layer, changing nothing; a second forward pass overwrites the first.
+
+    Args:
+        point: ``keys``, ``scores`` or ``weights``.
+    """
+    values: dict[str, Tensor] = {}
+
+    def keep(name: str) -> Replacement:
+        def look(value: Tensor, mask: Tensor) -> Tensor:
+            values[name] = value
+            return value
+
+        return look
+
+    with intervene(network, *(Intervention(point, keep(name), layers=[name]) for name in attending(network))):
+        yield values
+
+
+def _uncompiled() -> AbstractContextManager[Any]:
+    """Run compiled networks as they are written; importing the compiler to say so to nobody would cost seconds."""
+    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
+
+
+def unwrapped(network: nn.Module) -> nn.Module:
+    """The network inside DDP's ``module`` and the compiler's ``_orig_mod``."""
+    for wrapper in ("module", "_orig_mod"):
+        inner = network._modules.get(wrapper)
+        if inner is not None and len(network._modules) == 1:
+            return unwrapped(inner)
+    return network
+
+
+def _chosen(layers: Mapping[str, HookedModule], intervention: Intervention) -> list[HookedModule]:
+    names = list(layers) if intervention.layers is None else list(intervention.layers)
+    for name in names:
+        if name not in layers:
+            raise ValueError(f"{name!r} is not a layer that attends; expected one of: {', '.join(layers)}.")
+        _require_heads(name, layers[name], intervention.heads)
+    return [layers[name] for name in names]
+
+
+def _require_heads(name: str, layer: HookedModule, heads: Sequence[int] | None) -> None:
+    missing = [head for head in heads or () if not 0 <= head < (layer.heads or 0)]
+    if missing:
+        expected = f"0 to {layer.heads - 1}" if layer.heads else "no choice of heads, since it has none"
+        raise ValueError(f"heads {missing} of layer {name!r} do not exist; expected {expected}.")
+
+
+def _replacement(intervention: Intervention) -> Replacement:
+    value, heads = intervention.value, intervention.heads
+    if intervention.point == "projection":
+        if not isinstance(value, nn.Module):
+            found = type(value).__name__
+            raise ValueError(f"a {found} cannot replace a projection; expected a Projection, for example Sparsemax().")
+        return lambda trained, mask: value if heads is None else _headwise(trained, value, heads)
+    replace = _constant(value) if isinstance(value, Tensor) else value
+    return replace if heads is None else _within_heads(replace, heads)
+
+
+def _constant(value: Tensor) -> Replacement:
+    def replace(computed: Tensor, mask: Tensor) -> Tensor:
+        if value.shape != computed.shape:
+            raise ValueError(f"the value put in has shape {tuple(value.shape)}; expected {tuple(computed.shape)}.")
+        return value.to(computed)
+
+    replace.constant = value  # type: ignore[attr-defined]  # what it would replace need not be computed
+    return replace
+
+
+def _within_heads(replacement: Replacement, heads: Sequence[int]) -> Replacement:
+    """Show the replacement its own heads alone and leave the others as they are."""
+
+    def replace(computed: Tensor, mask: Tensor) -> Tensor:
+        index = torch.tensor(heads, device=computed.device)
+        return computed.index_copy(1, index, replacement(computed.index_select(1, index), mask))
+
+    return replace
+
+
+def _headwise(trained: Projecting, other: Projecting, heads: Sequence[int]) -> Projecting:
+    """The other projection for some heads, the trained one for the rest."""
+
+    def project(scores: Tensor, mask: Tensor) -> Tensor:
+        index = torch.tensor(heads, device=scores.device)
+        return trained(scores, mask).index_copy(1, index, other(scores.index_select(1, index), mask))
+
+    return project
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An affine map ``(N, H) -> (N, A)`` and what becomes of it."""
+
+    weight: Tensor
+    """``(A, H)``."""
+    bias: Tensor
+    """``(A,)``."""
+    finish: Callable[[Tensor], Tensor]
+    """``(N, A) -> (N, F)``; may overwrite what it is given."""
+
+    def __call__(self, hidden: Tensor) -> Tensor:
+        """Hidden states ``(..., H)`` -> numbers ``(..., F)``."""
+        return self.finish(functional.linear(hidden.flatten(0, -2), self.weight, self.bias)).unflatten(0, hidden.shape[:-1])
+
+    def beside(self, linear: nn.Linear) -> "Reading":
+        """The same numbers, followed by the outputs of a linear layer."""
+        own = len(self.weight)
+
+        def finish(features: Tensor) -> Tensor:
+            return torch.cat([self.finish(features[:, :own]), features[:, own:]], dim=-1)
+
+        return Reading(torch.cat([self.weight, linear.weight]), torch.cat([self.bias, linear.bias]), finish)
+
+
+def without_context(numbers: Tensor) -> Tensor:
+    """What is read without each token where tokens know nothing of one another: ``(B, T, F)`` -> ``(B, T, T, F)``, a view."""
+    return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

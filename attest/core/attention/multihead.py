@@ -1,0 +1,55 @@
+"""Self-attention with several heads, with hook points (Vaswani et al. 2017).
+
+Legend: B batch, N heads, T tokens, D dimensions a head, H = N D.
+"""
+
+from torch import Tensor, nn
+
+from attest.core.attention.interventions import HookedModule
+from attest.core.attention.projections import Projection, Softmax
+from attest.core.errors import AttestError
+
+
+class MultiHeadAttention(HookedModule):
+    r"""Every token attends to every real token: :math:`\phi(Q K^\top / \sqrt{D})\,V` in each head, then a linear layer.
+
+    Places: keys and values ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is
+    attended to.
+
+    Args:
+        size: H, size of the hidden states.
+        heads: N, which divides H.
+        projection: φ inside every head; copied, so layers share no parameters. A learned α is learned per head.
+    Raises:
+        AttestError: the heads do not divide the size.
+    """
+
+    def __init__(self, size: int, heads: int, projection: Projection | None = None) -> None:
+        super().__init__()
+        if size % heads:
+            raise AttestError(f"heads={heads} do not divide size={size}; expected a divisor, for example heads=1.")
+        self.heads = heads
+        self.query, self.key, self.value, self.output = (nn.Linear(size, size) for _ in range(4))
+        self.projection = (projection or Softmax()).for_heads(heads)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)``, mask bool ``(B, T)`` -> contexts ``(B, T, H)``, arbitrary at padding."""
+        values_BNTD = self.hook("values", self.values(hidden), mask)
+        given_BNTT = self.given("weights", (*values_BNTD.shape[:3], values_BNTD.shape[2]))
+        weights_BNTT = self.hook("weights", self._weights(hidden, mask) if given_BNTT is None else given_BNTT.to(hidden), mask)
+        return self.output((weights_BNTT @ values_BNTD).transpose(1, 2).flatten(2))
+
+    def values(self, hidden: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)`` -> what each head averages, ``(B, N, T, D)``, before any intervention."""
+        return self._split(self.value(hidden))
+
+    def _weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        queries_BNTD = self._split(self.query(hidden))
+        keys_BNTD = self.hook("keys", self._split(self.key(hidden)), mask)
+        scaled_BNTT = queries_BNTD @ keys_BNTD.mT / keys_BNTD.shape[-1] ** 0.5
+        scores_BNTT = self.hook("scores", scaled_BNTT, mask)
+        projection = self.hook("projection", self.projection, mask)
+        return projection(scores_BNTT, mask[:, None, None, :])
+
+    def _split(self, hidden_BTH: Tensor) -> Tensor:
+        return hidden_BTH.unflatten(-1, (self.heads, -1)).transpose(1, 2)

@@ -1,0 +1,70 @@
+"""Attention that pools a text: one query, one distribution over the tokens (Jain & Wallace 2019)."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from attest.core.attention.interventions import HookedModule, Reading
+from attest.core.attention.projections import Projection, Softmax
+from attest.core.attention.scoring import AdditiveScoring
+
+
+class PooledAttention(HookedModule):
+    """Scoring and projection; the hidden states are keys and values at once.
+
+    Args:
+        hidden_size: H, size of the hidden states.
+        scoring: makes the scoring function from H.
+        projection: takes scores to attention.
+        conditioned: whether the query is given with the hidden states instead of learned.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        scoring: Callable[[int], nn.Module] = AdditiveScoring,
+        projection: Projection | None = None,
+        conditioned: bool = False,
+    ) -> None:
+        super().__init__()
+        self.scoring = scoring(hidden_size)
+        if conditioned:
+            cast(Any, self.scoring).take_queries()
+        self.projection = projection or Softmax()
+
+    def score(self, hidden: Tensor, mask: Tensor, *query: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)``, mask ``(B, T)`` -> scores ``(B, T)``, meaningless at padding.
+
+        An intervention on the keys changes what is scored, not what is pooled.
+
+        Args:
+            hidden, mask: of a text.
+            query: ``(B, H)``, where attention is conditioned.
+        """
+        return self.hook("scores", self.scoring(self.hook("keys", hidden, mask), *query), mask)
+
+    @property
+    def reading(self) -> Reading:
+        """The score as a reading of one hidden state after another.
+
+        Raises:
+            AttributeError: the scoring function has none, or an intervention on keys or scores wants to see whole texts.
+        """
+        if any(point in ("keys", "scores") for point, _ in self.replacements):
+            raise AttributeError("scores are being tampered with")
+        return cast(Any, self.scoring).reading
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
+        projection = self.hook("projection", self.projection, mask)
+        return self.hook("weights", projection(scores, mask), mask)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)`` -> their attention-weighted sum, the context ``(B, H)``."""
+        return pool(hidden, self.project(self.score(hidden, mask), mask))
+
+
+def pool(hidden: Tensor, weights: Tensor) -> Tensor:
+    """Weighted sum of hidden states: ``(B, T, H)``, ``(B, T)`` -> ``(B, H)``."""
+    return (weights.unsqueeze(1) @ hidden).squeeze(1)

@@ -1,0 +1,194 @@
+"""Projections: from scores to a point of the probability simplex.
+
+All share one interface: scores ``(..., T)`` and a mask go in, a distribution comes out that sums to 1 over real tokens and
+is exactly 0 at padding. Half precision is computed in float32, because sparse supports are decided by small differences
+(1.5-entmax row sums drift to 0.967 in bfloat16).
+
+Derivatives are exact. Those of α-entmax that is found by bisection are exact once only: the backward pass of the ``entmax``
+package is not itself differentiable.
+"""
+
+import math
+from copy import deepcopy
+from typing import Any, ClassVar, Self
+
+import entmax
+import torch
+from torch import Tensor, nn
+
+from attest.core.attention import thresholds
+from attest.core.errors import AttestError
+
+
+def require_real_tokens(mask: Tensor) -> None:
+    """Refuse a batch in which some text is nothing but padding.
+
+    Args:
+        mask: bool ``(..., T)``, True at real tokens.
+    Raises:
+        ValueError: a row of the mask has no True; attention over nothing is undefined (softmax gives NaN, sparse
+            projections an index error for the whole batch).
+    """
+    if not bool(mask.any(dim=-1).all()):
+        empty = (~mask.any(dim=-1)).nonzero().tolist()
+        raise ValueError(
+            f"mask: rows {empty} of {tuple(mask.shape)} are all padding, expected at least one real token each; "
+            "drop empty texts in the DataModule before batching."
+        )
+
+
+STEPS = {torch.float32: 30, torch.float64: 60}
+"""Bisection steps that leave an interval below the rounding of the dtype; half as many as the package takes in float32."""
+
+
+class Projection(nn.Module):
+    """The masked shell around a mapping onto the simplex; subclasses say which in ``onto_simplex``."""
+
+    reads_scores: ClassVar[bool] = True
+    """Whether scores matter at all."""
+
+    sparse: ClassVar[bool] = False
+    """Whether real tokens can get exactly 0."""
+
+    @classmethod
+    def is_sparse(cls, **arguments: Any) -> bool:
+        """Whether one that is built with these arguments can give a real token exactly 0."""
+        return cls.sparse
+
+    def forward(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
+        """Project scores onto the simplex of real tokens.
+
+        Args:
+            scores: float ``(..., T)``, finite at real tokens; any scale.
+            mask: bool, broadcastable to ``scores``, True at real tokens; at least one along ``dim`` everywhere.
+            dim: the dimension of tokens, from either end.
+        Returns:
+            Attention, shape and dtype of ``scores``, in [0, 1]; sums to 1 along ``dim``, padding is exactly 0.
+        Raises:
+            AttestError: a text has no real token.
+        """
+        if dim not in (-1, scores.ndim - 1):
+            whole = mask.expand_as(scores)
+            return self(scores.movedim(dim, -1), whole.movedim(dim, -1)).movedim(-1, dim)
+        require_real_tokens(mask)
+        masked = scores.masked_fill(~mask, -torch.inf)
+        if scores.dtype in (torch.float16, torch.bfloat16):
+            return self.onto_simplex(masked.float()).to(scores.dtype)
+        return self.onto_simplex(masked)
+
+    def onto_simplex(self, scores: Tensor) -> Tensor:
+        """Map float32 or float64 scores ``(..., T)``, minus infinity at padding, to distributions of the same shape."""
+        raise NotImplementedError(f"{type(self).__name__} must say how it projects: define onto_simplex.")
+
+    def for_heads(self, heads: int) -> Self:
+        """A copy for scores ``(B, heads, T, T)``; a projection with parameters gets its own for every head."""
+        return deepcopy(self)
+
+
+class Softmax(Projection):
+    """The dense default: every real token gets some weight."""
+
+    def onto_simplex(self, scores: Tensor) -> Tensor:
+        return scores.softmax(dim=-1)
+
+
+class Sparsemax(Projection):
+    """The nearest point of the simplex in Euclidean distance (Martins & Astudillo 2016); exact, by sorting."""
+
+    sparse = True
+
+    def onto_simplex(self, scores: Tensor) -> Tensor:
+        return thresholds.sparsemax(scores)
+
+
+class Entmax15(Projection):
+    """1.5-entmax (Peters et al. 2019), halfway between softmax and sparsemax; exact, by sorting."""
+
+    sparse = True
+
+    def onto_simplex(self, scores: Tensor) -> Tensor:
+        return thresholds.entmax15(scores)
+
+
+class Entmax(Projection):
+    r"""α-entmax (Peters et al. 2019): :math:`[(α - 1) s - τ]_+^{1/(α - 1)}`, τ such that it sums to 1.
+
+    α = 1 is softmax and α = 2 sparsemax; these and 1.5 are computed exactly, others by bisection to the rounding of the dtype.
+
+    Args:
+        alpha: α ≥ 1; larger is sparser.
+        learned: let training move α within (1.01, 2), starting from ``alpha``; one α for each head inside a Transformer
+            (Correia et al. 2019). Below 1.01 the gradient of α is lost to rounding.
+    Raises:
+        AttestError: α is not in range.
+    """
+
+    sparse = True
+
+    @classmethod
+    def is_sparse(cls, alpha: float = 1.5, **arguments: Any) -> bool:
+        return alpha != 1
+
+    def __init__(self, alpha: float = 1.5, learned: bool = False) -> None:
+        super().__init__()
+        low, high = (1.01, 2.0) if learned else (1.0, math.inf)
+        if not (low < alpha < high or (alpha == 1 and not learned)):
+            expected = "1.01 < α < 2 to be learned from" if learned else "a finite α ≥ 1"
+            raise AttestError(f"alpha={alpha} is not an α of entmax; expected {expected}, for example alpha=1.5.")
+        self.fixed = None if learned else float(alpha)
+        self.logit = nn.Parameter(torch.tensor((alpha - 1.01) / 0.99).logit()) if learned else None
+
+    @property
+    def alpha(self) -> float | Tensor:
+        """α in force: a number, or the learned tensor, ``()`` or ``(heads, 1, 1)``."""
+        if self.logit is not None:
+            return 1.01 + 0.99 * self.logit.sigmoid()
+        assert self.fixed is not None
+        return self.fixed
+
+    def onto_simplex(self, scores: Tensor) -> Tensor:
+        exact = {1.0: Softmax, 1.5: Entmax15, 2.0: Sparsemax}.get(self.fixed or 0.0)
+        if exact is not None:
+            return exact().onto_simplex(scores)
+        shifted = scores - scores.amax(dim=-1, keepdim=True)  # same answer; the bracket of τ then keeps all its digits
+        alpha = self.alpha.to(scores.dtype) if isinstance(self.alpha, Tensor) else self.alpha
+        return entmax.entmax_bisect(shifted, alpha, dim=-1, n_iter=STEPS[scores.dtype])
+
+    def for_heads(self, heads: int) -> Self:
+        copy = deepcopy(self)
+        if copy.logit is not None:
+            copy.logit = nn.Parameter(copy.logit.detach().expand(heads, 1, 1).clone())
+        return copy
+
+
+class Sparsegen(Projection):
+    r"""Sparsegen-lin (Laha et al. 2018): :math:`\arg\min_p \lVert p - s \rVert^2 - λ \lVert p \rVert^2`.
+
+    It equals sparsemax of ``scores / (1 - λ)``: λ → 1 is one-hot, 0 sparsemax, −∞ uniform.
+
+    Args:
+        lam: λ < 1; larger is sparser.
+    Raises:
+        AttestError: λ is 1 or more, where the minimum is no longer unique.
+    """
+
+    sparse = True
+
+    def __init__(self, lam: float = 0.0) -> None:
+        super().__init__()
+        if not lam < 1:
+            raise AttestError(f"lam={lam} is not a λ of sparsegen; expected a number below 1, for example lam=0.5.")
+        self.lam = float(lam)
+
+    def onto_simplex(self, scores: Tensor) -> Tensor:
+        return Sparsemax().onto_simplex(scores / (1 - self.lam))
+
+
+class Uniform(Projection):
+    """The control: every real token gets the same weight, whatever its score (Wiegreffe & Pinter 2019's frozen attention)."""
+
+    reads_scores = False
+
+    def onto_simplex(self, scores: Tensor) -> Tensor:
+        real = (scores > -torch.inf).to(scores.dtype)
+        return real / real.sum(dim=-1, keepdim=True)

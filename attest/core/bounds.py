@@ -1,0 +1,62 @@
+"""Bounds of numbers that somebody types or passes, by name: one check for commands, runs, experiments and Python."""
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+from attest.core.errors import AttestError
+
+AT_ONCE = max(64, 4 * (os.cpu_count() or 1))
+"""More threads or processes slow a machine down until nothing moves."""
+MANY = 1_000_000_000
+WHOLE: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(("processes", "threads"), (1, AT_ONCE)),
+    **dict.fromkeys(("batch_size", "checkpoint_every_n_batches", "max_evidence_tokens", "max_search_steps"), (1, MANY)),
+    **dict.fromkeys(("permutations", "sets", "draws", "positions", "steps", "shards"), (1, MANY)),
+    **dict.fromkeys(("texts", "beam_texts", "restarts"), (0, MANY)),
+    **dict.fromkeys(("every_n_epochs", "validation_instances"), (0, MANY)),
+    **dict.fromkeys(("accumulate_grad_batches", "check_val_every_n_epoch"), (1, MANY)),
+    "seed": (0, 2**32 - 1),
+}
+"""The least and the most of a setting that counts something."""
+POSITIVE = ("memory_gib", "until", "epsilon", "filter_epsilon", "gradient_clip_val")
+"""Settings that measure something: finite and above 0."""
+
+
+def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = str) -> None:
+    """Refuse a number outside its bounds; what is None, or has a name that is not listed, passes.
+
+    Args:
+        settings: by name.
+        shown: how a name is called in the sentence.
+    Raises:
+        AttestError: a setting is out of bounds, or no number.
+    """
+    for name, value in settings.items():
+        if value is None:
+            continue
+        if name in WHOLE:
+            least, most = WHOLE[name]
+            if not isinstance(value, Integral) or not least <= int(value) <= most:
+                to = "" if most == MANY else f" to {most}"
+                raise AttestError(f"{shown(name)} is {value}; expected a whole number from {least}{to}. Name another.")
+        elif name in POSITIVE and not (isinstance(value, Real) and 0 < float(value) < math.inf):
+            raise AttestError(f"{shown(name)} is {value}; expected a finite number above 0. Name another.")
+
+
+def require_finite(settings: Mapping[str, Any], within: str = "") -> None:
+    """Refuse settings, however deep, that are NaN or infinite.
+
+    Args:
+        settings: plain values, in dictionaries.
+        within: where they stand, ``model.``.
+    Raises:
+        AttestError: one is.
+    """
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            require_finite(value, f"{within}{name}.")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise AttestError(f"{within}{name} is {value}; expected a finite number. Name another.")

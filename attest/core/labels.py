@@ -1,0 +1,256 @@
+"""Labels, however they are given, as class numbers from 0; or a sentence that says what is wrong with them.
+
+The command, ``attest.trial`` and callbacks in anyone's Trainer all ask here.
+
+Legend: B batch, T tokens, K classes, N labels.
+"""
+
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from attest.core.errors import AttestError
+
+UNLABELLED = -100
+"""Stands for no label, as in torch's ``cross_entropy``."""
+SHOWN = 5
+MOST_CLASSES = 2**31
+"""More than any model has; what is larger is no class number."""
+IN_PYTHON = "Give class numbers from 0, or names that are in label_names, in class order."
+
+
+def class_numbers(
+    labels: Any, shape: tuple[int, ...], names: Sequence[str] = (), classes: int | None = None, *, partly: bool = False
+) -> np.ndarray:
+    """Class numbers, int64, of a shape.
+
+    Args:
+        labels: numbers or names, in a list, an array, a tensor, a Series …; whole floats and truth values are numbers. They
+            are taken by position. A last dimension of 1 is dropped.
+        shape: ``(N,)``, one for each text, or ``(B, T)``, one for each token.
+        names: of the classes, in class order; empty where labels must be numbers.
+        classes: K; None for as many as there are names, or for unknown.
+        partly: whether ``UNLABELLED`` may stand among them.
+    Raises:
+        AttestError: they are none, not of this shape, or missing in part.
+    """
+    values = _of_shape(_array(labels, partly), shape)
+    if values.dtype.kind == "U":
+        known = by_name(set(values.ravel().tolist()), names, IN_PYTHON)
+        return np.array([known[label] for label in values.ravel().tolist()], dtype=np.int64).reshape(shape)
+    _require_whole(values)
+    most = classes or len(names) or MOST_CLASSES
+    wrong = ((values < 0) | (values >= most)) & ~(partly & (values == UNLABELLED))
+    if wrong.any():
+        least = f"from 0 to {most - 1}" if most < MOST_CLASSES else "from 0"
+        ignored = f", or {UNLABELLED} for no label" if partly else ""
+        mend = {most: " Of labels that are counted from 1, subtract 1.", UNLABELLED: " Leave out the texts without a label."}
+        how = mend.get(values[wrong][0], "") if len(np.unique(values[wrong])) == 1 else ""
+        raise AttestError(
+            f"the labels have {_shown(values[wrong])}; expected class numbers {least}{_named(names)}{ignored}.{how}"
+        )
+    _require_no_other_name(values, names)
+    return values.astype(np.int64)
+
+
+def of_batch(labels: Any, shape: tuple[int, ...], names: Sequence[str], *, partly: bool = False) -> Tensor:
+    """The same of a batch, as a tensor, where a tensor holds class numbers already, whatever the classes are called."""
+    known = () if isinstance(labels, Tensor) else names
+    return torch.from_numpy(class_numbers(labels, shape, known, len(names), partly=partly))
+
+
+def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: bool = True) -> dict[str, int]:
+    """The class of each label that is written: by name; else by name whatever the case; else by number.
+
+    Args:
+        labels: all that there are. Of a file, those of all its rows: 1, 2 and 3 are counted from 0 only if there is a 0.
+        names: of the classes, in class order.
+        how: what the user can do, a sentence.
+        numbered: whether a label may be a class number.
+    Raises:
+        AttestError: a label is no class, or its number can be read in two ways.
+    """
+    for same in (str, _plain):
+        known = {same(name): number for number, name in enumerate(names)}
+        if len(known) == len(names) and all(same(label) in known for label in labels):
+            return {label: known[same(label)] for label in labels}
+    numbers = {label: number for label in labels if (number := _whole(label)) is not None and numbered}
+    if len(numbers) < len(labels) or not names or set(labels) & {*names} or not set(numbers.values()) <= {*range(len(names))}:
+        unknown, known_names = sorted(label for label in labels if label not in names), _some(names) or "without names"
+        or_numbers = f", or numbers from 0 to {len(names) - 1}" if numbered and names else ""
+        raise AttestError(
+            f"the data have the labels {_some(unknown)}, and the model the classes {known_names}; expected the same names"
+            f"{or_numbers}. {how}"
+        )
+    if 0 not in numbers.values():
+        label, number = min(numbers.items(), key=lambda each: each[1])
+        raise AttestError(
+            f"the labels are the numbers {_some(sorted(numbers, key=numbers.__getitem__))} and none is 0, so there are two "
+            f"readings: counted from 0, {label} is {names[number]!r}; counted from 1, it is {names[number - 1]!r}; expected "
+            f"labels with one reading. {how}"
+        )
+    return numbers
+
+
+def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
+    """What to say of numbers that may have been counted from 1; None where one is 0, or there are no two of them."""
+    known = np.unique(numbers[numbers >= 0]).tolist()
+    if len(known) < 2 or known[0] == 0 or not names:
+        return None
+    first = known[0]
+    return f"No label is 0. Labels are counted from 0, so {first} is {names[first]!r}; if you count from 1, subtract 1."
+
+
+def names_of(given: Any) -> tuple[str, ...]:
+    """The names of classes as strings, in class order; none of None.
+
+    Raises:
+        AttestError: they are no list, empty or not all different.
+    """
+    if isinstance(given, str | Mapping | AbstractSet):
+        raise AttestError(
+            f"label_names is a {type(given).__name__}; expected a list with a name for each class, in class order. For "
+            'example: label_names=["bad", "good"]'
+        )
+    names = () if given is None else tuple(map(str, given))
+    if twice := sorted({name for name in names if names.count(name) > 1 or not name.strip()}):
+        raise AttestError(
+            f"the names of the classes ({_some(names)}) are empty or not all different: {_some(map(repr, twice))}; expected "
+            "a name of its own for each class. Give others: label_names=[…], or --labels negative,positive"
+        )
+    return names
+
+
+def class_names(config: Any) -> list[str]:
+    """The classes of a model of transformers, in class order.
+
+    Raises:
+        AttestError: its ``id2label`` has other numbers than those from 0, or two classes of one name.
+    """
+    if sorted(config.id2label) != list(range(config.num_labels)):
+        raise AttestError(
+            f"the model's config.json names the classes {_some(map(str, sorted(config.id2label)))}; expected "
+            f"{_some(map(str, range(config.num_labels)))}. Correct its id2label, or name the classes in their order: "
+            "label_names=[…], or --labels negative,positive"
+        )
+    return list(names_of(config.id2label[number] for number in range(config.num_labels)))
+
+
+def require_no_table(what: str, given: Any) -> None:
+    """Refuse a DataFrame where a list belongs, since to go through one is to go through the names of its columns.
+
+    Args:
+        what: it was given for: ``texts``.
+        given: anything.
+    Raises:
+        AttestError: it is one.
+    """
+    if isinstance(given, pd.DataFrame):
+        longest = max(given.columns, key=lambda name: len(str(given[name].iloc[:1].tolist())), default="text")
+        raise AttestError(
+            f"the {what} are a DataFrame with the columns {_some(map(str, given.columns))}; expected one column, as a list. "
+            f'For example: frame["{longest}"].tolist()'
+        )
+
+
+def _array(labels: Any, partly: bool) -> np.ndarray:
+    """Numbers or names as an array; whatever else as objects."""
+    require_no_table("labels", labels)
+    if isinstance(labels, str | bytes | Mapping | AbstractSet):
+        raise AttestError(f"the labels are one {type(labels).__name__}; expected a list with a label for each text.")
+    listed = _listed(labels)
+    if not isinstance(listed, list):
+        raise AttestError(f"the labels are one {type(listed).__name__}; expected a list with a label for each text.")
+    each = np.array([_listed(label) for label in listed], dtype=object)
+    if (missing := pd.isna(each)).any():
+        mend = f"Give {UNLABELLED} where there is none." if partly else "Leave out the texts without one, or all labels."
+        place = missing.ravel().argmax()
+        raise AttestError(
+            f"{missing.sum()} of {missing.size} labels are missing, the first at place {place} counted from 0; expected a "
+            f"label for each text. {mend}"
+        )
+    try:
+        return np.array(each.tolist())
+    except ValueError:  # lists of different lengths
+        return each
+
+
+def _listed(values: Any) -> Any:
+    """Arrays, tensors and columns as lists, and what they hold as Python has it."""
+    if hasattr(values, "tolist"):
+        return values.tolist()
+    if isinstance(values, str):
+        return str.__str__(values)  # of a member of an Enum, its value
+    return list(values) if isinstance(values, Iterable) and not isinstance(values, bytes | Mapping) else values
+
+
+def _of_shape(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    if values.shape == (*shape, 1):
+        return values.reshape(shape)
+    if values.shape == shape:
+        return values
+    if len(values) == shape[0] and len(shape) == 1:
+        raise AttestError(
+            f"each text has {values.shape[1]} labels, the first of them {_some(map(str, values[0].tolist()))}; expected one "
+            "class for each text. Of one-hot labels or probabilities, give argmax(-1)."
+        )
+    found = f"there are {len(values)} labels" if values.ndim == 1 else f"the labels have the shape {values.shape}"
+    expected = f"{shape[0]} texts" if len(shape) == 1 else f"tokens {shape}"
+    raise AttestError(f"{found} for {expected}; expected one for each.")
+
+
+def _require_whole(values: np.ndarray) -> None:
+    if values.dtype.kind not in "biuf":
+        found = max(values.ravel().tolist(), key=lambda each: len(str(each)))
+        raise AttestError(
+            f"a label is {str(found)[:40]!r}, of the type {type(found).__name__}; expected a class number or a name for each "
+            "text."
+        )
+    if (broken := values != np.floor(values)).any() if values.dtype.kind == "f" else False:
+        raise AttestError(
+            f"the labels have {_shown(values[broken])}, which are no whole numbers; expected classes. Of probabilities or "
+            "ratings, decide first which class each is."
+        )
+
+
+def _require_no_other_name(values: np.ndarray, names: Sequence[str]) -> None:
+    """Refuse numbers that are names of other classes too."""
+    for number in np.unique(values).astype(int).tolist():
+        if str(number) in names and names[number] != str(number):
+            raise AttestError(
+                f"the label {number} has two readings: class {number} is named {names[number]!r}, and class "
+                f"{list(names).index(str(number))} is named '{number}'; expected labels with one reading. Give the names, as "
+                "strings."
+            )
+
+
+def _whole(label: str) -> int | None:
+    try:
+        number = float(label)
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else None
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFC", name).strip().casefold()
+
+
+def _named(names: Sequence[str]) -> str:
+    return f" ({_some(names)})" if names else ""
+
+
+def _shown(values: np.ndarray) -> str:
+    return _some(f"{each:g}" if isinstance(each, float) else str(each) for each in np.unique(values).tolist())
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first few, and whether there are more."""
+    listed = [str(name) for name in names]
+    return ", ".join(listed[:SHOWN]) + (", …" if len(listed) > SHOWN else "")

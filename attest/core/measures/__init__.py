@@ -1,0 +1,31 @@
+"""Measures: how far apart are two distributions, how spread is one, do two rankings agree?
+
+In: batches of distributions or scores. Out: one number per instance. Batched, masked, no loop over instances; every
+measure is defined where its input is, and NaN where it is not.
+"""
+
+from attest.core.measures.comparison import Majority, Paired, against_majority, in_seed_spreads, mcnemar, signed_rank
+from attest.core.measures.divergences import class_logits, jensen_shannon, normalised_entropy, probabilities, total_variation
+from attest.core.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k, tau_b, top_k_overlap
+from attest.core.measures.summary import summarise
+
+__all__ = [
+    "KendallTau",
+    "Majority",
+    "Paired",
+    "against_majority",
+    "class_logits",
+    "critical_tau",
+    "in_seed_spreads",
+    "jensen_shannon",
+    "kendall_tau_b",
+    "kendall_top_k",
+    "mcnemar",
+    "normalised_entropy",
+    "probabilities",
+    "signed_rank",
+    "summarise",
+    "tau_b",
+    "top_k_overlap",
+    "total_variation",
+]

@@ -1,0 +1,148 @@
+"""What of an attention its outcome determines: the part outside the left null space (Brunner et al. 2020).
+
+An outcome α T is the same for α + x wherever x T = 0. Legend: T tokens, F features, Q distributions that share a T.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.linalg import vector_norm
+
+from attest.core.measures.divergences import jensen_shannon
+from attest.core.measures.rank_correlation import tau_b
+
+
+class ColumnSpace(NamedTuple):
+    """The orthogonal complement of the left null space {x: x T = 0}."""
+
+    basis: Tensor
+    """float64 ``(..., T, min(T, F))``: orthonormal columns, those beyond the rank 0; 0 at padding."""
+    rank: Tensor
+    """int64 ``(...)``. The null space has as many dimensions as the text has more tokens than this."""
+
+
+class Agreement(NamedTuple):
+    """Raw and effective attention compared, float64 ``(..., Q)`` each; NaN where undefined."""
+
+    tau: Tensor
+    """τ-b over the real tokens; NaN too where either is constant."""
+    cosine: Tensor
+    """In [0, 1]: the length of the projection over the length."""
+    l1: Tensor
+    """Sum of absolute differences; neither is a distance of distributions, since effective attention is none."""
+    jsd: Tensor
+    """In nats, after clipping negative weights and renormalising; NaN where nothing is left."""
+
+
+def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
+    """By the singular values, in float64: one counts where it exceeds max(L, F) · ε · the largest.
+
+    ε is the rounding of the dtype that the matrix comes in, since noise of float32 is no direction in float64; L is the number
+    of real tokens. A matrix of zeros has rank 0. Where the rank is full beyond doubt, the singular values need not be known:
+    with L <= F the space has every real token, else a QR decomposition gives it in a sixth of the time.
+
+    Args:
+        matrix: float ``(..., T, F)``.
+        mask: bool ``(..., T)``, True at real tokens.
+    """
+    size, features = matrix.shape[-2:]
+    real = torch.where(mask.unsqueeze(-1), matrix.double(), 0).view(-1, size, features)
+    mask_MT = mask.reshape(-1, size)
+    count = mask_MT.sum(dim=-1)
+    noise = count.clamp(min=features) * torch.finfo(matrix.dtype).eps
+    basis, rank, known = real.new_zeros(len(real), size, min(size, features)), count.clamp(max=features), count < 0
+    for some, complete in ((count <= features, _every_token), (count > features, _every_feature)):
+        if some.any():
+            basis[some], known[some] = complete(real[some], mask_MT[some], noise[some])
+    if not known.all():
+        basis[~known], rank[~known] = _decomposed(real[~known], noise[~known])
+    return ColumnSpace(basis.mul_(mask_MT.unsqueeze(-1)).view(*mask.shape, -1), rank.view(mask.shape[:-1]))
+
+
+def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+    """The basis where all columns are independent, and whether they are beyond doubt: ``(M, T, F)``, ``(M,)``."""
+    basis, triangle = torch.linalg.qr(real)
+    return basis, _invertible(triangle, noise)
+
+
+def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+    """The same where all real rows are independent, at most as many as columns: one vector a token, real ones first."""
+    width = min(real.shape[1:])
+    first = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
+    rows = real.gather(1, first.unsqueeze(-1).expand(-1, -1, real.shape[-1]))
+    triangle = torch.linalg.qr(rows.mT, mode="r").R
+    padding = ~mask.gather(-1, first) * torch.linalg.matrix_norm(triangle).unsqueeze(-1)
+    basis = real.new_zeros(*mask.shape, width).scatter_(1, first.unsqueeze(1), 1.0)
+    return basis, _invertible(triangle + padding.diag_embed(), noise)
+
+
+def _invertible(triangle: Tensor, noise: Tensor) -> Tensor:
+    """Whether the least singular value surely exceeds the noise: no norm of R or of its inverse is less than Frobenius'."""
+    one = torch.eye(triangle.shape[-1], dtype=triangle.dtype, device=triangle.device)
+    inverse = torch.linalg.solve_triangular(triangle, one.expand_as(triangle), upper=True)
+    return torch.linalg.matrix_norm(triangle) * torch.linalg.matrix_norm(inverse) * noise < 1
+
+
+def _decomposed(real: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+    """Basis and rank by SVD."""
+    basis, values, _ = torch.linalg.svd(real, full_matrices=False)
+    counts = values > (noise * values.amax(dim=-1)).unsqueeze(-1)
+    return basis * counts.unsqueeze(-2), counts.sum(dim=-1)
+
+
+def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpace:
+    """The space of [T, 1] from that of T: what T and the knowledge that weights sum to 1 determine together.
+
+    What of the ones lies outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
+    length of the ones. This needs no second decomposition, and depends on no scale of T.
+
+    Args:
+        space: of T.
+        mask: bool ``(..., T)``, as there.
+        dtype: that T came in.
+    """
+    count = mask.sum(dim=-1).double()[..., None, None].clamp(min=1)
+    ones = mask.unsqueeze(-1) / count.sqrt()
+    outside = _outside(_outside(ones, space.basis), space.basis)  # twice, so that it is orthogonal to the last digit
+    length = vector_norm(outside, dim=-2, keepdim=True)
+    counts = length > count * torch.finfo(dtype).eps
+    new = torch.where(counts, outside / length, 0)
+    return ColumnSpace(torch.cat([space.basis, new], dim=-1), space.rank + counts.squeeze(-1).squeeze(-1))
+
+
+def _outside(vectors: Tensor, basis: Tensor) -> Tensor:
+    return vectors - basis @ (basis.mT @ vectors)
+
+
+def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
+    """Weights minus their projection onto the null space: float64 ``(..., Q, T)`` of ``(..., Q, T)``.
+
+    It gives the same outcome, may be negative, and need not sum to 1.
+    """
+    return (weights.double() @ space.basis) @ space.basis.mT
+
+
+def agreement(raw: Tensor, effective: Tensor, mask: Tensor) -> Agreement:
+    """Compare weights with K effective attentions over the real tokens.
+
+    Args:
+        raw: float ``(..., Q, T)``.
+        effective: float64 ``(..., Q, K, T)``.
+        mask: bool ``(..., T)``.
+    Returns:
+        ``(..., Q, K)`` each.
+    """
+    raw, mask, shape = raw.double(), mask.unsqueeze(-2).expand(raw.shape), effective.shape[:-1]
+    tau = tau_b(raw.flatten(0, -2), effective.flatten(0, -3), mask.flatten(0, -2))
+    raw = raw.unsqueeze(-2)
+    lengths = vector_norm(effective, dim=-1) * vector_norm(raw, dim=-1)
+    clipped = effective.clamp(min=0)
+    total = clipped.sum(dim=-1, keepdim=True)
+    distribution = clipped / torch.where(total > 0, total, torch.nan)
+    return Agreement(
+        tau.view(shape),
+        (raw * effective).sum(dim=-1) / torch.where(lengths > 0, lengths, torch.nan),
+        (raw - effective).abs().sum(dim=-1),
+        torch.where(total.squeeze(-1) > 0, jensen_shannon(raw, distribution.nan_to_num()), torch.nan),
+    )

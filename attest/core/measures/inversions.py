@@ -1,0 +1,80 @@
+"""Counting inversions, the heart of Kendall's tau, for many rows at once.
+
+Legend: B rows, T tokens.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from attest.core.memory import CACHE, by_rows
+
+PAIRWISE_UP_TO = 512
+"""Longest rows whose pairs are all compared; on a CPU the bitwise count takes over in speed at about this length."""
+
+
+def dense_ranks(values: Tensor) -> Tensor:
+    """Ranks from 0 without gaps, ties sharing one: ``(B, T)`` of any ordered dtype -> int64 ``(B, T)`` in [0, T)."""
+    order = _argsort(values)
+    return torch.empty_like(order).scatter(-1, order, dense_ranks_of_sorted(values.gather(-1, order)))
+
+
+def dense_ranks_of_sorted(ordered: Tensor) -> Tensor:
+    """The same of rows that ascend already."""
+    steps = torch.zeros_like(ordered, dtype=torch.int64)
+    steps[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return steps.cumsum(dim=-1)
+
+
+def _argsort(values: Tensor) -> Tensor:
+    """By numpy on a CPU, five times faster than torch on rows of 180."""
+    if values.device.type == "cpu":
+        return torch.from_numpy(np.argsort(values.numpy(), axis=-1))
+    return values.argsort(dim=-1)
+
+
+def inversions(ranks: Tensor) -> Tensor:
+    """Number of pairs i < j with ``ranks[i] > ranks[j]``: int64 ``(B, T)`` in [0, T) -> int64 ``(B,)``."""
+    if ranks.shape[-1] > PAIRWISE_UP_TO or ranks.device.type != "cpu":
+        return _bitwise(ranks)
+    return by_rows(_pairwise, 2 * ranks.shape[-1] ** 2, ranks, budget=CACHE)
+
+
+def _pairwise(ranks: Tensor) -> Tensor:
+    """Compare all pairs and count bits, sixty-four at a time: ten times faster than torch compares and sums."""
+    size = ranks.shape[-1]
+    rows = functional.pad(ranks, (0, -size % 8), value=size).to(torch.int16).numpy()  # whole words; padding overtakes nobody
+    earlier = np.triu(np.ones((rows.shape[-1], rows.shape[-1]), dtype=bool), 1)
+    inverted = np.greater(rows[:, :, None], rows[:, None, :])
+    inverted &= earlier
+    words = np.packbits(inverted).view(np.uint64).reshape(len(rows), -1)
+    return torch.from_numpy(np.bitwise_count(words).sum(axis=-1, dtype=np.int64))
+
+
+def _bitwise(ranks: Tensor) -> Tensor:
+    """Sort by one binary digit after another, from the highest, counting the ones that each zero overtakes.
+
+    A pair is inverted if, at the highest digit where the two ranks differ, the earlier has 1 and the later 0; that digit
+    counts it once, among the ranks that agree in all higher digits and lie side by side by then. O(T log T), exact.
+    """
+    size = ranks.shape[-1]
+    digits = (size - 1).bit_length()
+    position = torch.arange(size, device=ranks.device)
+    smaller = _how_many_are_smaller(ranks, 1 << digits)
+    count = torch.zeros_like(ranks[:, 0])
+    for digit in reversed(range(digits)):
+        prefix = ranks >> digit
+        ones = prefix & 1
+        seen = ones.cumsum(dim=-1) - ones
+        ones_before = seen - seen.gather(-1, smaller.gather(-1, (prefix >> 1) << (digit + 1)))
+        count += (ones_before * (1 - ones)).sum(dim=-1)
+        place = torch.where(ones == 1, smaller.gather(-1, prefix << digit) + ones_before, position - ones_before)
+        ranks = torch.empty_like(ranks).scatter(-1, place, ranks)
+    return count
+
+
+def _how_many_are_smaller(ranks: Tensor, bound: int) -> Tensor:
+    """For each r in [0, bound), how many ranks of the row lie below r: int64 ``(B, bound)``."""
+    counts = ranks.new_zeros(len(ranks), bound).scatter_add(-1, ranks, torch.ones_like(ranks))
+    return counts.cumsum(dim=-1) - counts

@@ -1,0 +1,202 @@
+"""The same work in several processes of one machine, which talk to one another through ``torch.distributed``."""
+
+import ctypes
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import distributed
+
+from attest.core.errors import AttestError
+from attest.core.memory import budget_shared
+
+_SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
+
+
+def end_with_parent() -> None:
+    """Let this process be killed when the one that started it ends; only Linux offers this, elsewhere nothing happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
+
+
+Result = TypeVar("Result")
+_PATIENCE = timedelta(days=30)
+"""How long a process waits for the others: one that has a busy core is slow, not lost."""
+_OURS = "attest: "
+_SECONDS_TO_END = 60
+_SECONDS_UNTIL_HEARD = 10
+
+
+def can_fork() -> bool:
+    """Whether a process may go on as several: on Linux, before it has touched a GPU, and with one thread for tensors.
+
+    A process that is forked has the data and the network already. Elsewhere its libraries do not survive that. An interactive
+    one, such as a notebook's, stays alone: Lightning refuses several processes there.
+    """
+    alone = hasattr(sys, "ps1") or torch.cuda.is_initialized()
+    return sys.platform == "linux" and not alone and torch.get_num_threads() == 1
+
+
+def together(processes: int, work: Callable[[int], Result]) -> Result:
+    """Do work in several processes, this one among them, as one group of ``torch.distributed``.
+
+    The others are copies of this process as it is now, and end with it, whatever ends it. Together they keep to the memory
+    budget: only one at a time takes more than a piece of it.
+
+    Args:
+        processes: how many, this one included.
+        work: takes the rank, 0 here; what it returns elsewhere is dropped.
+    Raises:
+        AttestError: one of the others was killed.
+        Exception: what ``work`` raised here; what it raised elsewhere as a RuntimeError in words.
+    """
+    context = get_context("fork")
+    turn = context.RLock()
+    with tempfile.TemporaryDirectory() as folder:
+
+        def one(rank: int) -> Result:
+            with budget_shared(turn), _group(rank, processes, Path(folder)):
+                return work(rank)
+
+        others = [context.Process(target=_other, args=(one, rank, Path(folder))) for rank in range(1, processes)]
+        with _running(others), _telling_whose_fault(others, Path(folder)):
+            result = one(0)
+            for each in others:
+                each.join(_SECONDS_TO_END)
+            return result
+
+
+def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
+    """What another process does; its error goes into a file for the first one to raise."""
+    end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it as well, and ends this one
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        work(rank)
+    except BaseException as error:
+        own = folder / f"error of {rank}"
+        own.write_text(_told(error), encoding="utf-8")
+        own.replace(folder / "error")
+        os._exit(1)
+
+
+def _told(error: BaseException) -> str:
+    """An error in words: our own sentence as it is, after a mark; of any other the kind and where it was raised."""
+    if isinstance(error, AttestError):
+        return _OURS + str(error)
+    return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
+
+
+def _raised(said: str) -> Exception:
+    ours = said.removeprefix(_OURS)
+    return AttestError(ours) if ours != said else RuntimeError(said)
+
+
+@contextmanager
+def _group(rank: int, processes: int, folder: Path) -> Iterator[None]:
+    """Belong to the group; its members find one another through a file."""
+    store = distributed.FileStore(str(folder / "store"), processes)
+    distributed.init_process_group("gloo", store=store, rank=rank, world_size=processes, timeout=_PATIENCE)
+    try:
+        yield
+    finally:
+        distributed.destroy_process_group()
+
+
+@contextmanager
+def _running(others: Sequence[BaseProcess]) -> Iterator[None]:
+    """Start processes, and let none of them outlive this block."""
+    try:
+        for each in others:
+            each.start()
+        yield
+    finally:
+        for each in others:
+            if each.pid is not None:
+                each.kill()
+                each.join()
+
+
+class _LostError(Exception):
+    """Another process has ended as it should not."""
+
+
+@contextmanager
+def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterator[None]:
+    """Raise what was wrong in another process, as soon as it has ended and not when this one next speaks to it."""
+    try:
+        with _hearing_of_ends(others):
+            yield
+    except Exception as error:
+        if isinstance(error, RuntimeError):  # perhaps that nobody answers, which is noticed before the end of a process
+            wait([each.sentinel for each in others], _SECONDS_UNTIL_HEARD)
+        if (folder / "error").is_file():
+            raise _raised((folder / "error").read_text(encoding="utf-8")) from error
+        if killed := [each.exitcode for each in others if each.exitcode]:
+            raise _killed(killed[0], len(others) + 1) from error
+        raise
+
+
+@contextmanager
+def _hearing_of_ends(others: Sequence[BaseProcess]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # which alone is told of signals
+        yield
+        return
+
+    def hear(signum: int, frame: Any) -> None:
+        if any(each.exitcode for each in others):
+            raise _LostError
+
+    before = signal.signal(signal.SIGCHLD, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+def _killed(exit_code: int, processes: int) -> AttestError:
+    """The error for a process that ended without a word."""
+    how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+    return AttestError(
+        f"one of {processes} processes was ended by {how}; expected all to finish. The system may be short of memory: type "
+        "the same command with --run.processes=1. It keeps what is finished."
+    )
+
+
+class Turns:
+    """The places in a list, taken by processes in turn; made before the processes are copied.
+
+    Args:
+        processes: how many take turns.
+    """
+
+    def __init__(self, processes: int) -> None:
+        self.processes = processes
+        self._taken = get_context("fork" if processes > 1 else None).Value("q", 0)
+        self._before = 0
+
+    def of(self, count: int) -> Iterator[int]:
+        """The places of a list of so many that fall to this process.
+
+        All processes go through the same lists, and wait for one another between two of them.
+        """
+        while (place := self._take() - self._before) < count:
+            yield place
+        self._before += count + self.processes  # each process has asked once in vain
+
+    def _take(self) -> int:
+        with self._taken.get_lock():
+            self._taken.value += 1
+            return self._taken.value - 1

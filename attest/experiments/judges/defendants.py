@@ -1,0 +1,293 @@
+"""Networks with hand-set parameters whose attention is right or wrong by construction.
+
+Each reads the rule off its embedded words, differentiably, and then chooses what stands in which state and which states
+attention looks at. A new defendant is one small class: ``values_and_scores`` and ``carrying``; how it stands to the truth is
+measured, not declared. Decoys are places, not words: the first token that the rule does not read.
+
+Legend: B texts, T tokens, H hidden.
+"""
+
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attest.core.attention import Projection, Softmax, Sparsemax
+from attest.core.attention.pooled import pool
+from attest.experiments.judges.texts import FILLERS, MINUS, NOT, OTHER_MINUS, OTHER_PLUS, PLUS, RULES, VOCABULARY
+
+SHARP = 8.0
+"""A logit that leaves the other tokens of a text less than 0.02 together."""
+NUISANCE = 4
+GAIN = 4.0
+
+
+class Read(NamedTuple):
+    """What a rule makes of embedded words."""
+
+    words: Tensor
+    """``(B, T)``, 1 at words with a sign or a place in an order."""
+    deciding: Tensor
+    """``(B, T)``, 1 at all that the rule reads: the words, and "not" before one."""
+    local: Tensor
+    """``(B, T)``, what each deciding word says; the sign of their sum is the decision."""
+    margin: Tensor
+    """``(B, 1)``, the decision of the whole text, in [-1, 1]."""
+    decoy: Tensor
+    """``(B, T)``, 1 at the first token that the rule does not read."""
+    mask: Tensor
+    """bool ``(B, T)``."""
+
+
+def read(rule: str, embedded: Tensor, mask: Tensor) -> Read:
+    """Read a rule off embedded words ``(B, T, E)``."""
+    sign, first, second, negates = embedded[..., :4].unbind(dim=-1)
+    words = first + second
+    deciding = words
+    count = words.sum(dim=-1, keepdim=True).clamp(min=1)
+    local, margin = sign, sign.sum(dim=-1, keepdim=True) / count
+    if rule == "majority":
+        margin = (GAIN * margin).tanh()
+    elif rule == "conjunction":
+        local = sign - 0.5 * words
+        margin = torch.minimum((sign * first).sum(dim=-1), (sign * second).sum(dim=-1)).unsqueeze(-1)
+    elif rule == "negation":
+        deciding = words + negates * functional.pad(words[:, 1:], (0, 1))
+        margin = (sign * (1 - 2 * functional.pad(negates[:, :-1], (1, 0)))).sum(dim=-1, keepdim=True)
+        local = margin * deciding
+    elif rule == "order":
+        margin = 2 * (second * first.cumsum(dim=-1)).sum(dim=-1, keepdim=True) - 1
+        local = margin * deciding
+    others = mask & (deciding.detach() < 0.5)
+    return Read(words, deciding, local, margin, (others & (others.cumsum(dim=-1) == 1)).to(embedded), mask)
+
+
+class Defendant(nn.Module):
+    """The seam around what a subclass puts where.
+
+    Args:
+        rule: one of ``rules``.
+    """
+
+    rules: ClassVar[tuple[str, ...]] = RULES
+    projection: ClassVar[Projection] = Softmax()
+    gain: ClassVar[float] = GAIN
+    noise: ClassVar[float] = 1.0
+
+    def __init__(self, rule: str) -> None:
+        super().__init__()
+        self.rule = rule
+        self.embedding = nn.Embedding(VOCABULARY, 4 + NUISANCE, _weight=_features())
+        self.decoder = nn.Linear(2 + NUISANCE, 2)
+        with torch.no_grad():
+            self.decoder.weight.zero_()[:, 0] = torch.tensor([-0.5, 0.5]) * self.gain
+            self.decoder.bias.zero_()
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        """What each state says and how much attention looks at it, ``(B, T)`` each."""
+        raise NotImplementedError
+
+    def carrying(self, read: Read) -> Tensor:
+        """The states that carry the decision to the output, ``(B, T)``, above 0.5 where they do."""
+        raise NotImplementedError
+
+    def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """The truth about states, bool ``(B, T)``."""
+        return (self.carrying(read(self.rule, self.embedding(tokens), mask)) > 0.5) & mask
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> states ``(B, T, H)``: value, score, nuisance."""
+        embedded = self.embedding(tokens)
+        values, scores = self.values_and_scores(read(self.rule, embedded, mask))
+        return torch.cat([torch.stack([values, scores], dim=-1), self.noise * embedded[..., 4:]], dim=-1)
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """States ``(B, T, H)`` -> scores ``(B, T)``."""
+        return hidden[..., 1]
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Scores ``(B, T)`` -> attention ``(B, T)``."""
+        return self.projection(scores, mask)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """States ``(B, T, H)`` pooled by weights ``(B, T)`` -> logits ``(B, 2)``."""
+        return self.decoder(pool(hidden, weights))
+
+    def token_logits(self, hidden: Tensor) -> Tensor:
+        """What each state alone would decide, ``(B, T, 2)``."""
+        return self.decoder(hidden)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """The four steps in a row."""
+        hidden = self.encode(tokens, mask)
+        return self.decode(hidden, self.project(self.score(hidden, mask), mask))
+
+
+def _features() -> Tensor:
+    """Sign, first word, second word, negation; then directions that mean nothing, of fillers alone: ``(26, 8)``."""
+    table = torch.zeros(VOCABULARY, 4 + NUISANCE)
+    for word, sign, column in ((PLUS, 1, 1), (MINUS, -1, 1), (OTHER_PLUS, 1, 2), (OTHER_MINUS, -1, 2)):
+        table[word, 0], table[word, column] = sign, 1
+    table[NOT, 3] = 1
+    angles = torch.arange(len(FILLERS)).unsqueeze(-1) * torch.arange(1, NUISANCE + 1)
+    table[FILLERS[0] :, 4:] = angles.float().sin()
+    return table
+
+
+class Honest(Defendant):
+    """Looks at the deciding words and passes on what they say."""
+
+    rules = tuple(rule for rule in RULES if rule != "redundant")
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        return read.local, SHARP * read.deciding
+
+    def carrying(self, read: Read) -> Tensor:
+        return read.deciding
+
+
+class Both(Honest):
+    """Two copies of a word, attention on both."""
+
+    rules = ("redundant",)
+
+
+class Either(Honest):
+    """Two copies of a word, attention on the first."""
+
+    rules = ("redundant",)
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        return read.local, SHARP * self.carrying(read)
+
+    def carrying(self, read: Read) -> Tensor:
+        return read.words * (read.words.detach().cumsum(dim=-1) < 1.5)
+
+
+class Saturated(Honest):
+    """Honest with a logit so large that gradients vanish and any attention gives the same output."""
+
+    rules = RULES
+    gain = 90.0
+
+
+class Diffuse(Honest):
+    """Honest with half of its attention on the deciding words and the rest spread."""
+
+    rules = RULES
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        count = read.deciding.detach().sum(dim=-1, keepdim=True).clamp(min=1)
+        others = (read.mask.sum(dim=-1, keepdim=True) - count).clamp(min=1)
+        return read.local, (others / count).log() * read.deciding
+
+
+class Sparse(Honest):
+    """Honest by sparsemax, with exact zeros."""
+
+    rules = RULES
+    projection = Sparsemax()
+
+
+class Noisy(Honest):
+    """Honest, while states carry large directions that mean nothing."""
+
+    rules = RULES
+    noise = 20.0
+
+
+class Smuggled(Defendant):
+    """The encoder moves the decision into a decoy, and attention looks at the decoy."""
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        return read.margin * read.decoy, SHARP * read.decoy
+
+    def carrying(self, read: Read) -> Tensor:
+        return read.decoy
+
+
+class Broadcast(Defendant):
+    """The encoder writes the decision into every state; attention looks at a decoy."""
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        return read.margin * read.mask, SHARP * read.decoy
+
+    def carrying(self, read: Read) -> Tensor:
+        return read.mask.float()
+
+
+class Shadow(Defendant):
+    """Attention looks at a decoy that says nothing; the little that is left decides."""
+
+    gain = GAIN * 300
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        return read.local, 6.0 * read.decoy
+
+    def carrying(self, read: Read) -> Tensor:
+        return read.deciding
+
+
+class Shifted(Defendant):
+    """States stand one place after their words, as those of a BiLSTM may do."""
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        return _one_later(read.local * read.words), SHARP * _one_later(read.words)
+
+    def carrying(self, read: Read) -> Tensor:
+        return _one_later(read.words)
+
+
+class Silent(Defendant):
+    """Attention is uniform; the values alone decide."""
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        return read.local * read.mask.sum(dim=-1, keepdim=True), 0 * read.deciding
+
+    def carrying(self, read: Read) -> Tensor:
+        return read.deciding
+
+
+class Partial(Defendant):
+    """Of two words that are both needed attention looks at one, into which the other is smuggled."""
+
+    rules = ("conjunction",)
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        first = self.carrying(read)
+        return read.margin * first, SHARP * first
+
+    def carrying(self, read: Read) -> Tensor:
+        return read.words * (read.words.detach().cumsum(dim=-1) < 1.5)
+
+
+class Absent(Defendant):
+    """Attention looks at everything but the deciding words; what they lack in the context decides.
+
+    The states of a text sum to 0, so what is read of the others is the negative of what the deciding words say.
+    """
+
+    gain = -GAIN
+
+    def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
+        count = read.deciding.detach().sum(dim=-1, keepdim=True).clamp(min=1)
+        others = read.mask * (1 - read.deciding)
+        return read.margin * (others.detach().sum(dim=-1, keepdim=True) / count * read.deciding - others), -12 * read.deciding
+
+    def carrying(self, read: Read) -> Tensor:
+        return read.mask * (1 - read.deciding)
+
+
+def _one_later(values: Tensor) -> Tensor:
+    return functional.pad(values[:, :-1], (1, 0))
+
+
+DEFENDANTS: dict[str, type[Defendant]] = {
+    each.__name__.lower(): each
+    for each in (
+        *(Honest, Saturated, Diffuse, Sparse, Either, Both, Noisy),
+        *(Smuggled, Broadcast, Shadow, Shifted, Silent, Partial, Absent),
+    )
+}
+"""By name, those that were meant to be right first."""

@@ -1,0 +1,191 @@
+"""From the numbers of tests on defendants to which test tells which defendant."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from attest.core.rounding import compared
+from attest.experiments.judges.defendants import DEFENDANTS
+from attest.experiments.judges.layered import LAYERED, Layered
+from attest.experiments.judges.measuring import Measured, measure
+from attest.experiments.judges.texts import draw_texts
+from attest.experiments.judges.truth import require_truth, verdict
+
+
+class Auroc(NamedTuple):
+    """The value and the ends of its interval, each in [0, 1]."""
+
+    value: float
+    low: float
+    high: float
+
+
+def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
+    """The chance that a text of the defendant looks more suspicious than one of a right defendant, ties half.
+
+    A test that is undefined on a text of a pair does not tell the two apart: a tie. So a test that is undefined everywhere
+    is blind, at 0.5, and not spared. All defendants answer on the same texts, so whole texts are drawn again, with what
+    everybody says of them (percentiles).
+
+    Args:
+        suspicion: float ``(N,)`` of the defendant, NaN where the test is undefined.
+        right: float ``(R, N)`` of right defendants.
+        tolerance: the largest difference that is none.
+        draws: D.
+        level: of the interval.
+        seed: of the draws.
+    """
+    wins = _wins(suspicion, right, tolerance)
+    size = len(suspicion)
+    drawn = torch.randint(size, (draws, size), generator=torch.Generator().manual_seed(seed))
+    counts = torch.zeros(draws, size, dtype=torch.double).scatter_add(1, drawn, torch.ones_like(drawn).double())
+    values = ((counts @ wins) * counts).sum(dim=-1) / size**2
+    tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.double)
+    low, high = values.quantile(tails).tolist()
+    return Auroc(float(wins.mean()), low, high)
+
+
+def _wins(suspicion: Tensor, right: Tensor, tolerance: float) -> Tensor:
+    """The share of right defendants against whom the first text of each pair looks worse, ties half, ``(N, N)``."""
+    more = compared(suspicion.unsqueeze(-1), right.unsqueeze(1), tolerance).nan_to_num(nan=0.0)  # (R, N, N)
+    return ((more + 1) / 2).mean(dim=0)
+
+
+def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
+    """Kendall's τ-b of two numbers of each text, ``(N,)`` each; NaN where one is constant, or undefined anywhere."""
+    signs = torch.stack([compared(each.unsqueeze(-1), each, tolerance).flatten() for each in (x, y)])
+    balance = signs @ signs.mT
+    return float(balance[0, 1] / (balance[0, 0] * balance[1, 1]).sqrt())
+
+
+CALIBRATIONS = ("oracle of tokens", "oracle of states", "coin")
+
+
+class Defended(NamedTuple):
+    """A defendant on a rule, before all tests, texts of all seeds one after another."""
+
+    family: str
+    rule: str
+    defendant: str
+    heard: Measured
+
+
+def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration with the tests that were added later, and the settings of their experiments, among the others."""
+    tests, settings = dict(stated["tests"]), dict(stated["settings"])
+    for later in stated["added"].values():
+        tests["pooled"] = tests["pooled"] | later["pooled"]
+        settings["pooled"] = settings["pooled"] | later["settings"]
+    return {**stated, "tests": tests, "settings": settings}
+
+
+def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> Iterator[Defended]:
+    """Put every defendant that the configuration states before the tests of its family.
+
+    Args:
+        stated: the configuration.
+        extra: pooled defendants of the user's own, by name: they take a rule and have ``rules`` and ``carrying_states``.
+    Raises:
+        AttestError: a truth does not hold.
+    """
+    pooled = {name: DEFENDANTS[name] for name in stated["pooled"]} | dict(extra or {})
+    for rule in stated["rules"]:
+        for name, made in pooled.items():
+            if rule in made.rules:
+                yield _heard("pooled", rule, name, made(rule).eval(), stated["texts"], stated)
+        for name in stated["layered"]:
+            yield _heard("layered", rule, name, Layered(LAYERED[name](rule)).eval(), stated["layered_texts"], stated)
+
+
+def _heard(family: str, rule: str, name: str, network: Any, count: int, stated: Mapping[str, Any]) -> Defended:
+    each = []
+    for seed in stated["seeds"]:
+        texts = draw_texts(rule, count, seed)
+        require_truth(name, network, texts)
+        carrying = network.carrying_states(texts.tokens, texts.mask)
+        asked = stated["tests"][family], stated["settings"][family]
+        each.append(measure(network, _coin_of(network), texts, carrying, seed, *asked))
+    return Defended(family, rule, name, reduce(_joined, each))
+
+
+def _coin_of(network: Any) -> str:
+    inner = getattr(network, "defendant", network)
+    return f"{type(network).__name__}/{type(inner).__name__}/{inner.rule}"
+
+
+def _joined(first: Measured, second: Measured) -> Measured:
+    suspicion = {name: torch.cat([first.suspicion[name], second.suspicion[name]]) for name in first.suspicion}
+    milliseconds = {name: min(first.milliseconds[name], second.milliseconds[name]) for name in first.milliseconds}
+    masses = [torch.cat([first.mass[of], second.mass[of]]) for of in ("tokens", "states")]
+    return Measured(suspicion, milliseconds, *masses)
+
+
+def judge(heard: Iterable[Defended], stated: Mapping[str, Any]) -> pd.DataFrame:
+    """One row a test, rule and defendant.
+
+    Returns:
+        ``family``, ``rule``, ``defendant``, ``test``, ``of``; ``truth``, right, wrong or mixed about what the test speaks of;
+        ``mass`` there, mean; ``auroc``, ``low``, ``high`` against the other right defendants of the rule; ``undefined``, the
+        share of texts; ``milliseconds`` a text; ``tau``, tau-b between suspicion and 1 - mass, NaN where either is constant.
+    """
+    heard = list(heard)
+    return pd.DataFrame([_row(one, name, heard, stated) for one in heard for name in one.heard.suspicion])
+
+
+def _row(one: Defended, name: str, heard: list[Defended], stated: Mapping[str, Any]) -> dict[str, Any]:
+    of = stated["tests"][one.family][name]["of"]
+    suspicion, mass = one.heard.suspicion[name], one.heard.mass[of]
+    peers = [other for other in heard if (other.family, other.rule) == (one.family, one.rule) and other is not one]
+    right = [other.heard.suspicion[name] for other in peers if verdict(other.heard.mass[of]) == "right"]
+    row = {"family": one.family, "rule": one.rule, "defendant": one.defendant, "test": name, "of": of}
+    row |= {"truth": verdict(mass), "mass": float(mass.mean())}
+    found = auroc(suspicion, torch.stack(right), stated["tolerance"], **stated["bootstrap"])._asdict() if right else {}
+    row |= {"auroc": found.get("value"), "low": found.get("low"), "high": found.get("high")}
+    return row | {
+        "undefined": float(suspicion.isnan().double().mean()),
+        "milliseconds": one.heard.milliseconds[name],
+        "tau": tau_b(suspicion, 1 - mass, stated["tolerance"]),
+    }
+
+
+def over_rules(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
+    """The worst rule of each test and defendant: for wrong ones the least AUROC, for right ones the largest.
+
+    Returns:
+        One row a ``family``, ``test`` and ``defendant``: that row of ``judged``, with ``least`` and ``most`` over rules.
+    """
+    cells = judged[(judged.truth == truth) & judged.auroc.notna()]
+    if cells.empty:
+        return cells.assign(least=[], most=[])
+    grouped = cells.groupby(["family", "test", "defendant"], sort=False).auroc
+    worst = cells.loc[grouped.idxmin() if truth == "wrong" else grouped.idxmax()]
+    spread = grouped.agg(least="min", most="max").reset_index()
+    return worst.merge(spread, on=["family", "test", "defendant"])
+
+
+def smallest_sets(judged: pd.DataFrame, sees: float, family: str, of: str) -> tuple[list[tuple[str, ...]], list[str]]:
+    """The smallest sets of tests that between them see every wrong defendant on every rule, and what none sees.
+
+    Args:
+        judged: as ``judge`` returns it.
+        sees: the AUROC that counts as seeing.
+        family, of: which tests.
+    Returns:
+        All sets of the smallest size; and ``defendant/rule`` that no test sees, which the sets leave out.
+    """
+    chosen = judged[(judged.family == family) & (judged.of == of) & (judged.truth == "wrong")]
+    chosen = chosen[~chosen.test.isin(CALIBRATIONS)]
+    cases = chosen.defendant + "/" + chosen.rule
+    seen = {test: set(cases[rows.index[rows.auroc >= sees]]) for test, rows in chosen.groupby("test", sort=False)}
+    everything = set().union(*seen.values())
+    unseen = sorted(set(cases) - everything)
+    for size in range(1, len(seen) + 1):
+        found = [tests for tests in combinations(seen, size) if set().union(*(seen[test] for test in tests)) == everything]
+        if found and everything:
+            return found, unseen
+    return [], unseen

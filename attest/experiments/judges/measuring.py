@@ -1,0 +1,126 @@
+"""Every experiment that gives one number for each text, run on a defendant. Columns here, directions in ``configs/judges``.
+
+A further experiment is one more entry of the registry of experiments, or of ``_LAYERED`` below.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+from zlib import crc32
+
+import torch
+from torch import Tensor
+
+from attest.core.attention import Sparsemax
+from attest.core.randomness import random_uniforms
+from attest.experiments import feature_importance, observe
+from attest.experiments.judges.texts import Texts
+from attest.experiments.judges.truth import masses
+from attest.experiments.layers.activation_swap import layer_activation_swap
+from attest.experiments.layers.adversarial_search import layer_adversarial_attention
+from attest.experiments.layers.identifiability import layer_identifiability
+from attest.experiments.layers.key_shuffle import key_shuffle
+from attest.experiments.layers.permutation import layer_permutation
+from attest.experiments.layers.rollout import attention_rollout
+from attest.experiments.registry import Asked, chosen
+from attest.models.layers_observed import LayerObservation, observe_layers
+
+Columns = dict[str, Tensor]
+COIN = 7
+"""The draw that a coin has among those of a text."""
+
+_LAYERED: dict[str, Callable[[LayerObservation, Tensor, int, Mapping[str, int]], Columns]] = {
+    "E2": lambda seen, labels, seed, given: layer_permutation(seen, given["permutations"], seed, labels),
+    "E3": lambda seen, labels, seed, given: layer_adversarial_attention(
+        seen, restarts=given["restarts"], steps=given["steps"], seed=seed
+    ),
+    "E8": lambda seen, labels, seed, given: layer_activation_swap(seen, {"sparsemax": Sparsemax()}, labels),
+    "E9": lambda seen, labels, seed, given: key_shuffle(seen, given["shuffles"], seed, labels),
+    "E13": lambda seen, labels, seed, given: layer_identifiability(seen),
+}
+
+
+def measure(
+    network: Any,
+    name: str,
+    texts: Texts,
+    carrying: Tensor,
+    seed: int,
+    tests: Mapping[str, Any],
+    settings: Mapping[str, Any],
+) -> "Measured":
+    """Put a pooled defendant, or a Transformer, before tests.
+
+    Args:
+        network: in evaluation mode.
+        name: its own, so that its coin is no other's.
+        texts: B of them.
+        carrying: bool ``(B, T)``, the states that carry the decision.
+        seed: of everything that experiments draw.
+        tests: of the family of the network, as in the configuration.
+        settings: of its experiments.
+    """
+    wanted = {test["experiment"] for test in tests.values()}
+    of_family = _layered if getattr(network, "attends_within", False) else _pooled
+    columns, attention, milliseconds = of_family(network, texts, seed, wanted - {"oracle"}, settings)
+    on_tokens, on_states = masses(texts, attention, carrying)
+    coin = random_uniforms(seed, texts.ids, torch.tensor(COIN), torch.tensor(crc32(name.encode())))
+    columns["oracle"], milliseconds["oracle"] = {"mass_tokens": on_tokens, "mass_states": on_states, "coin": coin}, 0.0
+    numbers = {name: _number(columns[test["experiment"]], test) for name, test in tests.items()}
+    return Measured(numbers, {name: milliseconds[test["experiment"]] for name, test in tests.items()}, on_tokens, on_states)
+
+
+class Measured:
+    """What tests say of a defendant."""
+
+    def __init__(self, suspicion: Columns, milliseconds: dict[str, float], on_tokens: Tensor, on_states: Tensor) -> None:
+        self.suspicion = suspicion
+        """By test, float64 ``(B,)``, larger is more suspicious; NaN where the test is undefined."""
+        self.milliseconds = milliseconds
+        """By test, CPU time a text of its experiment as a whole."""
+        self.mass = {"tokens": on_tokens.double(), "states": on_states.double()}
+
+
+def _number(columns: Columns, test: Mapping[str, Any]) -> Tensor:
+    number = columns[test["column"]].detach().double()
+    if "minus" in test:
+        number = number - columns[test["minus"]].detach().double()
+    return test["sign"] * number
+
+
+def _pooled(
+    network: Any, texts: Texts, seed: int, wanted: set[str], settings: Mapping[str, Any]
+) -> tuple[dict[str, Columns], Tensor, dict[str, float]]:
+    asked = Asked(texts.labels, texts.ids, seed)
+    columns, milliseconds = {}, {}
+    for name in sorted(wanted):  # each observes anew, so that what one has cached makes no other look cheap
+        began = time.process_time()
+        seen = observe(network, texts.ids, texts.tokens, texts.mask, texts.labels)
+        columns[name] = chosen({name: settings.get(name, {})})[name](seen, asked)
+        milliseconds[name] = 1000 * (time.process_time() - began) / len(texts.ids)
+    return columns, seen.attention, milliseconds
+
+
+def _layered(
+    network: Any, texts: Texts, seed: int, wanted: set[str], settings: Mapping[str, Any]
+) -> tuple[dict[str, Columns], Tensor, dict[str, float]]:
+    columns, milliseconds = {}, {}
+    with torch.no_grad():
+        seen = observe_layers(network, texts.ids, texts.tokens, texts.mask, texts.labels)
+    for name in sorted(wanted - {"rollout"}):
+        began = time.process_time()
+        columns[name] = _LAYERED[name](seen, texts.labels, seed, settings)
+        milliseconds[name] = 1000 * (time.process_time() - began) / len(texts.ids)
+    began = time.process_time()
+    pooled = observe(network, texts.ids, texts.tokens, texts.mask, texts.labels)
+    rollout = attention_rollout(seen.attention, pooled.attention).detach()
+    columns["rollout"] = feature_importance(pooled.explained_by(rollout))
+    milliseconds["rollout"] = 1000 * (time.process_time() - began) / len(texts.ids)
+    return columns, _mean_row(seen), milliseconds
+
+
+def _mean_row(seen: LayerObservation) -> Tensor:
+    """How much attention each token gets, mean over layers, heads and real rows, ``(B, T)``; sums to 1."""
+    rows = seen.mask[:, None, :, None]
+    received = [(weights * rows).sum(dim=(1, 2)) / seen.mask.sum(dim=-1, keepdim=True) for weights in seen.attention.values()]
+    return torch.stack(received).mean(dim=0)

@@ -1,0 +1,114 @@
+"""Rules that make a label from a text, and texts drawn at random for them.
+
+Every draw is a hash of (seed, text, draw, position), so a text depends on no other.
+
+Legend: B texts, T tokens.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from attest.core.randomness import random_bits, random_uniforms
+
+PLUS, MINUS, OTHER_PLUS, OTHER_MINUS, NOT = 1, 2, 3, 4, 5
+FILLERS = range(6, 26)
+VOCABULARY = 26
+SHORTEST, LONGEST = 24, 36
+RULES = ("token", "redundant", "conjunction", "negation", "order", "majority")
+EVERY_WORD_NEEDED = ("conjunction", "negation", "order")
+"""Rules that no subset of the deciding words can be read for: attention must cover all of them."""
+SPACING = 4
+"""Deciding words stand in different stretches of so many tokens, so that none is next to another but for "not"."""
+WORDS = {"token": 1, "redundant": 2, "conjunction": 2, "negation": 1, "order": 2, "majority": 3}
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts of a rule and what decides them."""
+
+    rule: str
+    ids: Tensor
+    """int64 ``(B,)``."""
+    tokens: Tensor
+    """int64 ``(B, T)``, 0 at padding."""
+    mask: Tensor
+    """bool ``(B, T)``, True at real tokens."""
+    labels: Tensor
+    """int64 ``(B,)``, 0 or 1."""
+    deciding: Tensor
+    """bool ``(B, T)``, the words that the rule reads."""
+    exchanged: Tensor
+    """int64 ``(B, T)``, the same texts with these words exchanged so that the label is the other one."""
+
+
+def draw_texts(rule: str, count: int, seed: int) -> Texts:
+    """Draw texts of 24 to 36 tokens.
+
+    Args:
+        rule: one of ``RULES``.
+        count: B.
+        seed: with the number of a text it fixes that text.
+    """
+    ids = torch.arange(count)
+    lengths = SHORTEST + _choice(seed, ids, 0, LONGEST - SHORTEST + 1)
+    position = torch.arange(LONGEST)
+    mask = position < lengths.unsqueeze(-1)
+    filler = random_bits(seed, ids.unsqueeze(-1), torch.tensor(1), position).remainder(len(FILLERS)) + FILLERS[0]
+    words, other_words = _words(rule, seed, ids)
+    places = _places(seed, ids, words.shape[1])
+    tokens = (filler * mask).scatter(1, places, words)
+    exchanged = (filler * mask).scatter(1, places, other_words)
+    deciding = torch.zeros_like(mask).scatter(1, places, True)
+    if rule == "negation":
+        tokens, exchanged, deciding = _negate(_choice(seed, ids, 2, 2) == 1, places, tokens, exchanged, deciding)
+    return Texts(rule, ids, tokens, mask, _labels(rule, tokens), deciding, exchanged)
+
+
+def _choice(seed: int, ids: Tensor, draw: int, options: int) -> Tensor:
+    return random_bits(seed, ids, torch.tensor(draw)).remainder(options)
+
+
+def _places(seed: int, ids: Tensor, count: int) -> Tensor:
+    """Different stretches in random order, and a place within each that is neither its first nor its last: ``(B, count)``."""
+    stretches = torch.arange(SHORTEST // SPACING - 1)
+    stretch = random_uniforms(seed, ids.unsqueeze(-1), torch.tensor(3), stretches).argsort(dim=-1)[:, :count]
+    within = random_bits(seed, ids.unsqueeze(-1), torch.tensor(4), torch.arange(count)).remainder(SPACING - 2)
+    return stretch * SPACING + 1 + within
+
+
+def _words(rule: str, seed: int, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """The words of each text and of its twin with the other label, ``(B, WORDS[rule])``."""
+    positive = (_choice(seed, ids, 5, 2) == 1).unsqueeze(-1)
+    if rule == "order":
+        words = torch.where(positive, torch.tensor([PLUS, OTHER_PLUS]), torch.tensor([OTHER_PLUS, PLUS]))
+        return words, words.flip(-1)
+    if rule == "conjunction":
+        lacking = _choice(seed, ids, 6, 2).unsqueeze(-1)
+        negative = torch.where(lacking == 0, torch.tensor([MINUS, OTHER_PLUS]), torch.tensor([PLUS, OTHER_MINUS]))
+        both = torch.tensor([PLUS, OTHER_PLUS]).expand_as(negative)
+        return torch.where(positive, both, negative), torch.where(positive, negative, both)
+    of_sign = torch.where(positive, PLUS, MINUS).repeat(1, WORDS[rule])
+    if rule == "majority":
+        of_sign[:, -1] = PLUS + MINUS - of_sign[:, -1]
+    return of_sign, PLUS + MINUS - of_sign
+
+
+def _negate(negated: Tensor, places: Tensor, *rows: Tensor) -> tuple[Tensor, ...]:
+    """Put "not" before the word of some texts."""
+    before = torch.zeros_like(rows[2]).scatter(1, places - 1, negated.unsqueeze(-1))
+    tokens, exchanged, deciding = rows
+    return tokens.masked_fill(before, NOT), exchanged.masked_fill(before, NOT), deciding | before
+
+
+def _labels(rule: str, tokens: Tensor) -> Tensor:
+    """By the words alone, ``(B,)``."""
+    plus, minus = (tokens == PLUS).sum(dim=-1), (tokens == MINUS).sum(dim=-1)
+    if rule == "conjunction":
+        return ((plus > 0) & (tokens == OTHER_PLUS).any(dim=-1)).long()
+    if rule == "order":
+        return ((tokens == PLUS).int().argmax(dim=-1) < (tokens == OTHER_PLUS).int().argmax(dim=-1)).long()
+    if rule == "negation":
+        return ((plus > 0) != (tokens == NOT).any(dim=-1)).long()
+    return (plus > minus).long()

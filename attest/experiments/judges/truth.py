@@ -1,0 +1,127 @@
+"""Verify the truth of a defendant: replace what should not matter, and what should.
+
+Legend: B texts, T tokens, F fillers.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attest.core.errors import AttestError
+from attest.core.measures import probabilities, total_variation
+from attest.experiments.judges.layered import Layered
+from attest.experiments.judges.texts import EVERY_WORD_NEEDED, FILLERS, Texts
+
+DELTA = 0.01
+"""How far a prediction may move, in TVD, when what does not decide is replaced."""
+RIGHT, WRONG = 0.9, 0.1
+
+
+def masses(texts: Texts, attention: Tensor, carrying: Tensor) -> tuple[Tensor, Tensor]:
+    """Attention ``(B, T)`` on the deciding tokens and on the carrying states, ``(B,)`` in [0, 1] each.
+
+    Where every deciding word is needed, the mass is their number times the smallest weight: one of two is not enough.
+    """
+    on_tokens = (attention * texts.deciding).sum(dim=-1)
+    if texts.rule in EVERY_WORD_NEEDED:
+        least = attention.masked_fill(~texts.deciding, torch.inf).amin(dim=-1)
+        on_tokens = texts.deciding.sum(dim=-1) * least
+    return on_tokens, (attention * carrying).sum(dim=-1)
+
+
+def verdict(mass: Tensor) -> str:
+    """``right``, ``wrong`` or ``mixed`` of masses ``(B,)``: all at least 0.9, all at most 0.1, or neither."""
+    if (mass >= RIGHT - 1e-6).all():
+        return "right"
+    return "wrong" if (mass <= WRONG + 1e-6).all() else "mixed"
+
+
+@torch.no_grad()
+def require_truth(name: str, network: Any, texts: Texts, sample: int = 6) -> None:
+    """Refuse a defendant whose truths do not hold.
+
+    Args:
+        name: of the defendant.
+        network: offers the seam and ``carrying_states(tokens, mask)``.
+        texts: of its rule; all are decided, the first ``sample`` replaced exhaustively.
+    Raises:
+        AttestError: it gets a label wrong, or a replacement does what the truth says it does not.
+    """
+    told = f"the defendant {name} on the rule {texts.rule}"
+    if (wrong := int((network(texts.tokens, texts.mask).argmax(dim=-1) != texts.labels).sum())) > 0:
+        raise AttestError(f"{told} gets {wrong} of {len(texts.ids)} labels wrong; expected none. Correct its decision.")
+    if (same := int((network(texts.exchanged, texts.mask).argmax(dim=-1) == texts.labels).sum())) > 0:
+        raise AttestError(
+            f"{told} keeps {same} decisions when the deciding words are exchanged; expected none. Correct its truth."
+        )
+    if (moved := _moved_by_fillers(network, texts, sample)) > DELTA:
+        raise AttestError(f"{told} moves by {moved:.3g} when other tokens are replaced; expected {DELTA}. Correct its truth.")
+    moved, kept = _moved_by_states(network, texts, sample)
+    if moved > DELTA:
+        raise AttestError(f"{told} moves by {moved:.3g} when other states are replaced; expected {DELTA}. Correct its truth.")
+    if kept:
+        raise AttestError(
+            f"{told} keeps {kept} decisions when its carrying states are exchanged; expected none. Correct its truth."
+        )
+
+
+def _moved_by_fillers(network: Any, texts: Texts, sample: int) -> float:
+    """The largest TVD when one token that does not decide becomes any filler."""
+    tokens, mask, deciding = texts.tokens[:sample], texts.mask[:sample], texts.deciding[:sample]
+    text, place = (mask & ~deciding).nonzero(as_tuple=True)
+    replaced = tokens[text].unsqueeze(1).repeat(1, len(FILLERS), 1)
+    index = place[:, None, None].expand(-1, len(FILLERS), 1)
+    replaced = replaced.scatter(-1, index, torch.tensor(FILLERS).view(1, -1, 1).expand_as(index)).flatten(0, 1)
+    row = text.repeat_interleave(len(FILLERS))
+    return _farthest(network(replaced, mask[row]), network(tokens, mask)[row])
+
+
+def _moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, int]:
+    """The largest TVD when a state that carries nothing becomes any other such state; decisions that outlive an exchange."""
+    tokens, mask = texts.tokens[:sample], texts.mask[:sample]
+    states, decide, carrying = _states(network, tokens, mask)
+    others = mask & ~carrying
+    clean = decide(states, torch.arange(len(tokens)))
+    text, place = others.nonzero(as_tuple=True)
+    donors = states[others][: 2 * len(FILLERS)]
+    moved = 0.0
+    if len(text):
+        row, position, donor = (each.flatten() for each in _crossed(text, place, len(donors)))
+        replaced = states[row]
+        replaced[torch.arange(len(row)), position] = donors[donor]
+        moved = _farthest(decide(replaced, row), clean[row])
+    twin, _, _ = _states(network, texts.exchanged[:sample], mask)
+    exchanged = torch.where(_carrying_in_either(network, texts, sample, carrying).unsqueeze(-1), twin, states)
+    kept = decide(exchanged, torch.arange(len(tokens))).argmax(dim=-1) == clean.argmax(dim=-1)
+    return moved, int(kept.sum())
+
+
+def _carrying_in_either(network: Any, texts: Texts, sample: int, carrying: Tensor) -> Tensor:
+    return carrying | network.carrying_states(texts.exchanged[:sample], texts.mask[:sample])
+
+
+def _crossed(text: Tensor, place: Tensor, donors: int) -> tuple[Tensor, Tensor, Tensor]:
+    donor = torch.arange(donors).expand(len(text), -1)
+    return text.unsqueeze(-1).expand_as(donor), place.unsqueeze(-1).expand_as(donor), donor
+
+
+def _states(network: Any, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any, Tensor]:
+    """The states that attention reads, what decides by them with the attention held, and which of them carry."""
+    carrying = network.carrying_states(tokens, mask)
+    if isinstance(network, Layered):
+        scores = network.states(tokens, mask)[..., 1]
+
+        def through_layers(states: Tensor, rows: Tensor) -> Tensor:
+            held = torch.stack([states[..., 0], scores[rows], states[..., 2]], dim=-1)
+            hidden = network.above(held, mask[rows])
+            return network.decode(hidden, network.project(network.score(hidden, mask[rows]), mask[rows]))
+
+        return network.states(tokens, mask), through_layers, carrying
+    hidden = network.encode(tokens, mask)
+    weights = network.project(network.score(hidden, mask), mask)
+    return hidden, lambda states, rows: network.decode(states, weights[rows]), carrying
+
+
+def _farthest(logits: Tensor, clean: Tensor) -> float:
+    return float(total_variation(probabilities(logits), probabilities(clean)).max())

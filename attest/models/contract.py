@@ -1,0 +1,291 @@
+"""What a network and a batch must satisfy before an experiment; an error in one sentence says what is wrong.
+
+Shapes and the mask are looked at in every batch. What needs a look at the numbers (attention sums to 1 and leaves padding out)
+is looked at once a network, in its first batch and in the first that has padding.
+
+Legend: B batch, T tokens, H hidden, C logits.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.errors import AttestError
+
+STEPS = {
+    "encode": ("(tokens, mask)", "hidden states (B, T, H)"),
+    "score": ("(hidden, mask)", "scores (B, T)"),
+    "project": ("(scores, mask)", "attention (B, T)"),
+    "decode": ("(hidden, weights)", "logits (B, C)"),
+}
+GUIDE = "docs/your-own-model.md shows a network that works"
+ROWS_SHOWN = 5
+_PADDING_SEEN: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
+"""Networks whose attention has been looked at, and whether there was padding then."""
+_REPEATABLE: WeakSet[nn.Module] = WeakSet()
+"""Networks in training mode whose passes are all the same."""
+
+
+def require_steps(network: Any) -> None:
+    """Refuse what does not offer the four steps.
+
+    Raises:
+        AttestError: it is no ``nn.Module``, lacks a step, or a step does not take two arguments.
+    """
+    name = type(network).__name__
+    if not isinstance(network, nn.Module):
+        found = f"the class {network.__name__}" if isinstance(network, type) else f"a {name}"
+        raise AttestError(f"the network is {found}, expected an instance of nn.Module. {GUIDE}.")
+    if network in _PADDING_SEEN:
+        return
+    missing = [step for step in STEPS if not callable(getattr(network, step, None))]
+    if missing:
+        expected = ", ".join(f"{step}{STEPS[step][0]} -> {STEPS[step][1]}" for step in missing)
+        raise AttestError(f"{name} lacks {', '.join(missing)}; expected {expected}. {GUIDE}.")
+    for step, (arguments, _) in STEPS.items():
+        if not _takes_two(getattr(network, step)):
+            raise AttestError(f"{name}.{step} cannot be called with {arguments}; expected it to take these two. {GUIDE}.")
+
+
+def require_forward(network: nn.Module) -> None:
+    """Refuse a network that cannot be trained as it is, for want of ``forward``.
+
+    Raises:
+        AttestError: it has none.
+    """
+    if type(network).forward is nn.Module.forward:
+        name = type(network).__name__
+        raise AttestError(f"{name} lacks forward; expected forward(tokens, mask) -> logits, the four steps in a row. {GUIDE}.")
+
+
+def offers_forward(network: nn.Module) -> bool:
+    """Whether it has a ``forward(tokens, mask)`` of its own."""
+    return [*inspect.signature(network.forward).parameters][1:] == ["mask"]
+
+
+def _takes_two(step: Any) -> bool:
+    try:
+        inspect.signature(step).bind(None, None)
+    except TypeError:
+        return False
+    return True
+
+
+def require_batch(ids: Any, tokens: Any, mask: Any) -> None:
+    """Refuse a batch that is not what ``Observation`` describes; ids may be left out.
+
+    Raises:
+        AttestError: a tensor has another kind or shape, or a text has no token or does not come first in its row.
+    """
+    named = {"tokens": tokens} if ids is None else {"ids": ids, "tokens": tokens}
+    for name, given in (*named.items(), ("mask", mask)):
+        if not isinstance(given, Tensor):
+            raise AttestError(f"{name} is a {type(given).__name__}; expected a tensor. Use torch.as_tensor({name}).")
+    if mask.dtype != torch.bool:
+        kind = str(mask.dtype).removeprefix("torch.")
+        raise AttestError(f"mask holds {kind}; expected bool, True at real tokens. Use mask.bool().")
+    if mask.ndim != 2 or tokens.shape[:2] != mask.shape or not len(mask):
+        shapes = f"tokens are {tuple(tokens.shape)} and mask is {tuple(mask.shape)}"
+        raise AttestError(f"{shapes}; expected (B, T) for both, with one text or more.")
+    for name, given in named.items():
+        if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
+            kind = str(given.dtype).removeprefix("torch.")
+            raise AttestError(f"{name} hold {kind}; expected whole numbers. Use {name}.long().")
+    if ids is not None and ids.shape != mask.shape[:1]:
+        raise AttestError(f"ids are {tuple(ids.shape)} for {len(mask)} texts; expected ({len(mask)},), one for each text.")
+    if not (mask[:, 0].all() & (mask[:, 1:] <= mask[:, :-1]).all()):
+        _refuse_mask(mask)
+
+
+def _refuse_mask(mask: Tensor) -> None:
+    empty = _rows_where(~mask.any(dim=-1))
+    if empty:
+        raise AttestError(
+            f"mask: the texts in rows {empty} have no real token; expected one at least in each. Leave empty texts out of the "
+            "batch."
+        )
+    late = _rows_where((mask[:, 1:] > mask[:, :-1]).any(dim=-1))
+    raise AttestError(
+        f"mask: rows {late} have padding before real tokens; expected real tokens first and padding at the end. Pad texts on "
+        "the right."
+    )
+
+
+def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int, ...], dimensions: int) -> None:
+    """Refuse what a step returned where it is no float tensor whose shape begins like ``batch`` and has so many dimensions.
+
+    Raises:
+        AttestError: it is not.
+    """
+    if isinstance(returned, Tensor) and returned.ndim == dimensions and returned.shape[: len(batch)] == batch:
+        return
+    found = f"a tensor {tuple(returned.shape)}" if isinstance(returned, Tensor) else f"a {type(returned).__name__}"
+    sizes = ", ".join(map(str, batch))
+    raise AttestError(
+        f"{type(network).__name__}.{step} returned {found}; expected {STEPS[step][1]}, which begins with ({sizes}) here. "
+        f"{GUIDE}."
+    )
+
+
+def require_gradient(network: nn.Module, hidden: Tensor) -> None:
+    """Refuse hidden states that are cut off from the embedded input.
+
+    Raises:
+        AttestError: they are.
+    """
+    if not hidden.requires_grad:
+        raise AttestError(
+            f"{type(network).__name__}.encode returned hidden states without a gradient; expected a gradient that reaches "
+            "the embedding. Leave out detach() and torch.no_grad() there."
+        )
+
+
+def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
+    """Refuse token ids that the embedding does not have; asked when ``encode`` has failed to find one.
+
+    Raises:
+        AttestError: there are some.
+    """
+    sizes = [module.num_embeddings for module in network.modules() if isinstance(module, nn.Embedding)]
+    least, most = int(tokens.min()), int(tokens.max())
+    if sizes and (least < 0 or most >= max(sizes)):
+        raise AttestError(
+            f"tokens go from {least} to {most}; expected 0 to {max(sizes) - 1}, since the nn.Embedding has {max(sizes)} rows. "
+            "Make the network with the size of the vocabulary."
+        )
+
+
+def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], Tensor]) -> None:
+    """Refuse a network in training mode in which two passes over a batch differ, as they do where dropout is drawn.
+
+    Args:
+        network: asked once whether it, or a part of it, is in training mode, and later whether it is itself.
+        logits: of a pass, ``(B, C)``.
+        again: makes the same pass once more.
+    Raises:
+        AttestError: passes differ, or depend on the batch by batch normalisation.
+    """
+    if network in _REPEATABLE or (network in _PADDING_SEEN and not network.training):
+        return
+    training = [part for part in network.modules() if part.training]
+    if training and (_normalises_batches(training) or _apart(again(), logits)):
+        part = "" if network.training else f" in a part of it, {type(training[0]).__name__},"
+        raise AttestError(
+            f"{type(network).__name__} is in training mode{part} and gives other logits in every pass or batch; expected "
+            "evaluation mode, without dropout. Call network.eval() first."
+        )
+    if training:
+        _REPEATABLE.add(network)
+
+
+def _normalises_batches(parts: Iterable[nn.Module]) -> bool:
+    return any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in parts)
+
+
+def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
+    """Refuse logits that are no numbers, by the texts that have them.
+
+    Args:
+        logits: ``(B, C)``, or of each token ``(B, T, C)``.
+        ids: int64 ``(B,)``.
+        mask: bool ``(B, T)``.
+    Raises:
+        AttestError: some are NaN or infinite.
+    """
+    finite = logits.isfinite().all(dim=-1)
+    finite = finite if finite.ndim == 1 else (finite | ~mask).all(dim=-1)
+    if not finite.all():
+        raise AttestError(
+            f"the model's logits are not finite for the texts with the ids {ids[~finite][:ROWS_SHOWN].tolist()}; expected "
+            "numbers. Look at these texts and at the model's parameters."
+        )
+
+
+def require_attention(
+    network: nn.Module, hidden: Tensor, scores: Tensor, weights: Tensor, logits: Tensor, tokens: Tensor, mask: Tensor
+) -> None:
+    """Look once a network at what its attention and its decoder promise; one whose scores have become NaN promises nothing.
+
+    Args:
+        network: was looked at before or not.
+        hidden, scores, weights, logits: what its steps returned for a batch, ``(B, T, H)``, ``(B, T)`` twice, ``(B, C)``.
+        tokens, mask: int64 and bool ``(B, T)``.
+    Raises:
+        AttestError: attention is not finite, negative, not of sum 1, or not exactly 0 at padding; ``decode`` returns
+            probabilities, or is not the linear function that ``token_logits`` promises; or a ``forward(tokens, mask)`` gives
+            other logits than the steps.
+    """
+    seen = _PADDING_SEEN.get(network)
+    if seen or (seen is False and mask.all()) or not scores.isfinite()[mask].all():
+        return
+    weights, logits = weights.detach(), logits.detach()
+    _require_distribution(f"{type(network).__name__}.project returned attention", weights, mask)
+    _require_logits(type(network).__name__, logits)
+    _require_linear(network, hidden, weights, logits)
+    _require_forward(network, logits, tokens, mask)
+    _PADDING_SEEN[network] = not bool(mask.all())
+
+
+def _require_distribution(found: str, weights: Tensor, mask: Tensor) -> None:
+    if undefined := _rows_where(~weights.isfinite().all(dim=-1)):
+        raise AttestError(f"{found} that is not finite in rows {undefined}; expected numbers from 0. Look at its scores.")
+    if padded := _rows_where((weights.masked_fill(mask, 0) != 0).any(dim=-1)):
+        raise AttestError(
+            f"{found} to padding in rows {padded}; expected exactly 0 there. Fill scores with -inf where mask is False, "
+            "before the softmax."
+        )
+    if negative := _rows_where((weights < 0).any(dim=-1)):
+        raise AttestError(f"{found} below 0 in rows {negative}; expected numbers from 0. Use a softmax.")
+    sums = weights.sum(dim=-1)
+    if other := _rows_where((sums - 1).abs() > _tolerance(weights)):
+        shown = ", ".join(f"{total:.4g}" for total in sums[other].tolist())
+        raise AttestError(f"{found} with a sum of {shown} in rows {other}; expected 1. Use a softmax, or divide by the sum.")
+
+
+def _require_logits(name: str, logits: Tensor) -> None:
+    one = (logits.sum(dim=-1) - 1).abs() <= _tolerance(logits)
+    if logits.shape[-1] > 1 and (one & (logits >= 0).all(dim=-1)).all():
+        raise AttestError(
+            f"{name}.decode returned numbers from 0 that sum to 1 in every row, so probabilities; expected logits. Leave the "
+            "softmax out of decode."
+        )
+
+
+def _require_linear(network: nn.Module, hidden: Tensor, weights: Tensor, logits: Tensor) -> None:
+    token_logits = getattr(network, "token_logits", None)
+    if token_logits is None:
+        return
+    apart = _apart((weights.unsqueeze(1) @ token_logits(hidden)).squeeze(1), logits)
+    if apart:
+        raise AttestError(
+            f"{type(network).__name__}: decode and the attention-weighted sum of token_logits are {apart:.3g} apart; expected "
+            "the same logits, since token_logits promises a linear decoder. Leave token_logits out where decode is not linear."
+        )
+
+
+@torch.no_grad()
+def _require_forward(network: nn.Module, logits: Tensor, tokens: Tensor, mask: Tensor) -> None:
+    if offers_forward(network) and (apart := _apart(network(tokens, mask), logits)):
+        raise AttestError(
+            f"{type(network).__name__}: forward and decode(hidden, project(score(hidden))) are {apart:.3g} apart; expected "
+            "the same logits, since evidence is of the steps. Let forward take the four steps."
+        )
+
+
+def _apart(found: Tensor, logits: Tensor) -> float:
+    """How far apart two calculations of finite logits are at most; 0 within what rounding loses."""
+    apart = (found.detach() - logits).abs().max()
+    return float(apart) if apart > _tolerance(logits) * (1 + logits.abs().max()) else 0.0
+
+
+def _tolerance(values: Tensor) -> float:
+    """3e-4 in single precision, 1e-8 in double: what sums over thousands of tokens lose, and far less than a wrong sum."""
+    return torch.finfo(values.dtype).eps ** 0.5
+
+
+def _rows_where(wrong: Tensor) -> list[int]:
+    return wrong.nonzero().flatten().tolist()[:ROWS_SHOWN]

@@ -1,0 +1,262 @@
+"""One forward pass observed inside the layers of a Transformer: the start of every experiment on self-attention.
+
+Legend: B batch, N heads, T tokens (the last of two T is attended to), C logits, K classes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Protocol, cast
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.attention.interventions import Intervention, attending, intervene, recorded, unwrapped
+from attest.core.errors import AttestError
+from attest.core.measures import jensen_shannon, probabilities, total_variation
+from attest.core.rounding import rounding
+from attest.models.observation import numbered, outside_inference, rightly
+
+Scopes = dict[str, list[str]]
+"""Layers that are tampered with together, by the suffix that their columns have."""
+
+
+class Resuming(Protocol):
+    """A network that can go on from the middle: those of ``attest.models.networks`` offer it, and it is asked of none.
+
+    Who overrides ``forward`` of one that offers it overrides ``resume`` too.
+    """
+
+    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
+        """Logits from what entered the attention of a layer, ``(B, T, H)``, counted from 0 among those with heads."""
+
+
+class Skipping(Protocol):
+    """A network whose own passes can leave out layers: somebody else's model, to which the tokens are given all the same."""
+
+    blocks: Mapping[str, nn.Module]
+    """What is called with the ``(B, T, H)`` that enter a layer, by its name; none where no layer can be left out."""
+
+    def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
+        """Let passes begin at a layer, counted from 0 among those with heads, with what enters it, ``(B, T, H)``."""
+
+
+@dataclass(frozen=True)
+class LayerObservation:
+    """A batch as a network with self-attention saw it; without the autograd graph unless observed within one."""
+
+    network: nn.Module
+    ids: Tensor
+    """int64 ``(B,)``: identities of the instances."""
+    tokens: Tensor
+    """int64 ``(B, T)``."""
+    mask: Tensor
+    """bool ``(B, T)``: True at real tokens, which come first in each row."""
+    attention: Mapping[str, Tensor]
+    """float ``(B, N, T, T)`` of each layer, by name, first to last; rows of padding are arbitrary."""
+    logits: Tensor
+    """float ``(B, C)``, of a tagger ``(B, T, K)``."""
+    labels: Tensor | None = None
+    """int64 ``(B,)``: gold classes, of a tagger ``(B, T)``, below 0 where a token has none, where they are known."""
+    ids_given: bool = True
+    """As in ``Observation``."""
+    special: Tensor | None = None
+    """bool ``(B, T)``: tokens that are in every text whatever it says, as in ``observe``; None where they are not known."""
+    inputs: Mapping[str, Tensor] = field(default_factory=dict)
+    """float ``(B, T, H)`` that enter each layer, of a clean pass of a network that can go on from there: one that is
+    ``Resuming`` or ``Skipping``. Else empty, and the pass is run again from the tokens on."""
+
+    @cached_property
+    def probabilities(self) -> Tensor:
+        """Predicted class probabilities, ``(B, K)``, of a tagger ``(B, T, K)``."""
+        return probabilities(self.logits)
+
+    @cached_property
+    def predicted(self) -> Tensor:
+        """Predicted classes, int64 ``(B,)``, of a tagger ``(B, T)``; a tie goes to the lower class."""
+        return self.probabilities.argmax(dim=-1)
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        """All layers together, under no suffix; and where there are several, each alone: ``_layer1``, ``_layer2``, …"""
+        layers = list(self.attention)
+        alone = {f"_layer{place}": [layer] for place, layer in enumerate(layers, start=1)} if len(layers) > 1 else {}
+        return {"": layers} | alone
+
+    def under(self, *interventions: Intervention) -> "LayerObservation":
+        """The same batch, observed again while interventions are in force; what lies below them stays as it was."""
+        with intervene(self.network, *interventions):
+            logits, weights = _passed(self.network, self._forward(), self.mask.device)
+        attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
+        return replace(self, attention=attention, logits=logits, inputs={})
+
+    def _forward(self) -> Callable[[], Tensor]:
+        """The pass that is still to be made: from the first tampered layer on, where that can be."""
+        place = self._first_tampered()
+        if place is None:
+            return partial(self.network, self.tokens, self.mask)
+        network, hidden = unwrapped(self.network), list(self.inputs.values())[place]
+        if hasattr(network, "beginning_at"):
+            return partial(self._skipping, cast(Skipping, network), place, hidden)
+        return partial(cast(Resuming, network).resume, hidden, self.mask, place)
+
+    def _skipping(self, network: Skipping, place: int, hidden: Tensor) -> Tensor:
+        with network.beginning_at(place, hidden):
+            return self.network(self.tokens, self.mask)
+
+    def _first_tampered(self) -> int | None:
+        """Place of the first layer with an intervention in force; None where the pass must begin at the tokens."""
+        tampered = [name for name, layer in attending(self.network).items() if layer.replacements]
+        known = tampered and all(name in self.inputs for name in tampered)
+        return min(list(self.inputs).index(name) for name in tampered) if known else None
+
+    def rows(self, index: Tensor) -> "LayerObservation":
+        """Some of the instances, int64 ``(R,)``, possibly several times."""
+        attention = {layer: weights[index] for layer, weights in self.attention.items()}
+        inputs = {layer: hidden[index] for layer, hidden in self.inputs.items()}
+        ids, tokens, mask, logits = (column[index] for column in (self.ids, self.tokens, self.mask, self.logits))
+        labels, special = (None if each is None else each[index] for each in (self.labels, self.special))
+        return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given, special, inputs)
+
+    def per_instance(self, values: Tensor) -> Tensor:
+        """One number an instance ``(B,)``: values ``(B,)`` as they are, ``(B, T)`` averaged over the tokens that decide."""
+        if values.ndim == 1:
+            return values
+        return torch.where(self.deciding, values, 0).sum(dim=-1) / self.deciding.sum(dim=-1)
+
+    @cached_property
+    def deciding(self) -> Tensor:
+        """Tokens whose decision counts, bool ``(B, T)``: in tagging those with a gold tag, the first subword of each word."""
+        tagging = self.labels is not None and self.labels.ndim > 1
+        return self.labels >= 0 if tagging else self.mask  # type: ignore[operator,return-value]
+
+    def correct(self, labels: Tensor) -> Tensor:
+        """Whether the decision is right, as ``rightly``, ``(B,)``; of a tagger the share of tokens whose tag is, float."""
+        return self.per_instance(self.predicted == labels if labels.ndim > 1 else rightly(self.predicted, labels))
+
+    def moved_from(self, other: "LayerObservation") -> Tensor:
+        """TVD of predictions ``(B,)`` in [0, 1], of a tagger its mean over tokens."""
+        return self.per_instance(total_variation(self.probabilities, other.probabilities))
+
+    def diverged_from(self, other: "LayerObservation", layers: Sequence[str]) -> Tensor:
+        """Mean JSD ``(B,)`` in nats between the rows of both attentions: over layers, heads and real tokens."""
+        return self.mean_over_rows(lambda layer: jensen_shannon(self.attention[layer], other.attention[layer]), layers)
+
+    def support(self, layers: Sequence[str]) -> Tensor:
+        """Share ``(B,)`` of real tokens that a row gives weight to, mean over layers, heads and real tokens."""
+        return self.mean_over_rows(lambda layer: (self.attention[layer] > 0).sum(dim=-1) / self._lengths, layers)
+
+    def largest(self, layers: Sequence[str]) -> Tensor:
+        """Largest weight of a row, mean over layers, heads and real tokens, ``(B,)`` in (0, 1]."""
+        return self.mean_over_rows(lambda layer: self.attention[layer].amax(dim=-1), layers)
+
+    def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
+        """Mean ``(B,)`` of what a measure of a layer ``(B, N, T)`` says of its rows; rows it says NaN of are left out."""
+        return torch.stack([mean_over_rows(measure(layer), self.mask) for layer in layers]).nanmean(dim=0)
+
+    @property
+    def _lengths(self) -> Tensor:
+        return self.mask.sum(dim=-1)[:, None, None]
+
+
+def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
+    """Mean over heads and real tokens: ``(B, N, T)``, ``(B, T)`` -> ``(B,)``; NaN is left out."""
+    return values.masked_fill(~mask.unsqueeze(1), torch.nan).flatten(1).nanmean(dim=-1)
+
+
+def self_attending(network: nn.Module) -> list[str]:
+    """Names of the layers in which every token attends to every other, first to last.
+
+    Raises:
+        AttestError: there are none.
+    """
+    layers = [name for name, layer in attending(network).items() if layer.heads is not None]
+    if not layers:
+        raise AttestError(
+            f"{type(network).__name__} has no layer in which tokens attend to one another; expected a Transformer, "
+            "or experiments on attention that pools."
+        )
+    return layers
+
+
+def observe_layers(
+    network: nn.Module,
+    ids: Tensor | None,
+    tokens: Tensor,
+    mask: Tensor,
+    labels: Tensor | None = None,
+    special: Tensor | None = None,
+) -> LayerObservation:
+    """Run a network once and keep what its layers attend to.
+
+    Args:
+        network: takes tokens and mask to logits, in evaluation mode.
+        ids: as in ``attest.experiments.observe``.
+        tokens, mask, labels, special: as in ``LayerObservation``.
+    Raises:
+        AttestError: no layer of the network attends from token to token.
+    """
+    layers = self_attending(network)
+    tokens, mask = outside_inference(tokens), outside_inference(mask)
+    with entering(_entered(network)) as inputs:
+        logits, weights = _passed(network, partial(network, tokens, mask), tokens.device)
+    attention = {layer: weights[layer] for layer in layers}
+    kept = {layer: inputs[layer] for layer in layers} if inputs.keys() >= set(layers) else {}
+    if kept and not _goes_on(network, tokens, mask, logits, kept):
+        kept = {}
+    numbers, given = numbered(ids, mask), ids is not None
+    return LayerObservation(network, numbers, tokens, mask, attention, logits, labels, given, special, kept)
+
+
+@torch.no_grad()
+def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, inputs: Mapping[str, Tensor]) -> bool:
+    """Whether a pass of this batch that begins at the last layer has the logits of the whole pass, to rounding."""
+    bare, place, last = cast(Any, unwrapped(network)), len(inputs) - 1, [*inputs.values()][-1]
+    with torch.autocast(tokens.device.type, enabled=False):
+        if hasattr(bare, "beginning_at"):
+            with bare.beginning_at(place, last):
+                again = network(tokens, mask)
+        else:
+            again = bare.resume(last, mask, place)
+    real = slice(None) if logits.ndim == 2 else mask
+    close = rounding(logits.dtype)
+    return torch.allclose(again[real], logits.detach()[real], rtol=close, atol=close)
+
+
+def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
+    """What is called with the inputs of each layer; nothing where no pass can go on from there, or tampering is in force."""
+    bare, layers = unwrapped(network), attending(network)
+    if any(layer.replacements for layer in layers.values()):
+        return {}
+    if hasattr(bare, "beginning_at"):
+        return cast(Skipping, bare).blocks
+    kind = type(bare)
+    return layers if hasattr(bare, "resume") and _made_by(kind, "resume") <= _made_by(kind, "forward") else {}
+
+
+def _made_by(kind: type, method: str) -> int:
+    """How far up its classes a method was defined: 0 for the class itself."""
+    return next((place for place, each in enumerate(kind.__mro__) if method in vars(each)), len(kind.__mro__))
+
+
+def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, dict[str, Tensor]]:
+    """Logits, and the weights of every layer that the pass went through."""
+    with torch.autocast(device.type, enabled=False), recorded(network, "weights") as weights:
+        return forward(), weights
+
+
+@contextmanager
+def entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
+    """Collect the hidden states that enter modules."""
+    inputs: dict[str, Tensor] = {}
+
+    def keep(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:
+        return lambda _module, arguments: inputs.update({name: arguments[0]} if arguments else {})
+
+    hooks = [module.register_forward_pre_hook(keep(name)) for name, module in modules.items()]
+    try:
+        yield inputs
+    finally:
+        for hook in hooks:
+            hook.remove()

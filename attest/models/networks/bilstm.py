@@ -1,0 +1,63 @@
+"""The bidirectional LSTM encoder of Jain & Wallace 2019."""
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.attention.interventions import Reading
+from attest.models.networks.cells import LstmCell
+from attest.models.networks.recurrent_without_each import read_without_each
+from attest.models.networks.tokens import EMBEDDING_STD, between_boundaries, boundaries, embedding, reversal, reverse
+
+
+class BiLSTM(nn.Module):
+    r"""Embeds a text and reads it in both directions: :math:`h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]`.
+
+    The papers wrap every text in ``<SOS> … <EOS>``. These two are no words of the text: they are learned vectors of this
+    encoder, read by the LSTM and left out of what it returns, so that nothing can ever attend to them.
+
+    Two one-directional LSTMs on padded input replace the packed bidirectional one: same parameters, same hidden states to
+    2.4e-7, two to five times faster on a CPU, because only unpacked input reaches the fused kernel.
+
+    Args:
+        vocab_size: number of token ids, including padding (0) and unknown (1).
+        embedding_size: E, embedding dimension.
+        hidden_size: hidden units a direction; hidden states have twice as many.
+        embedding_std: standard deviation of the randomly initialised embeddings.
+    """
+
+    def __init__(
+        self, vocab_size: int, embedding_size: int = 300, hidden_size: int = 128, embedding_std: float = EMBEDDING_STD
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding(vocab_size, embedding_size, embedding_std)
+        self.boundaries = boundaries(embedding_size, embedding_std)
+        self.forward_lstm = nn.LSTM(embedding_size, hidden_size, batch_first=True)
+        self.backward_lstm = nn.LSTM(embedding_size, hidden_size, batch_first=True)
+        self.output_size = 2 * hidden_size
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, 2 * hidden_size)``, arbitrary at padding."""
+        return torch.cat(self._read(tokens, mask), dim=-1)[:, 1:-1]
+
+    def summary(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """The last states of both directions, which have read ``<EOS>`` and ``<SOS>`` too: ``(B, 2 * hidden_size)``."""
+        onward_BSH, backward_BSH = self._read(tokens, mask)
+        row_B = torch.arange(len(mask), device=mask.device)
+        return torch.cat([onward_BSH[row_B, mask.sum(dim=-1) + 1], backward_BSH[:, 0]], dim=-1)
+
+    def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """What each direction makes of the wrapped texts, ``(B, T + 2, hidden_size)`` twice."""
+        lengths_B = mask.sum(dim=-1)
+        wrapped_BSE = between_boundaries(self.embedding(tokens), self.boundaries, lengths_B)  # S = T + 2
+        reversal_BS = reversal(lengths_B + 2, wrapped_BSE.shape[1])
+
+        onward_BSH, _ = self.forward_lstm(wrapped_BSE)
+        backward_BSH, _ = self.backward_lstm(reverse(wrapped_BSE, reversal_BS))
+        return onward_BSH, reverse(backward_BSH, reversal_BS)
+
+    @torch.no_grad()
+    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+        """What is read off the hidden states of every text without each of its tokens: as in ``recurrent_without_each``."""
+        start, end = self.boundaries
+        onward, backward = LstmCell(self.forward_lstm, start), LstmCell(self.backward_lstm, end)
+        return read_without_each(onward, backward, self.embedding(tokens), mask, reading)

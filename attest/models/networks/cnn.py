@@ -1,0 +1,96 @@
+"""The convolutional encoder of Jain & Wallace 2019."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attest.core.attention.interventions import Reading, without_context
+from attest.core.errors import AttestError
+from attest.models.networks.tokens import between_boundaries, boundaries, embedding
+
+
+class Cnn(nn.Module):
+    """Embeds a text and sees each token in windows of several widths, relu on each.
+
+    As in ``BiLSTM``, ``<SOS>`` and ``<EOS>`` are learned vectors that windows at the ends of a text see and nothing can attend
+    to; beyond them lie zeros, in a batch as in a text alone.
+
+    Args:
+        vocab_size: number of token ids.
+        embedding_size: E, embedding dimension.
+        kernel_sizes: widths of the windows, odd, so that a window has a middle.
+        channels: features of each width; hidden states have ``len(kernel_sizes) * channels``.
+        wrapped: whether texts are wrapped in ``<SOS> … <EOS>``.
+        dropout: of the embedded input, in training.
+    Raises:
+        AttestError: a width is even.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int = 300,
+        kernel_sizes: Sequence[int] = (1, 3, 5, 7),
+        channels: int = 32,
+        wrapped: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if any(size % 2 == 0 for size in kernel_sizes):
+            raise AttestError(f"kernel_sizes={list(kernel_sizes)} have no middle token each; expected odd widths, like 3.")
+        self.embedding = embedding(vocab_size, embedding_size)
+        self.boundaries = boundaries(embedding_size) if wrapped else None
+        self.dropout = nn.Dropout(dropout)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(embedding_size, channels, size, padding=size // 2) for size in kernel_sizes
+        )
+        self.output_size = len(kernel_sizes) * channels
+        self.reach = max(kernel_sizes) // 2
+        """To how many neighbours on each side the widest window looks."""
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, output_size)``, arbitrary at padding."""
+        convolved_BSH = self._convolved(self._wrapped(tokens, mask))
+        return convolved_BSH if self.boundaries is None else convolved_BSH[:, 1:-1]
+
+    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+        """What is read off the hidden states of every text without each of its tokens: only its neighbours see a gap close.
+
+        Args:
+            tokens, mask: ``(B, T)``.
+            reading: of hidden states.
+        Returns:
+            ``(B, T, T, F)``: ``[b, v, t]`` is what is read at token t of text b without its token v; arbitrary at t = v and
+            at padding.
+        """
+        reach, size = self.reach, tokens.shape[1]
+        read = without_context(reading(self(tokens, mask))).contiguous()
+        if reach == 0:
+            return read
+        sides = torch.arange(1, 2 * reach + 1, device=tokens.device)
+        around = torch.cat([-sides.flip(0), sides])  # what a gap brings together: the windows of its neighbours see no more
+        place_V1 = torch.arange(size, device=tokens.device).unsqueeze(-1)
+        closed = self._around(self._wrapped(tokens, mask), place_V1 + around, 2 * reach)
+        anew = reading(self._convolved(closed.flatten(0, 1))[:, reach:-reach]).unflatten(0, (-1, size))  # (B, T, 2 reach, F)
+        neighbours_VN = place_V1 + around[reach:-reach]
+        inside = (neighbours_VN >= 0) & (neighbours_VN < size)
+        variant_VN = place_V1.expand_as(neighbours_VN)
+        read[:, variant_VN[inside], neighbours_VN[inside]] = anew[:, inside]
+        return read
+
+    def _around(self, wrapped_BSE: Tensor, places_VN: Tensor, reach: int) -> Tensor:
+        """The vectors at some places of each text, ``(B, V, N, E)``; zeros beyond its ends, at most so far."""
+        padded = functional.pad(wrapped_BSE, (0, 0, reach, reach))
+        return padded[:, places_VN + reach + (self.boundaries is not None)]
+
+    def _wrapped(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        embedded_BTE = self.dropout(self.embedding(tokens)) * mask.unsqueeze(-1)
+        if self.boundaries is None:
+            return embedded_BTE
+        return between_boundaries(embedded_BTE, self.boundaries, mask.sum(dim=-1))
+
+    def _convolved(self, embedded_BTE: Tensor) -> Tensor:
+        features = [convolution(embedded_BTE.mT) for convolution in self.convolutions]
+        return functional.relu(torch.cat(features, dim=1)).mT

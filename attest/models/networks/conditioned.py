@@ -1,0 +1,175 @@
+"""The network of Jain & Wallace 2019 for question answering and inference: a passage is read with a question beside it.
+
+Legend: B batch, T tokens of a row (passage, padding, candidates, question), Q of the longest question,
+H hidden, C logits.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.attention import AdditiveScoring, PooledAttention, Projection
+from attest.core.attention.pooled import pool
+from attest.core.errors import AttestError
+from attest.models.networks.bilstm import BiLSTM
+from attest.models.networks.tokens import PADDING
+
+IMPOSSIBLE = -1e4
+"""Logit of an answer that is no candidate: finite, so that differences of logits stay defined, and of probability 0."""
+
+
+class ConditionedClassifier(nn.Module):
+    r"""Attention over a passage conditioned on the encoding Q of a question, and a decoder that knows both.
+
+    .. math:: \alpha = \phi(s(h_1, Q), \dots), \qquad
+        \hat y = W \tanh(W_p \sum_i \alpha_i h_i + b_p + W_q Q + b_q) + b
+
+    Scores s are additive, :math:`v^\top \tanh(W_1 h_i + b_1 + W_2 Q + b_2)`, or dot products :math:`h_i^\top Q / \sqrt H`.
+    Passage and question have encoders of their own, embeddings too; Q is the ``summary`` of the question's.
+
+    The question stands in the row of its passage, behind it and outside the mask, ending with the row. Experiments so erase,
+    permute and replace tokens of the passage alone, and the question stays with it. Its encoding stands in the last column of
+    the hidden states, where no weight can be.
+
+    Where passages name the answers that are possible, all other answers have probability 0. These candidates, too, stand in
+    the row, before the question, and stay with the passage whatever an experiment does to its tokens; the columns of the
+    hidden states before the last say which they are.
+
+    Args:
+        vocab_size: number of token ids.
+        outputs: C, number of logits: 1 for a binary task decided by one sigmoid, else the number of classes.
+        encoder: makes an encoder from the vocabulary size; it offers ``summary(tokens, mask)``.
+        scoring: makes the scoring function from the size of the hidden states; it offers ``take_queries()``.
+        projection: takes scores to attention.
+        among_candidates: whether passages name the answers that are possible.
+    """
+
+    pools_by_attention = True
+    reads_questions = True
+    """What it is trained on must have a question for each text."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        outputs: int,
+        encoder: Callable[[int], nn.Module] = BiLSTM,
+        scoring: Callable[[int], nn.Module] = AdditiveScoring,
+        projection: Projection | None = None,
+        among_candidates: bool = False,
+    ) -> None:
+        super().__init__()
+        if among_candidates and outputs == 1:
+            raise AttestError("passages name candidates of two classes; expected three or more. Leave among_candidates out.")
+        self.vocab_size, self.outputs = vocab_size, outputs
+        self.among_candidates = among_candidates
+        self.encoder = encoder(vocab_size)
+        self.question_encoder = encoder(vocab_size)
+        size = cast(int, self.encoder.output_size)
+        self.attention = PooledAttention(size, scoring, projection, conditioned=True)
+        self.of_passage, self.of_question = nn.Linear(size, max(size // 2, 1)), nn.Linear(size, max(size // 2, 1))
+        self.decoder = nn.Linear(max(size // 2, 1), outputs)
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Rows of token ids int64 ``(B, T)`` -> hidden states ``(B, T, H)`` of the passages, in the last column Q.
+
+        Args:
+            tokens: passage, padding (0), candidates (the size of the vocabulary plus the class of each) if any, question.
+            mask: bool ``(B, T)``, True at the passage.
+        Raises:
+            AttestError: there are no questions, or no candidates where there should be.
+        """
+        passage = self.encoder(tokens.masked_fill(~mask, PADDING), mask)
+        words = tokens.masked_fill(tokens >= self.vocab_size, PADDING)
+        question = cast(Any, self.question_encoder).summary(*questions_of(words, mask))
+        beside = torch.cat([self._noted(tokens, mask, question), question.unsqueeze(1)], dim=1)
+        return torch.cat([passage[:, : -beside.shape[1]], beside], dim=1)
+
+    def _noted(self, tokens: Tensor, mask: Tensor, question: Tensor) -> Tensor:
+        """Which classes are candidates, 1 or 0, written in as many hidden states as that takes, ``(B, K, H)``."""
+        size = question.shape[-1]
+        noted = question.new_zeros(len(tokens), self._columns * size)
+        if self._columns:
+            _require_room(mask, self._columns + 1, self.outputs)
+            noted[:, : self.outputs] = candidates_of(tokens, self.vocab_size, self.outputs).to(noted.dtype)
+        return noted.view(len(tokens), self._columns, size)
+
+    @property
+    def _columns(self) -> int:
+        """K, the hidden states that the candidates of a passage are written in."""
+        size = cast(int, self.encoder.output_size)
+        return -(-self.outputs // size) if self.among_candidates else 0
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)`` -> scores ``(B, T)``, meaningless at padding."""
+        return self.attention.score(hidden, mask, hidden[:, -1])
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 outside the passage."""
+        return self.attention.project(scores, mask)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)`` pooled by weights ``(B, T)`` that are 0 outside the passage -> logits ``(B, C)``."""
+        logits = self.decoder(torch.tanh(self.of_passage(pool(hidden, weights)) + self.of_question(hidden[:, -1])))
+        if not self._columns:
+            return logits
+        possible = hidden[:, -1 - self._columns : -1].flatten(1)[:, : self.outputs] > 0.5
+        return logits.masked_fill(~possible, IMPOSSIBLE)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Rows and mask ``(B, T)`` -> logits ``(B, C)``."""
+        hidden = self.encode(tokens, mask)
+        return self.decode(hidden, self.project(self.score(hidden, mask), mask))
+
+    def attention_parameters(self) -> Iterable[nn.Parameter]:
+        """The parameters that make attention: scoring and projection."""
+        yield from self.attention.parameters()
+
+
+def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The questions in rows, int64 ``(B, Q)`` padded at the end, and their mask.
+
+    Args:
+        tokens, mask: ``(B, T)``, as in ``ConditionedClassifier.encode``.
+    Raises:
+        AttestError: a passage fills its row.
+    """
+    if mask[:, -1].any():
+        raise AttestError(
+            "the texts have no questions beside them; expected one in each row, behind text and padding, outside the mask. "
+            "Give each text a question."
+        )
+    lengths = ((tokens != PADDING) & ~mask).sum(dim=-1, keepdim=True)
+    position = torch.arange(int(lengths.max()), device=tokens.device)
+    real = position < lengths
+    start = tokens.shape[-1] - lengths
+    return tokens.gather(-1, (start + position).where(real, 0)).masked_fill(~real, PADDING), real
+
+
+def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
+    """Which classes are possible for the passage of each row, bool ``(B, C)``.
+
+    Args:
+        tokens: ``(B, T)``, as in ``ConditionedClassifier.encode``.
+        vocab_size: number of token ids; from there on they are classes.
+        classes: C.
+    Raises:
+        AttestError: a row has no candidates.
+    """
+    named = tokens >= vocab_size
+    if not named.any(dim=-1).all():
+        raise AttestError(
+            "the passages do not name the answers that are possible; expected candidates in each row, before the question. "
+            "Leave among_candidates out, or give each text its candidates."
+        )
+    possible = torch.zeros(len(tokens), classes + 1, dtype=torch.bool, device=tokens.device)
+    return possible.scatter(1, (tokens - vocab_size).where(named, classes), True)[:, :classes]
+
+
+def _require_room(mask: Tensor, columns: int, classes: int) -> None:
+    if mask.shape[1] < columns or mask[:, -columns:].any():
+        raise AttestError(
+            f"{classes} classes need {columns} columns beside the passages, and these rows have fewer; expected larger hidden "
+            "states or longer questions. Give the encoder a larger hidden_size."
+        )

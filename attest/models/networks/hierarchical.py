@@ -1,0 +1,67 @@
+"""The hierarchical encoder of HAN (Yang et al. 2016, as Serrano & Smith 2019 use it): words make sentences.
+
+Legend: B batch, S sentences of a text, T words of a sentence, N real sentences of a batch, E embedding, H hidden.
+"""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from attest.core.attention import AdditiveScoring, PooledAttention, Projection
+from attest.core.attention.interventions import Reading
+from attest.models.networks.bigru import BidirectionalGru
+from attest.models.networks.tokens import PADDING, embedding
+
+
+class Hierarchical(nn.Module):
+    """Reads the words of each sentence, pools them by attention of its own, then reads the sentences.
+
+    What it returns is one hidden state a sentence, so the attention that pools those, the one under trial, is over sentences.
+    Words are told from padding by their id, so the seam needs no second mask.
+
+    Args:
+        vocab_size: number of token ids; 0 is padding and stands for no word.
+        embedding_size: E, embedding dimension.
+        hidden_size: hidden units a direction at both levels; hidden states have twice as many.
+        scoring: makes the scoring function over words from the size of their hidden states.
+        projection: φ over words.
+        word_dropout: of the embedded words, in training.
+        sentence_dropout: of the pooled sentences, in training.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        embedding_size: int = 200,
+        hidden_size: int = 50,
+        scoring: Callable[[int], nn.Module] = AdditiveScoring,
+        projection: Projection | None = None,
+        word_dropout: float = 0.0,
+        sentence_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding(vocab_size, embedding_size)
+        self.word_dropout, self.sentence_dropout = nn.Dropout(word_dropout), nn.Dropout(sentence_dropout)
+        self.word_gru = BidirectionalGru(embedding_size, hidden_size)
+        self.word_attention = PooledAttention(self.word_gru.output_size, scoring, projection)
+        self.sentence_gru = BidirectionalGru(self.word_gru.output_size, hidden_size)
+        self.output_size = self.sentence_gru.output_size
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Encode int64 ``tokens (B, S, T)`` with ``mask (B, S)``, True at real sentences; returns ``(B, S, H)``.
+
+        Raises:
+            ValueError: a real sentence has no word.
+        """
+        return self.sentence_gru(self._sentences(tokens, mask), mask)
+
+    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+        """What is read off the sentences of every text without each of them; within a sentence nothing changes."""
+        return self.sentence_gru.read_without_each(self._sentences(tokens, mask), mask, reading)
+
+    def _sentences(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """One vector a sentence, ``(B, S, H)``, zero at padding."""
+        embedded_NTE, mask_NT = self.word_dropout(self.embedding(tokens))[mask], tokens[mask] != PADDING
+        sentences_NH = self.word_attention(self.word_gru(embedded_NTE, mask_NT), mask_NT)
+        sentences_BSH = sentences_NH.new_zeros(*mask.shape, sentences_NH.shape[-1])
+        return self.sentence_dropout(sentences_BSH.masked_scatter(mask.unsqueeze(-1), sentences_NH))

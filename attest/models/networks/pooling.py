@@ -1,0 +1,102 @@
+"""The classifier under trial: attention pools hidden states into one context vector, a linear layer decides."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from attest.core.attention import AdditiveScoring, PooledAttention, Projection
+from attest.core.attention.pooled import pool
+from attest.models.networks.bilstm import BiLSTM
+
+
+class PoolingClassifier(nn.Module):
+    r"""Encoder, scoring, projection and linear decoder: :math:`\hat y = w \sum_i \alpha_i h_i + b` (Jain & Wallace 2019).
+
+    With the encoder ``Hierarchical``, sentences stand where tokens stand here: token ids are ``(B, S, T)``, the mask is
+    ``(B, S)``, and attention is over S sentences.
+
+    Args:
+        vocab_size: number of token ids.
+        outputs: C, number of logits: 1 for a binary task decided by one sigmoid, else the number of classes.
+        encoder: makes the encoder from the vocabulary size.
+        scoring: makes the scoring function from the size of the hidden states.
+        projection: takes scores to attention.
+    """
+
+    pools_by_attention = True
+    """The weights that ``project`` returns are learned: attention that can be put on trial."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        outputs: int,
+        encoder: Callable[[int], nn.Module] = BiLSTM,
+        scoring: Callable[[int], nn.Module] = AdditiveScoring,
+        projection: Projection | None = None,
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder(vocab_size)
+        size = cast(int, self.encoder.output_size)
+        self.attention = PooledAttention(size, scoring, projection)
+        self.decoder = nn.Linear(size, outputs)
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> hidden states ``(B, T, H)``."""
+        return self.encoder(tokens, mask)
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)`` -> scores ``(B, T)``, meaningless at padding."""
+        return self.attention.score(hidden, mask)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
+        return self.attention.project(scores, mask)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` -> logits ``(B, C)``."""
+        return self.decoder(pool(hidden, weights))
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
+        return self._decided(self.encode(tokens, mask), mask)
+
+    @property
+    def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
+        """What enters a layer, counted from 0, ``(B, T, H)`` -> logits ``(B, C)``.
+
+        Raises:
+            AttributeError: the encoder has no layers to go on from.
+        """
+        encoder_resumes = cast(Any, self.encoder).resume
+        return lambda hidden, mask, layer: self._decided(encoder_resumes(hidden, mask, layer), mask)
+
+    def _decided(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        return self.decode(hidden, self.project(self.score(hidden, mask), mask))
+
+    def token_logits(self, hidden: Tensor) -> Tensor:
+        """What each token alone would decide, ``(B, T, C)``.
+
+        The decoder is linear and weights sum to 1, so ``decode(hidden, weights) = weights @ token_logits(hidden)``: every
+        counterfactual attention costs O(T C) instead of O(T H). A network without this method is decoded the long way.
+        """
+        return self.decoder(hidden)
+
+    @property
+    def read_without_each(self) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Scores ``(B, T, T)`` and token logits ``(B, T, T, C)`` of every text without each of its tokens, as in ``Network``.
+
+        Raises:
+            AttributeError: the encoder has no fast way to read so, or the score is no reading of single hidden states.
+        """
+        encoder_reads, reading = cast(Any, self.encoder).read_without_each, self.attention.reading.beside(self.decoder)
+
+        def read(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+            numbers = encoder_reads(tokens, mask, reading)
+            return numbers[..., 0], numbers[..., 1:]
+
+        return read
+
+    def attention_parameters(self) -> Iterable[nn.Parameter]:
+        """The parameters that make attention: scoring and projection."""
+        yield from self.attention.parameters()

@@ -1,0 +1,131 @@
+"""The Transformer encoder (Vaswani et al. 2017), with hook points in its attention.
+
+Legend: B batch, T tokens, H size of the hidden states.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from attest.core.attention import MultiHeadAttention, Projection
+from attest.core.errors import AttestError
+from attest.models.networks.tokens import embedding
+
+
+class TransformerEncoder(nn.Module):
+    """Embeds tokens, adds where they stand, and lets every token attend to every other, layer by layer.
+
+    Layers normalise after each residual step, as the original does and the papers on trial do.
+
+    Args:
+        vocab_size: number of token ids.
+        size: H, of embeddings and hidden states throughout, unless ``embedding_size`` says otherwise.
+        layers: how many.
+        heads: of each layer; they divide the size.
+        feedforward_size: hidden units of the layers' feed-forward networks.
+        dropout: after embedding and after each sublayer, in training.
+        projection: φ inside every head: one for all layers, each with a copy of its own, or one for each.
+        embedding_size: size of embeddings that a linear layer takes to H; None where they have size H themselves and are
+            scaled by its root instead.
+    Raises:
+        AttestError: as many projections as layers were expected.
+    """
+
+    attends_within = True
+    """Tokens attend to one another."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        size: int = 128,
+        layers: int = 2,
+        heads: int = 1,
+        feedforward_size: int = 128,
+        dropout: float = 0.1,
+        projection: Projection | list[Projection] | None = None,
+        embedding_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        projections = projection if isinstance(projection, list) else [projection] * layers
+        if len(projections) != layers:
+            raise AttestError(f"projection: {len(projections)} were given for {layers} layers; expected one for each, or one.")
+        self.embedding = embedding(vocab_size, embedding_size or size, std=1.0 if embedding_size else size**-0.5)
+        self.into_size = nn.Linear(embedding_size, size) if embedding_size else _Scale(size**0.5)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(TransformerLayer(size, heads, feedforward_size, dropout, each) for each in projections)
+        self.output_size = size
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, H)``, arbitrary at padding."""
+        embedded_BTH = self.into_size(self.embedding(tokens))
+        hidden_BTH = self.dropout(embedded_BTH + sinusoids(tokens.shape[1], self.output_size).to(embedded_BTH))
+        return self.resume(hidden_BTH, mask, 0)
+
+    def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
+        """Go on from what enters a layer, counted from 0: ``(B, T, H)`` -> last hidden states ``(B, T, H)``."""
+        for each in self.layers[layer:]:
+            hidden = each(hidden, mask)
+        return hidden
+
+
+class TransformerLayer(nn.Module):
+    """Self-attention, then a feed-forward network on each token; a residual step and a normalisation after both.
+
+    Args:
+        size: H, size of the hidden states.
+        heads, projection: as in ``MultiHeadAttention``.
+        feedforward_size: hidden units of the feed-forward network.
+        dropout: of what each sublayer adds, in training.
+    """
+
+    def __init__(
+        self, size: int, heads: int, feedforward_size: int, dropout: float = 0.0, projection: Projection | None = None
+    ) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(size, heads, projection)
+        self.widen, self.narrow = nn.Linear(size, feedforward_size), nn.Linear(feedforward_size, size)
+        self.attention_norm, self.feedforward_norm = nn.LayerNorm(size), nn.LayerNorm(size)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Hidden states ``(B, T, H)``, mask ``(B, T)`` -> hidden states ``(B, T, H)``."""
+        attended_BTH = self.attention_norm(hidden + self.dropout(self.attention(hidden, mask)))
+        return self.feedforward_norm(attended_BTH + self.dropout(self._feedforward(attended_BTH)))
+
+    def _feedforward(self, hidden_BTH: Tensor) -> Tensor:
+        return self.narrow(functional.relu(self.widen(hidden_BTH), inplace=True))
+
+
+def sinusoids(length: int, size: int) -> Tensor:
+    """Where tokens stand, ``(T, H)`` in [-1, 1]: sines in the even dimensions, cosines in the odd (Vaswani et al., 3.5)."""
+    frequencies = 10_000 ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
+    angles = torch.arange(length, dtype=torch.float64).unsqueeze(-1) * frequencies
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :size]
+
+
+class _Scale(nn.Module):
+    """Multiplies by a constant: embeddings with standard deviation 1/√H come to match the sinusoids."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, values: Tensor) -> Tensor:
+        return self.factor * values
+
+
+class KeyPerturbation(nn.Module):
+    """Other keys from keys, or from noise of their shape.
+
+    Args:
+        size: H, of the keys of all heads side by side.
+        hidden_size: of the one hidden layer, relu.
+    """
+
+    def __init__(self, size: int, hidden_size: int = 256) -> None:
+        super().__init__()
+        self.hidden, self.output = nn.Linear(size, hidden_size), nn.Linear(hidden_size, size)
+
+    def forward(self, keys: Tensor) -> Tensor:
+        """Keys ``(..., H)`` -> keys ``(..., H)``."""
+        return self.output(self.hidden(keys).relu())

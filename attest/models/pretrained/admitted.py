@@ -1,0 +1,107 @@
+"""Which models of transformers may be put on trial: what their heads say, and that tokens meet in attention alone."""
+
+import torch
+from transformers import PreTrainedModel
+
+from attest.core.attention.interventions import Intervention, intervene
+from attest.core.errors import AttestError
+from attest.core.memory import in_evaluation_mode
+from attest.models.itself import require_itself
+from attest.models.pretrained.network import PretrainedNetwork
+
+MASKED = 1
+"""Our own data have this id where a token is masked."""
+DECIDING = ("ForSequenceClassification", "ForTokenClassification")
+
+
+def require_classifier(model: PreTrainedModel) -> None:
+    """Refuse a model that does not choose one of several classes for a text or a token.
+
+    Raises:
+        AttestError: it classifies nothing, or its head says a number, or several labels at once.
+    """
+    name, config = type(model).__name__, model.config
+    if not name.endswith(DECIDING):
+        raise AttestError(
+            f"{name} classifies neither texts nor tokens; expected a model such as BertForSequenceClassification. "
+            "AutoModelForSequenceClassification.from_pretrained gives one. Give a language model prompt= and answers=."
+        )
+    if config.problem_type == "multi_label_classification":
+        raise AttestError(
+            f"{name} gives each of its {config.num_labels} labels a probability of its own (its config.json has problem_type "
+            '"multi_label_classification"), so there is no decision between them; expected a model that chooses one class.'
+        )
+    if config.problem_type == "regression" or len(config.id2label or ()) < 2:
+        raise AttestError(
+            f"{name} says a number and no class: a regression (its config.json has num_labels {config.num_labels} and "
+            f"problem_type {config.problem_type or 'null'}); expected a model that chooses one of two or more classes."
+        )
+
+
+def require_one_stack(model: PreTrainedModel) -> None:
+    """Refuse a model with an encoder and a decoder.
+
+    Raises:
+        AttestError: it is one.
+    """
+    if model.config.is_encoder_decoder:
+        raise AttestError(
+            f"{type(model).__name__} has an encoder and a decoder, so no attention leads from its decision to the tokens "
+            "alone; expected an encoder alone or a decoder alone."
+        )
+
+
+def require_as_it_is(network: PretrainedNetwork) -> None:
+    """Refuse a model that decides otherwise through hook points than by itself, or whose tokens meet outside of attention.
+
+    Raises:
+        AttestError: a layer has no attention or computes it several times; tokens still see one another when each of them
+            attends to itself alone; or as in ``require_itself``, for two texts of a few tokens.
+    """
+    name, config = type(network.model).__name__, network.model.config.get_text_config()
+    layers, calls = getattr(config, "num_hidden_layers", len(network.calls)), len(network.calls)
+    if calls != layers:
+        kinds = ", ".join(dict.fromkeys(map(str, getattr(config, "layer_types", None) or ())))
+        raise AttestError(
+            f"{name} has {layers} layers{f' ({kinds})' if kinds else ''} and computes attention {calls} times in a pass, so "
+            "that some layers have no single map of attention; expected one in each layer, and nothing beside it."
+        )
+    tokens, mask = _two_texts(network)
+    with in_evaluation_mode(network):
+        if _meet_elsewhere(network, tokens[:1]):
+            raise AttestError(
+                f"{name} lets tokens meet outside its attention, in convolutions, recurrent or linear layers: they still see "
+                "one another when each attends to itself alone; expected a model in which tokens meet in attention alone."
+            )
+        require_itself(network, torch.arange(2), tokens, mask)
+
+
+def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
+    """Some tokens, and fewer of them, of which one is masked: token ids int64 ``(2, T)`` and mask bool ``(2, T)``."""
+    tokens = network.some_tokens().repeat(2, 1)
+    tokens[1, 1] = MASKED if network.masked is None else network.masked
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    mask[1, tokens.shape[-1] // 2 + 1 :] = False
+    return tokens, mask
+
+
+def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
+    """Whether what a token becomes hangs on another one, by its gradient, when each token attends to itself alone."""
+    kept: list[torch.Tensor] = []
+
+    def keep(_module: torch.nn.Module, _inputs: object, output: object) -> None:
+        kept.append(output[0])  # type: ignore[index]
+
+    mask, middle = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
+    itself = Intervention("weights", lambda weights, _mask: torch.eye(weights.shape[-1]).to(weights).expand_as(weights))
+    looking = network.model.base_model.register_forward_hook(keep)
+    try:
+        with torch.enable_grad(), intervene(network, itself):
+            embedded = network.encode(tokens, mask).detach().requires_grad_()
+            network.decode(embedded, mask.to(embedded))
+            hidden = kept[-1][0, middle]
+            (gradient,) = torch.autograd.grad(hidden @ torch.linspace(0, 1, len(hidden)).to(hidden), embedded)
+    finally:
+        looking.remove()
+    gradient[:, middle] = 0
+    return bool(gradient.any())

@@ -1,0 +1,110 @@
+"""Pretrained Transformers with a new head, as networks that are trained like any of ours.
+
+Legend: B batch, T tokens, C logits, K classes.
+"""
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+
+from attest.core.attention import Projection, Softmax
+from attest.core.errors import AttestError
+from attest.models.pretrained.admitted import require_as_it_is, require_one_stack
+from attest.models.pretrained.loading import to_fine_tune, tokenizer_of
+from attest.models.pretrained.network import PretrainedNetwork
+from attest.models.pretrained.subwords import OURS, vocabulary_of
+
+NAME_IT = 'make train DATA=sst MODEL=pretrained ARGS="--model.init_args.pretrained=<folder or Hub id>"'
+
+
+class FineTuned(PretrainedNetwork):
+    """What the classifier and the tagger share: token ids as our data have them, and bfloat16 in training on a GPU.
+
+    Args:
+        vocab_size: number of token ids of the data, which are cut into the model's own subwords.
+        outputs: C, number of logits.
+        pretrained: folder or Hub id of the model to start from.
+        projection: softmax, with which the model was pretrained; None for it too.
+    Raises:
+        AttestError: there is no such model, it was to have another projection, its attention cannot be reached, or the data
+            have other tokens than it.
+    """
+
+    tagging = False
+    trains_with_any_projection = False
+    """Attention of another kind would have to be learned anew."""
+
+    def __init__(self, vocab_size: int, outputs: int, pretrained: str = "", projection: Projection | None = None) -> None:
+        if not isinstance(projection, Softmax | None):
+            raise AttestError(
+                f"the projection is {type(projection).__name__}, and the pretrained model has learned to attend by a "
+                "softmax; expected PROJECTION=softmax. E8 swaps the projection after training."
+            )
+        if not pretrained:
+            raise AttestError(f"MODEL=pretrained has no model to start from; expected a pretrained one. Type {NAME_IT}")
+        tokenizer = tokenizer_of(pretrained)
+        if vocab_size != len(vocabulary_of(tokenizer)) + OURS:
+            raise AttestError(
+                f"the data have {vocab_size - OURS} different tokens, and {pretrained} knows "
+                f"{len(vocabulary_of(tokenizer))}; expected data that are split into its subwords. Type {NAME_IT}"
+            )
+        model = to_fine_tune(pretrained, max(outputs, 2), self.tagging)
+        require_one_stack(model)
+        padding = tokenizer.pad_token_id or 0
+        model.config.pad_token_id = padding
+        super().__init__(model, padding)
+        self.outputs = outputs
+        masked = next((each for each in (tokenizer.mask_token_id, tokenizer.unk_token_id) if each is not None), padding)
+        self.register_buffer("ours", torch.tensor([padding, masked]), persistent=False)
+        require_as_it_is(self)
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids of our data, int64 ``(B, T)``, mask bool ``(B, T)`` -> input embeddings ``(B, T, H)``."""
+        return super().encode(self._own(tokens), mask)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """As in ``PretrainedNetwork``."""
+        return self.decided(super().decode(hidden, weights))
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids of our data and mask ``(B, T)`` -> logits ``(B, C)``, of a tagger ``(B, T, K)``, float32."""
+        with torch.autocast(mask.device.type, torch.bfloat16, enabled=self.training and mask.is_cuda):
+            logits = super().forward(self._own(tokens), mask)
+        return self.decided(logits.float())
+
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        """As in ``PretrainedNetwork``, of token ids of our data."""
+        return self.decided(super().itself(self._own(tokens), mask, **given))
+
+    @abstractmethod
+    def decided(self, logits: Tensor) -> Tensor:
+        """The logits of the model as those that are trained."""
+
+    def _own(self, tokens: Tensor) -> Tensor:
+        """Ids of our data as the model's own."""
+        return torch.where(tokens < OURS, self.get_buffer("ours")[tokens.clamp(max=OURS - 1)], tokens - OURS)
+
+
+class FineTunedClassifier(FineTuned):
+    """One label a text. Of two classes one logit is trained, the difference of the model's two: the softmax is the same.
+
+    Args:
+        vocab_size, outputs, pretrained, projection: as in ``FineTuned``.
+    """
+
+    def decided(self, logits: Tensor) -> Tensor:
+        return logits if self.outputs > 1 else logits[:, 1:] - logits[:, :1]
+
+
+class FineTunedTagger(FineTuned):
+    """One tag a token, decided at the first subword of each word.
+
+    Args:
+        vocab_size, outputs, pretrained, projection: as in ``FineTuned``.
+    """
+
+    tagging = True
+
+    def decided(self, logits: Tensor) -> Tensor:
+        return logits

@@ -1,0 +1,220 @@
+"""A fine-tuned classifier of texts or tokens, and its tokenizer, from a folder or the Hub: safetensors, no code of others.
+
+Whatever the precision of the file, a model is loaded in float32: evidence compares what half precision does not resolve.
+"""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, cached_file, logging
+
+from attest.core.errors import AttestError, said_by
+from attest.models.pretrained.texts import require_fast
+
+VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
+"""Files that a tokenizer is made of; where none is there, transformers makes one that knows no word."""
+KINDS = {"texts": AutoModelForSequenceClassification, "tokens": AutoModelForTokenClassification, "next": AutoModelForCausalLM}
+"""Classes that read a model, by what it decides: of texts, of tokens, or, asked by a prompt, the next token."""
+KNOWN = {
+    "texts": "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
+    "tokens": "no classifier of tokens; expected one that it has, BERT or ModernBERT for example.",
+    "next": "no language model; expected one that it has, Llama or Qwen for example.",
+}
+COMMAND = "attest trial --model <folder or Hub id> --data <file>"
+
+
+def decides_tokens(config: Any) -> bool:
+    """Whether a model was saved as a classifier of tokens."""
+    return any(name.endswith("ForTokenClassification") for name in config.architectures or ())
+
+
+def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model in evaluation mode, and its tokenizer.
+
+    Args:
+        name: a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files, or an id on the Hub.
+        prompted: whether it is a language model that answers a prompt, instead of a classifier.
+    Raises:
+        AttestError: there is none, its weights are incomplete or no safetensors, it needs code of its own, or the tokenizer
+            is not a fast one.
+    """
+    quieten()
+    config = config_of(name)
+    tagging = decides_tokens(config) and not prompted
+    model, missing = _model(name, config, "next" if prompted else _decided(tagging))
+    if missing and prompted:
+        raise AttestError(f"{name} has no weights for {', '.join(missing[:3])}; expected a language model with all of them.")
+    if missing:
+        raise AttestError(
+            f"{name} has no weights for {', '.join(missing[:3])}; expected a model that was fine-tuned to classify, not a "
+            "pretrained one alone. Fine-tune it first and save it with save_pretrained; ask a language model with --prompt."
+        )
+    words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
+    return model.eval(), tokenizer_of(name, **words_apart)
+
+
+def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
+    """A pretrained model with a new head, drawn from torch's random numbers where it has none of this size.
+
+    Args:
+        name: as in ``load``.
+        classes: of the head.
+        tagging: whether each token gets a class, instead of each text.
+    Raises:
+        AttestError: as in ``load``; or nothing of the weights is known.
+    """
+    quieten()
+    config = config_of(name)
+    config.num_labels, config.problem_type = classes, None
+    model, missing = _model(name, config, _decided(tagging), ignore_mismatched_sizes=True)
+    embeddings = {id(parameter) for parameter in model.get_input_embeddings().parameters()}
+    if any(id(parameter) in embeddings for key, parameter in model.named_parameters() if key in missing):
+        raise AttestError(f"{name} has no weights for the embeddings of its tokens; expected a pretrained model.")
+    return model
+
+
+def quieten() -> None:
+    """What transformers warns of is an error here, or nothing that a user can mend."""
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+
+
+def config_of(name: str) -> Any:
+    """The configuration of a model in a folder or on the Hub.
+
+    Raises:
+        AttestError: there is none, or the model needs code of its own.
+    """
+    config = _config(name)
+    if getattr(config, "auto_map", None):
+        raise AttestError(
+            f"{name} comes with Python code of its own (auto_map in its config.json), which is never run; expected a model "
+            "that the library transformers knows itself."
+        )
+    return config
+
+
+def _config(name: str) -> Any:
+    _require_no_adapter(name)
+    path = Path(name).expanduser()
+    if path.exists() and not (path / "config.json").is_file():
+        raise AttestError(f"{name} has no config.json; expected a folder that save_pretrained has written. Type: {COMMAND}")
+    try:
+        return AutoConfig.from_pretrained(name, trust_remote_code=False)
+    except Exception as error:  # whatever the library says of a file that is damaged
+        raise AttestError(
+            f"{name} is neither a folder here nor a model that the Hub could give ({said_by(error)}); expected one of "
+            f"the two. Type: {COMMAND}"
+        ) from error
+
+
+def _require_no_adapter(name: str) -> None:
+    """Whether it is applied would hang on what else is installed."""
+    if (found := _file(name, "adapter_config.json")) is not None:
+        raise AttestError(
+            f"{name} holds an adapter ({found.name}), LoRA for example; expected a whole model. Write it by "
+            "model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
+        )
+
+
+def _require_safe_weights(name: str, config: Any) -> None:
+    """Only safetensors that lie beside the index that names them; transformers opens whatever an index names."""
+    index = _file(name, SAFE_WEIGHTS_INDEX_NAME)
+    named = set() if index is None else {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
+    named |= {getattr(config, "transformers_weights", None)} - {None}
+    if other := sorted(file for file in map(str, named) if Path(file).name != file or not file.endswith(".safetensors")):
+        raise AttestError(
+            f"the weights of {name} are said to be in {other[0]}; expected files in its own folder that end in .safetensors. "
+            "model.save_pretrained(folder) writes them."
+        )
+
+
+def _file(name: str, file: str) -> Path | None:
+    """A file of a model in a folder or on the Hub; None where it has none."""
+    path = Path(name).expanduser()
+    if path.exists():
+        return path / file if (path / file).is_file() else None
+    with suppress(OSError):  # there is no such model, of which others tell
+        found = cached_file(name, file, _raise_exceptions_for_missing_entries=False)
+        return None if found is None else Path(found)
+    return None
+
+
+def _decided(tagging: bool) -> str:
+    return "tokens" if tagging else "texts"
+
+
+def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTrainedModel, list[str]]:
+    kind: Any = KINDS[decided]
+    if type(config) not in kind._model_mapping:
+        raise AttestError(f"{name} is a {config.model_type}, of which transformers has {KNOWN[decided]}")
+    try:
+        _require_safe_weights(name, config)
+        model, told = kind.from_pretrained(
+            name, config=config, dtype=torch.float32, attn_implementation="eager",
+            use_safetensors=True, trust_remote_code=False, output_loading_info=True,
+            **options,
+        )  # fmt: skip
+    except AttestError:
+        raise
+    except Exception as error:  # whatever the library says of files that are missing or damaged
+        raise AttestError(
+            f"the weights of {name} cannot be read ({said_by(error)}); expected model.safetensors. "
+            "model.save_pretrained(folder) writes it."
+        ) from error
+    return model, sorted(told["missing_keys"])
+
+
+def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
+    """The fast tokenizer of a model in a folder or on the Hub.
+
+    Raises:
+        AttestError: there is none, or it is not a fast one.
+    """
+    tokenizer = _tokenizer(name, **options)
+    require_fast(tokenizer)
+    return tokenizer
+
+
+def _tokenizer(name: str, **options: Any) -> PreTrainedTokenizerBase:
+    path = Path(name).expanduser()
+    if path.is_dir() and not any(list(path.glob(pattern)) for pattern in VOCABULARIES):
+        raise AttestError(
+            f"{name} has no tokenizer (none of {', '.join(VOCABULARIES)}); expected one beside the model. "
+            "tokenizer.save_pretrained(folder) writes it."
+        )
+    try:
+        return AutoTokenizer.from_pretrained(name, trust_remote_code=False, **options)
+    except Exception as error:  # whatever the library says of a file that is damaged
+        raise AttestError(
+            f"{name} has no tokenizer that can be read ({said_by(error)}); expected tokenizer.json beside the model. "
+            "tokenizer.save_pretrained(folder) writes it."
+        ) from error
+
+
+def save(model: PreTrainedModel, names: Sequence[str], tokenizer: str, path: Path) -> None:
+    """Write a fine-tuned model so that ``load`` reads it.
+
+    Args:
+        model: whose classes have no names yet.
+        names: of the classes, in class order.
+        tokenizer: folder or Hub id of the model that it started from.
+        path: a folder, which is made.
+    """
+    model.config.id2label = dict(enumerate(names))
+    model.config.label2id = {name: number for number, name in enumerate(names)}
+    model.save_pretrained(path)
+    tokenizer_of(tokenizer).save_pretrained(path)

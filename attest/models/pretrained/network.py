@@ -1,0 +1,282 @@
+"""A model of transformers that classifies texts or tokens, as a network that can be put on trial.
+
+Legend: B batch, T tokens, H hidden, C logits, K classes.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from attest.core.attention import Uniform
+from attest.core.attention.interventions import attending, recorded
+from attest.core.errors import AttestError, said_by
+from attest.core.memory import in_evaluation_mode
+from attest.models.pretrained.attention import AttentionCall, attending_through, last_real
+from attest.models.pretrained.blocks import beginning_at, blocks_of
+from attest.models.pretrained.last_token import last_token_of
+
+UNREACHED = "its attention does not go through transformers' AttentionInterface"
+LENGTH = 5
+"""Of the text that a model is looked at with."""
+EXPECTED = "expected an encoder that does, BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT or ModernBERT for example"
+
+
+class PretrainedNetwork(nn.Module):
+    """Somebody's Transformer with the steps of ours, so that gradients and counterfactual texts can be had from it too.
+
+    What is encoded is the input embedding, and decoding is all that follows; attention is inside the layers. ``score`` and
+    ``project`` have nothing to learn: they say which tokens there are.
+
+    Args:
+        model: classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; put into evaluation mode by whoever tries it.
+        padding: the token id at padding.
+        masked: the token id that stands where a token is erased by a mask; None for what our own data have there.
+    Raises:
+        AttestError: its attention cannot be reached, or is none from token to token of the text.
+    """
+
+    pools_by_attention = False
+    attends_within = True
+    reads_in_decode = True
+    """``encode`` looks tokens up and no more, so that there are no hidden states between the two to ask about."""
+    holds_a_model = True
+    """It is called by the class of ``model``."""
+
+    def __init__(self, model: PreTrainedModel, padding: int, masked: int | None = None) -> None:
+        super().__init__()
+        self.masked = masked
+        self.model, self.padding = model, padding
+        self.tags = type(model).__name__.endswith("ForTokenClassification")
+        """Whether every token gets a class."""
+        self.calls = nn.ModuleList()
+        self.real = torch.ones(1, 1, dtype=torch.bool)
+        self.made = 0
+        """Calls of the pass that runs, as many as have been made."""
+        self._exploring = False
+        self._explore()
+        self.decides_by = self._where_it_decides()
+        """Which rows of the last layer lead to the decision: the ``first``, the ``last``, or ``all``."""
+
+    def next_call(self, module: nn.Module) -> AttentionCall:
+        """The call that is made now; the first pass of all counts them."""
+        if self.made == len(self.calls) and self._exploring:
+            self.calls.append(AttentionCall())
+        if self.made == len(self.calls):
+            raise AttestError(
+                f"{type(self.model).__name__} computes attention more often than in its first pass ({len(self.calls)} "
+                "times); expected the same number in every pass."
+            )
+        self.made += 1
+        call = self.calls[self.made - 1]
+        assert isinstance(call, AttentionCall)
+        return call
+
+    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> input embeddings ``(B, T, H)``."""
+        return self._embeddings(tokens.where(mask, self.padding))
+
+    def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """Embeddings ``(B, T, H)`` -> zeros ``(B, T)``: every token is there alike."""
+        return hidden.new_zeros(mask.shape)
+
+    def project(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Any scores ``(B, T)`` -> one over the number of real tokens, ``(B, T)``."""
+        return Uniform()(scores, mask)
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0 -> logits ``(B, C)``.
+
+        The model is given token ids all the same, whose embeddings are then replaced: many a model decides elsewhere, or
+        scales otherwise, where it is given embeddings alone.
+        """
+        mask = weights > 0
+        ends = last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
+        replacing = self._embeddings.register_forward_hook(lambda *_: hidden.clone())  # which some scale in place
+        try:
+            return self.logits_of(mask, input_ids=torch.where(ends, self.padding, self._plain_ids[0]))
+        finally:
+            replacing.remove()
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
+        if padding_of(self.model) is None:  # it takes no token for padding, also not ours
+            return self.decode(self.encode(tokens, mask), mask.to(self._embeddings.weight.dtype))
+        return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
+
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        """Logits of the model as its owner runs it: by its own attention, with everything that its tokenizer gave.
+
+        Args:
+            tokens, mask: ``(B, T)``.
+            given: the rest of what the tokenizer gave, ``(B, T)`` each; what the model does not take is left out.
+        """
+        taken = inspect.signature(self.model.forward).parameters
+        told = {"input_ids": tokens.where(mask, self.padding), "attention_mask": mask.long()}
+        told |= {name: values for name, values in given.items() if name in taken}
+        reads_many = padding_of(self.model) is not None
+        if reads_many or not type(self.model).__name__.endswith("ForSequenceClassification"):
+            return self.model(**told, return_dict=True).logits
+        alone = [self.model(**{name: each[row : row + 1, :length] for name, each in told.items()}, return_dict=True).logits
+                 for row, length in enumerate(mask.sum(dim=-1).tolist())]  # fmt: skip
+        return torch.cat(alone)
+
+    def deciding(self, mask: Tensor) -> Tensor:
+        """How the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
+        if self.decides_by == "all":
+            return Uniform()(torch.zeros(mask.shape, device=mask.device), mask)
+        row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else last_real(mask)
+        return nn.functional.one_hot(row, mask.shape[-1]).to(torch.get_default_dtype())
+
+    @property
+    def attends_everywhere(self) -> bool:
+        """Whether tokens may attend to one another in every layer, as in an encoder."""
+        return all(call.everywhere for call in self.calls)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it is a decoder: tokens attend to none that come later, and the last one decides."""
+        return self.decides_by == "last" and all(call.causal for call in self.calls)
+
+    def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
+        """Let the last token of each text pass again and again, all others once; see ``attest.models.pretrained.last_token``.
+
+        Args:
+            tokens, mask: int64 and bool ``(B, T)``.
+        Returns:
+            A function of rows, int64 ``(R,)``, to their logits ``(R, C)``, which feels whatever is done to the last row of
+            attention; None where earlier tokens could feel it too, or the model cannot read one token at its place.
+        """
+        return last_token_of(self, tokens, mask) if self.looks_back else None
+
+    @cached_property
+    def blocks(self) -> Mapping[str, nn.Module]:
+        """The layers that passes can begin at, first to last, by the names of their calls; none where that is not exact."""
+        return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
+
+    def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
+        """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; see ``blocks.py``."""
+        return beginning_at(self, list(self.blocks.values()), layer, hidden)
+
+    def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+        """Logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
+        self.real, self.made = mask, 0
+        options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs
+        if getattr(self.model.config.get_text_config(), "use_cache", False):
+            options["use_cache"] = False
+        with attending_through(self.model, self), _padding_known(self.model, self.padding):
+            return self.model(**options).logits
+
+    @torch.no_grad()
+    def _explore(self) -> None:
+        """Count the calls, and see that each is from token to token of the text."""
+        model, name = self.model, type(self.model).__name__
+        if (getattr(model, "_tp_size", None) or 1) > 1:
+            raise AttestError(
+                f"{name} is spread over {model._tp_size} devices by its heads (tensor parallelism), so that no process sees "
+                "them all; expected the whole model on one. Load it without tp_plan."
+            )
+        if not model._can_set_attn_implementation():
+            raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
+        tokens = self.some_tokens()
+        self._exploring = True
+        try:
+            with in_evaluation_mode(model):
+                self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+        except Exception as error:  # whatever somebody's model says
+            raise AttestError(
+                f"{name} cannot read a text of {tokens.shape[-1]} tokens ({said_by(error)}); {EXPECTED}."
+            ) from error
+        finally:
+            self._exploring = False
+        if not self.calls:
+            raise AttestError(f"{name} is not supported: {UNREACHED} in a forward pass; {EXPECTED}.")
+
+    def some_tokens(self) -> Tensor:
+        """A text of a few token ids, int64 ``(1, T)``, that ends as texts do."""
+        end = getattr(self.model.config.get_text_config(), "eos_token_id", None)
+        known = isinstance(end, int) and 0 <= end < self._embeddings.num_embeddings
+        return torch.tensor([[*self._plain_ids, end if known else self._plain_ids[0]]], device=self.model.device)
+
+    @property
+    def _embeddings(self) -> nn.Embedding:
+        return embeddings_of(self.model)
+
+    @cached_property
+    def _plain_ids(self) -> list[int]:
+        """A few token ids that the configuration does not name as special."""
+        named = {value for name, value in self.model.config.to_dict().items() if "token_id" in name and isinstance(value, int)}
+        ids = range(self._embeddings.num_embeddings)
+        return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
+
+    def _where_it_decides(self) -> str:
+        """By the gradient of the logits with respect to the last layer's weights: rows that lead nowhere have none."""
+        tokens = self.some_tokens()
+        last = list(attending(self))[-1]
+        with in_evaluation_mode(self), _in_graph(self._embeddings.weight), recorded(self, "weights") as weights:
+            logits = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+            gradient = _gradient(logits.square().sum(), weights[last])
+        if gradient is None:
+            raise AttestError(
+                f"no gradient passes the layers of {type(self.model).__name__}, as when they hold whole numbers (int8); "
+                "expected layers of floating-point numbers. Give the model before it was quantised."
+            )
+        rows = gradient.abs().amax(dim=(0, 1, 3)).nonzero().flatten().tolist()
+        return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")
+
+
+def padding_of(model: PreTrainedModel) -> int | None:
+    """The token id that a model takes for padding; None where it takes none."""
+    return getattr(model.config.get_text_config(), "pad_token_id", None)
+
+
+def embeddings_of(model: PreTrainedModel) -> nn.Embedding:
+    """What a model looks its tokens up in.
+
+    Raises:
+        AttestError: it has no such table.
+    """
+    try:
+        found = model.get_input_embeddings()
+    except NotImplementedError:
+        found = None
+    if not isinstance(found, nn.Embedding):
+        raise AttestError(
+            f"{type(model).__name__} is not supported: it does not look its tokens up in one nn.Embedding; {EXPECTED}."
+        )
+    return found
+
+
+def _gradient(loss: Tensor, weights: Tensor) -> Tensor | None:
+    """Of a loss; None where no graph leads to the weights."""
+    if not (loss.requires_grad and weights.requires_grad):
+        return None
+    return torch.autograd.grad(loss, weights, allow_unused=True)[0]
+
+
+@contextmanager
+def _in_graph(parameter: Any) -> Iterator[None]:
+    """Keep the graph from a parameter on, be it frozen or not."""
+    before = parameter.requires_grad
+    try:
+        with torch.enable_grad():
+            parameter.requires_grad_()
+            yield
+    finally:
+        parameter.requires_grad_(before)
+
+
+@contextmanager
+def _padding_known(model: PreTrainedModel, padding: int) -> Iterator[None]:
+    """Tell a decoder that has no padding token of its own which one is used, for as long as the block lasts."""
+    config, before = model.config.get_text_config(), padding_of(model)
+    try:
+        config.pad_token_id = padding if before is None else before
+        yield
+    finally:
+        config.pad_token_id = before

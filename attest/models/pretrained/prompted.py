@@ -1,0 +1,190 @@
+"""A causal language model as a classifier: asked by a prompt, it decides between labels by the tokens that they begin with.
+
+Legend: B batch, T tokens, V vocabulary, C labels.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from attest.core.errors import AttestError
+from attest.models.pretrained.attention import last_real
+from attest.models.pretrained.network import PretrainedNetwork
+from attest.models.pretrained.texts import Encoder
+
+TEXT = "{text}"
+"""Where the text stands in a prompt."""
+EXAMPLE = '--prompt "Review: {text}\\nSentiment:" --labels positive=" good",negative=" bad"'
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A question about a text, and what a model may answer.
+
+    Args:
+        template: with ``{text}`` once.
+        answers: what stands for each label after the prompt, by label, in class order: ``{"positive": " good", …}``.
+    Raises:
+        AttestError: there is no place for the text, or there are not two labels with an answer each.
+    """
+
+    template: str
+    answers: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        if self.template.count(TEXT) != 1:
+            raise AttestError(
+                f"the prompt {self.template!r} contains {TEXT} {self.template.count(TEXT)} times; expected it once, in the "
+                f"place of the text. For example: {EXAMPLE}"
+            )
+        if len(self.answers) < 2 or not all(self.answers.values()):
+            raise AttestError(
+                f"the labels of the prompt are {dict(self.answers)}; expected at least two, each with its answer. "
+                f"For example: {EXAMPLE}"
+            )
+
+    def about(self, text: str) -> str:
+        """The prompt with a text in its place."""
+        return self.template.replace(TEXT, text)
+
+    def first_tokens(self, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+        """The token that each answer begins with behind the prompt, in class order.
+
+        Raises:
+            AttestError: an answer melts into the end of the prompt, or two begin with the same token.
+        """
+        first = [_first_after(tokenizer, self.about("a text"), answer) for answer in self.answers.values()]
+        words = tokenizer.convert_ids_to_tokens(first)
+        if same := [word for word in words if words.count(word) > 1]:
+            labels = [label for label, word in zip(self.answers, words, strict=True) if word == same[0]]
+            raise AttestError(
+                f"the answers for {' and '.join(labels)} begin with the same token, {same[0]!r}; expected answers whose "
+                "first tokens differ, because only these are compared."
+            )
+        return first
+
+
+def prompt_typed(template: str, labels: str | None) -> Prompt:
+    """A prompt as it is typed in a shell, with ``\\n`` for a new line, and its answers.
+
+    Raises:
+        AttestError: as of ``Prompt`` and ``answers_typed``.
+    """
+    return Prompt(template.replace(r"\n", "\n"), answers_typed(labels or ""))
+
+
+def answers_typed(typed: str) -> dict[str, str]:
+    """``positive= good,negative= bad`` as answers by label; blanks belong to the answers.
+
+    Raises:
+        AttestError: a label has no answer.
+    """
+    pairs = [each.partition("=") for each in typed.split(",")]
+    if bare := [label for label, equals, answer in pairs if not (label and equals and answer)]:
+        raise AttestError(
+            f"--labels has {bare[0]!r} without an answer; expected <label>=<answer> for every label of the data, "
+            f"separated by commas. For example: {EXAMPLE}"
+        )
+    return {label: answer for label, _, answer in pairs}
+
+
+def _first_after(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -> int:
+    before, after = tokenizer([prompt, prompt + answer], verbose=False)["input_ids"]
+    if len(after) == len(before) or after[: len(before)] != before:
+        raise AttestError(
+            f"the answer {answer!r} shares a token with the end of the prompt, {prompt[-10:]!r}, or adds no token; expected "
+            "an answer that begins a new token. Most answers begin with a space; then the prompt must not end with one."
+        )
+    return after[len(before)]
+
+
+class PromptEncoder(Encoder):
+    """Turns texts into the token ids of a prompt about them; one that is too long is refused, for its end asks the question.
+
+    Args:
+        model, tokenizer: that belong together.
+        prompt: about the texts.
+    """
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> None:
+        super().__init__(model, tokenizer)
+        self.prompt = prompt
+
+    def __call__(self, text: str) -> list[int]:
+        """The token ids of the prompt about a text.
+
+        Raises:
+            AttestError: the model does not read as many.
+        """
+        ids = self.tokenizer(self.prompt.about(text), verbose=False)["input_ids"]
+        if len(ids) > self.longest:
+            raise AttestError(
+                f"the prompt about the text {text[:20]!r} has {len(ids)} tokens, and the model reads at most {self.longest}; "
+                "expected a shorter prompt. Shorten the text or leave it out."
+            )
+        return ids
+
+    def everything(self, texts: Sequence[str]) -> dict[str, list[list[int]]]:
+        """As in ``Encoder``, for the prompts about texts."""
+        return super().everything([self.prompt.about(text) for text in texts])
+
+    def word_of(self, text: str) -> list[int]:
+        """The place of the word that each token of the prompt is of; -1 for special tokens."""
+        return super().word_of(self.prompt.about(text))
+
+
+class PromptedNetwork(PretrainedNetwork):
+    """A causal language model that decides by the logits of the labels' first tokens, after the last token of a prompt.
+
+    Args:
+        model: logits ``(B, T, V)`` of the next token.
+        padding: the token id at padding.
+        answers: C token ids, in class order.
+        masked: as of ``PretrainedNetwork``.
+    Raises:
+        AttestError: as of ``PretrainedNetwork``; or the model has no logits of tokens, or lets tokens see later ones.
+    """
+
+    def __init__(self, model: PreTrainedModel, padding: int, answers: Sequence[int], masked: int | None = None) -> None:
+        if model.get_output_embeddings() is None:
+            raise AttestError(
+                f"{type(model).__name__} does not predict the next token, so it cannot answer a prompt; expected a causal "
+                "language model, LlamaForCausalLM for example."
+            )
+        self._answers = list(answers)
+        super().__init__(model, padding, masked)
+        if not self.looks_back:
+            raise AttestError(
+                f"{type(model).__name__} lets tokens attend to later ones, so it cannot be asked what comes next; expected a "
+                "causal language model, LlamaForCausalLM for example."
+            )
+
+    def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+        """Logits of the labels alone, ``(B, C)``."""
+        with self._asked_at(last_real(mask)):
+            return super().logits_of(mask, **inputs)[:, 0, self._answers]
+
+    def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
+        """As in ``PretrainedNetwork``, of the labels alone, ``(B, C)``."""
+        with self._asked_at(last_real(mask)):
+            return super().itself(tokens, mask, **given)[:, 0, self._answers]
+
+    @contextmanager
+    def _asked_at(self, place: Tensor) -> Iterator[None]:
+        """Ask for the token after one place ``(B,)`` of each text alone; the others would cost V numbers each."""
+        head: nn.Module = self.model.get_output_embeddings()
+        rows = torch.arange(len(place), device=place.device)
+
+        def one(_module: nn.Module, inputs: tuple[Any, ...]) -> Tensor:
+            return inputs[0][rows, place].unsqueeze(1)
+
+        handle = head.register_forward_pre_hook(one)
+        try:
+            yield
+        finally:
+            handle.remove()

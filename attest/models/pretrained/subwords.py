@@ -1,0 +1,138 @@
+"""Words as the subwords that a pretrained model knows, with the ids that our data have: 0 is padding, 1 a masked token."""
+
+from collections.abc import Container, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
+
+from attest.core.errors import AttestError
+from attest.core.labels import UNLABELLED
+from attest.models.pretrained.loading import config_of, quieten, tokenizer_of
+from attest.models.pretrained.texts import longest_read
+
+OURS = 2
+"""Ids that our data have before those of words: padding, and the token that stands where one is masked or unknown."""
+
+
+class Cut(NamedTuple):
+    """Texts in subwords."""
+
+    ids: list[list[int]]
+    """The model's own token ids of each text, special ones among them."""
+    words: list[list[int | None]]
+    """The place of the word that each is of; None for special ones."""
+    shortened: int
+    """How many texts were longer than is read."""
+
+
+class Subwords:
+    """Cuts the words of texts as a pretrained model was taught to read them.
+
+    Args:
+        pretrained: folder or Hub id of the model; nothing but its configuration and its tokenizer is read.
+        longest: most subwords of a text, special ones included; None for as many as the model reads.
+    Raises:
+        AttestError: as in ``attest.models.pretrained.loading``; or fewer are asked for than the special ones, or more than are
+            read.
+    """
+
+    def __init__(self, pretrained: str, longest: int | None = None) -> None:
+        quieten()
+        self.tokenizer = tokenizer_of(pretrained, add_prefix_space=True)  # which cuts at bytes: a word begins after a blank
+        with torch.device("meta"):
+            read = longest_read(AutoModelForSequenceClassification.from_config(config_of(pretrained)), self.tokenizer)
+        least = self.tokenizer.num_special_tokens_to_add() + 1
+        if longest is not None and not least <= longest <= read:
+            raise AttestError(
+                f"max_subwords is {longest}; expected a whole number from {least} to {read}, the most that {pretrained} "
+                f"reads. Type --data.init_args.max_subwords={min(read, 128)}"
+            )
+        self.longest = longest or read
+        self.vocabulary = vocabulary_of(self.tokenizer)
+
+    def __call__(self, texts: Sequence[Sequence[str]]) -> tuple[list[list[str]], Cut]:
+        """Cut texts that are given as words: the subwords of each by name, and as ``cut`` has them."""
+        found = cut(self.tokenizer, texts, self.longest)
+        return [[self.vocabulary[id] for id in ids] for ids in found.ids], found
+
+
+def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], longest: int) -> Cut:
+    """Texts, given as words, in subwords; what is beyond the longest that is read is left out at the end.
+
+    Raises:
+        AttestError: the tokenizer cuts at bytes, and was not told that words begin after blanks.
+    """
+    words = [list(text) for text in texts]
+    try:
+        read = tokenizer(words, is_split_into_words=True, truncation=True, max_length=longest, verbose=False)
+    except AssertionError as error:
+        raise AttestError(
+            f"the {type(tokenizer).__name__} does not take words one by one; expected one that does. "
+            "AutoTokenizer.from_pretrained(name, add_prefix_space=True) gives it."
+        ) from error
+    rows = [read[row] for row in range(len(words))]
+    return Cut([row.ids for row in rows], [row.word_ids for row in rows], sum(bool(row.overflowing) for row in rows))
+
+
+def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
+    """The subword of each id of a tokenizer; ids that it leaves out have a name that no subword has."""
+    known = {id: token for token, id in tokenizer.get_vocab().items()}
+    return tuple(known.get(id, f"<no token {id}>") for id in range(max(known) + 1))
+
+
+def tags_of_subwords(
+    tags: Sequence[Sequence[int]], words: Sequence[Sequence[int | None]], label_names: Sequence[str]
+) -> list[list[int]]:
+    """The tag of each subword: that of its word at the first of each, and ``UNLABELLED`` elsewhere.
+
+    Some words have no subword, a soft hyphen for example. Where one begins a chunk, the next word of this chunk begins it.
+
+    Args:
+        tags: of the words of each text.
+        words: as in ``Cut``.
+        label_names: the tags, in class order.
+    """
+    begins = {
+        number: label_names.index(begin)
+        for number, name in enumerate(label_names)
+        if name[:2] == "I-" and (begin := f"B-{name[2:]}") in label_names
+    }
+    rows = []
+    for known, read in zip(tags, words, strict=True):
+        whole = _begun(known, {*read}, begins)
+        first = [word if word != before else None for before, word in zip([None, *read], read, strict=False)]
+        rows.append([UNLABELLED if word is None else whole[word] for word in first])
+    return rows
+
+
+def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int, int]) -> list[int]:
+    """Tags of words, B- in place of I- where no word of the same chunk has been read before."""
+    found, has_begun = list(tags), False
+    for place, tag in enumerate(tags):
+        goes_on = place > 0 and tag in begins and tags[place - 1] in (tag, begins[tag])
+        has_begun = has_begun and goes_on
+        if place in read:
+            found[place] = begins[tag] if goes_on and not has_begun else tag
+            has_begun = True
+    return found
+
+
+def told_of_unread(texts: Sequence[Sequence[str]], cut: Cut, longest: int) -> str | None:
+    """A sentence on words that have no subword; None where all have. What is cut is not counted.
+
+    Args:
+        texts: as words.
+        cut: their subwords.
+        longest: most subwords of a text.
+    """
+    unread = 0
+    for words, ids, read in zip(texts, cut.ids, cut.words, strict=True):
+        known = {word for word in read if word is not None} or {0}
+        unread += (max(known) - min(known) + 1 if len(ids) >= longest else len(words)) - len(known & {*read})
+    if not unread:
+        return None
+    return (
+        f"{unread} of {sum(map(len, texts))} words have no subword, because the tokenizer drops them; they have no decision, "
+        "and no score counts them. A chunk that one of them begins is taken to begin at its next word."
+    )

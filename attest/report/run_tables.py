@@ -1,0 +1,142 @@
+"""Tables over many runs, a row a setting, as wide as a page: LaTeX for papers, Markdown for pages, CSV for programs."""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Sequence
+
+from attest.core.measures.numbers import spread
+from attest.report.collection import Over, Setting, notes
+from attest.report.described import label_of
+
+LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$"}
+    | {"τ": r"$\tau$", "ε": r"$\varepsilon$", "Δ": r"$\Delta$", "φ": r"$\varphi$", "α": r"$\alpha$", "×": r"$\times$"}
+    | {"ŷ": r"$\hat{y}$", "\N{COMBINING TILDE}": ""}
+)
+
+NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?( ± \d+(\.\d+)?)?")
+"""A published number as it was typed: no formula, whatever its sign."""
+FORMULA = ("=", "+", "-", "@")
+"""How a spreadsheet knows what it is to compute."""
+COLUMNS = ("setting", "measure", "mean", "std", "seeds")
+
+
+PAGE = 100
+"""Characters of a line on a page of text."""
+WHO = ("Setting", "Seeds")
+"""Heads what says which runs a row is of."""
+Columns = list[list[str]]
+"""Each begins with its head; one cell a setting follows."""
+
+
+def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
+    """GitHub's tables, one below the other; vertical bars in names are escaped.
+
+    Below, what must be known before rows are compared.
+
+    Args:
+        settings: the rows.
+        keys: the columns.
+        width: characters of a line; a table of more columns than fit goes on below.
+    """
+    tables = [
+        _markdown(part) for part in _parts([[_escaped(cell) for cell in column] for column in _columns(settings, keys)], width)
+    ]
+    return "\n".join(tables) + "".join(f"\n{note}\n" for note in notes(settings, keys))
+
+
+def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
+    """One ``tabular`` below the other, with booktabs' rules; as comments, what must be known before rows are compared."""
+    tables = [_latex(part) for part in _parts(_columns(settings, keys), width)]
+    return "\n".join([*tables, *(f"% {note.translate(LATEX)}" for note in notes(settings, keys)), ""])
+
+
+def _parts(columns: Columns, width: int) -> list[Columns]:
+    """Columns, the first two repeated, in groups that are no wider than a page; a column that is wider stands alone."""
+    who, parts = columns[: len(WHO)], [columns[: len(WHO)]]
+    for column in columns[len(WHO) :]:
+        if len(parts[-1]) > len(who) and _wide([*parts[-1], column]) > width:
+            parts.append(list(who))
+        parts[-1] = [*parts[-1], column]
+    return parts
+
+
+def _wide(columns: Columns) -> int:
+    return sum(max(map(len, column)) + len(" | ") for column in columns) + len("|")
+
+
+def _columns(settings: Sequence[Setting], keys: Sequence[str]) -> Columns:
+    names = [WHO[0], *(one_line(each.name) for each in settings)]
+    seeds = [WHO[1], *(", ".join(map(str, sorted(each.runs))) for each in settings)]
+    return [names, seeds, *([one_line(label_of(key)), *(cell(each.over_seeds(key)) for each in settings)] for key in keys)]
+
+
+def _markdown(columns: Columns) -> str:
+    wide = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
+    head, *lines = zip(*wide, strict=True)
+    rule = ["-" * len(cell) for cell in head]
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *lines))
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")
+
+
+def _latex(columns: Columns) -> str:
+    head, *lines = (_latex_row(row) for row in zip(*columns, strict=True))
+    kinds = "ll" + "r" * (len(columns) - len(WHO))
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
+    )
+
+
+def as_csv(settings: Sequence[Setting], keys: Sequence[str], width: int = 0) -> str:
+    """A line a setting and number, unrounded: ``setting,measure,mean,std,seeds``; std is empty for one seed."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for each in settings:
+        for key in keys:
+            if (over := each.over_seeds(key)) is not None:
+                std = "" if math.isnan(over.std) else over.std
+                writer.writerow([as_text(each.name), as_text(key), over.mean, std, over.seeds])
+    return buffer.getvalue()
+
+
+def one_line(text: str) -> str:
+    """A name without what would end a line or move the cursor."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def as_text(cell: str) -> str:
+    """A name as a cell of CSV that no spreadsheet computes: an apostrophe before what would begin a formula."""
+    line = one_line(cell)
+    return f"'{line}" if line.lstrip().startswith(FORMULA) and not NUMBER.fullmatch(line) else line
+
+
+FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str], int], str]] = {
+    "markdown": as_markdown,
+    "latex": as_latex,
+    "csv": as_csv,
+}
+
+SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
+"""Formats by the suffix of a file."""
+BEGINNINGS = {
+    "markdown": re.compile(rf"\|  \| |\| {WHO[0]} *\| {WHO[1]}"),
+    "latex": re.compile(r"\\begin\{tabular\}\{ll?r"),
+    "csv": re.compile(",".join(COLUMNS)),
+}
+"""How each begins, now or in an earlier version, by which a table of ours is known."""
+
+
+def cell(over: Over | None) -> str:
+    """``mean ± std`` over seeds; a dash where there is nothing."""
+    return "–" if over is None else spread(over.mean, over.std)
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(text.replace("–", "--").translate(LATEX) for text in cells) + r" \\"

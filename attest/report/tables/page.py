@@ -1,0 +1,296 @@
+"""A reproduced table as Markdown: ours beside the published, what it means, where it comes from.
+
+Where the numbers of a table come from: command, commits, versions, hours.
+"""
+
+import hashlib
+import math
+import re
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.stopping import ALL, READ
+from attest.report.tables.comparison import CLAIM_VERDICTS, LEVEL, NUMBER_VERDICTS, RULES, SHARE, UNDEFINED
+from attest.report.tables.table import Folders, summary_of
+from attest.runs.folder import RunFolder, read_json
+from attest.runs.past import run_seconds
+from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, PublishedTable, Source
+
+STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
+
+
+def stamp(experiment: PublishedTable) -> str:
+    """The line: the date of the rules, and 12 hex digits of all that decides a verdict but the runs."""
+    embeddings = [source.embeddings for source in experiment.sources.values() if source.embeddings]  # not in their repr
+    decides = (RULES, LEVEL, SHARE, experiment, *embeddings)
+    digest = hashlib.sha256(repr(decides).encode()).hexdigest()
+    return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
+
+
+def stamp_of(page: str) -> str:
+    """The stamp that a written table carries; empty where it has none."""
+    match = STAMP.search(page)
+    return match[0] if match else ""
+
+
+MARK, GONE, OWN, CLOSE = "†", "‡", "§", "¶"
+MARK_OF = {SAME_SETTING: "", NEARLY: CLOSE, OTHER: MARK}
+HEADINGS = {
+    SAME_SETTING: "Comparable numbers",
+    NEARLY: f"Numbers of a near setting {CLOSE}",
+    OTHER: f"Numbers of another setting {MARK}",
+}
+EMPTY = "–"
+LEAST = 0.0005
+"""What is smaller would be written as 0.000."""
+NUMBER_HEAD = ("row", "quantity", "ours", "seeds", "90 % interval", "published", "difference", "margin", "verdict")
+CLAIM_HEAD = (
+    *("claim", "left", "", "right", "difference", "seeds", "published"),
+    *("p over seeds", "p over texts, by seed", "verdict"),
+)
+KEPT_ALONE = (
+    f"{GONE} Its evidence by text was not kept, so this is what an earlier table read from it (`evidence.json`). What was not "
+    "written down then, one-sided tests over texts among it, needs the runs again."
+)
+
+
+def table_page(
+    experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any], figures: Sequence[str]
+) -> str:
+    """The page of one table.
+
+    Args:
+        experiment: the table.
+        numbers, claims: as ``attest.report.tables.table`` gives them.
+        origin: as ``attest.report.tables.page`` gives it.
+        figures: names of the files beside it.
+    """
+    parts = [
+        f"# {experiment.name}: {experiment.title}",
+        f"{experiment.paper}. Ours: mean ± standard deviation over seeds, on the test split.",
+        _age(origin),
+        *_stopped(origin),
+        *experiment.notes,
+        *([f"Every run with `{' '.join(origin['settings'])}`."] if origin["settings"] else []),
+        f"**{tally(numbers, claims)}**",
+        *(f"## {data}\n\n{_corpus(experiment, numbers, claims, data)}" for data in numbers["data"].unique()),
+        *(f"![{name}]({name}.png)" for name in figures),
+        _small_print(experiment, numbers, claims, origin),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _age(origin: dict[str, Any]) -> str:
+    """Whether the rules were there before the runs."""
+    runs = f"{origin['runs']} run{'s' if origin['runs'] != 1 else ''}"
+    return f"Judged by the rules of {RULES.fixed}; {origin['older']} of its {runs} are older than these."
+
+
+def _stopped(origin: dict[str, Any]) -> list[str]:
+    """Which evidence is on a part of the texts."""
+    found = "; ".join(origin["stopped"])
+    return [f"Evidence that stopped when its means were known: {found}."] if found else []
+
+
+def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
+    """One line on what came of a table: how many claims and numbers have which verdict."""
+    sentences = [_counted("Claims", claims, CLAIM_VERDICTS)] if len(claims) else []
+    judged = numbers[numbers["verdict"] != ""]
+    for likeness, name in HEADINGS.items():
+        chosen = judged[judged["setting"] == likeness]
+        sentences += [_counted(name, chosen, NUMBER_VERDICTS)] if len(chosen) else []
+    return " ".join(sentences) or "Nothing was published to compare with."
+
+
+def _counted(name: str, rows: pd.DataFrame, verdicts: Sequence[str]) -> str:
+    counts = [(verdict, int((rows["verdict"] == verdict).sum())) for verdict in verdicts]
+    return f"{name}: {'; '.join(f'{count} {verdict}' for verdict, count in counts if count)}."
+
+
+def _corpus(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
+    says_nothing = (numbers["absent"] == UNDEFINED) & (numbers["published"] == "")
+    mine = numbers[(numbers["data"] == data) & ~says_nothing]
+    own = {source.citation for source in experiment.sources.values() if source.own}
+    lines = [_number_line(number, own) for number in mine.to_dict("records")]
+    tables = [_table(NUMBER_HEAD, lines)]
+    said = claims[claims["data"] == data] if len(claims) else claims
+    if len(said):
+        tables.append(_table(CLAIM_HEAD, [_claim_line(claim) for claim in said.to_dict("records")]))
+    return "\n\n".join(tables)
+
+
+def _number_line(number: dict[str, Any], own: Collection[str]) -> list[str]:
+    row = number["row"] if math.isnan(number["at"]) else f"{number['row']}, {number['at']:g}"
+    mark = OWN if number["source"] in own else MARK_OF.get(number["setting"], "")
+    published = f"{number['published']} {mark}".strip()
+    return [
+        row,
+        number["column"],
+        (number["absent"] or with_spread(number["ours"], number["std"])) + (f" {GONE}" if number["gone"] else ""),
+        str(number["seeds"]),
+        EMPTY if math.isnan(number["low"]) else between(number["low"], number["high"]),
+        published or EMPTY,
+        _signed(number["difference"], 3),
+        EMPTY if math.isnan(number["margin"]) else f"{number['margin']:.3g}",
+        number["verdict"] or EMPTY,
+    ]
+
+
+def _claim_line(claim: dict[str, Any]) -> list[str]:
+    difference = claim["absent"] or with_spread(claim["difference"], claim["std"], signed=True)
+    return [
+        claim["claim"],
+        claim["left"],
+        {"less": "<", "greater": ">", "equal": "="}[claim["expect"]],
+        claim["right"],
+        difference + (f" {GONE}" if claim["gone"] else ""),
+        str(claim["seeds"]),
+        _signed(claim["published"], 3),
+        EMPTY if math.isnan(claim["p_seeds"]) else _p_value(claim["p_seeds"]),
+        _over_texts(claim),
+        claim["verdict"],
+    ]
+
+
+def _over_texts(claim: dict[str, Any]) -> str:
+    if claim["two_sided"]:
+        return f"({', '.join(claim['two_sided'])}: two-sided, by earlier rules, not used)"
+    return ", ".join(_p_value(test["p"]) for test in claim["tests"]) or EMPTY
+
+
+def _p_value(p: float) -> str:
+    if math.isnan(p):
+        return "too few texts"
+    return f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
+
+
+def with_spread(mean: float, std: float, signed: bool = False) -> str:
+    """``0.350 ± 0.020``, ``2.1e-05 ± 3.0e-06``; no ± for one seed."""
+    form = _form(mean)
+    text = f"{mean:{'+' if signed else ''}{form}}"
+    return text if math.isnan(std) else f"{text} ± {std:{form}}"
+
+
+def between(low: float, high: float) -> str:
+    """``0.300 to 0.400``, ``-1.4e-04 to 3.0e-04``."""
+    form = _form(max(abs(low), abs(high)))
+    return f"{low:{form}} to {high:{form}}"
+
+
+def _form(size: float) -> str:
+    """Three decimals where they say something of a number of this size; a zero has no sign."""
+    return ".1e" if 0 < abs(size) < LEAST else "z.3f"
+
+
+def _signed(value: float, digits: int) -> str:
+    return EMPTY if math.isnan(value) else f"{value:+.{digits}f}"
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
+
+
+def _small_print(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
+    used = set(numbers["source"])
+    sources = [source for source in experiment.sources.values() if source.citation in used]
+    cited = [f"* {source.citation}{_setting(source, experiment)}" for source in sources]
+    columns = [_column_rule(column) for column in experiment.columns.values()]
+    hours = f"{origin['runs']} runs, {origin['hours']:.2f} hours" + (
+        f" and those of {origin['untimed']} runs that were stopped and taken up" if origin["untimed"] else ""
+    )
+    versions = ", ".join(f"{name} {'/'.join(values)}" for name, values in origin["versions"].items())
+    parts = [
+        *(["## Sources", "\n".join(cited)] if cited else []),
+        *([KEPT_ALONE] if _any_gone(numbers, claims) else []),
+        f"## Rules\n\nFixed on {RULES.fixed}, knowing {RULES.known}.\n\n{RULES.numbers}\n\n{RULES.claims}",
+        "\n".join(columns),
+        f"## Provenance\n\n```\n{origin['command']}\n```",
+        f"{hours}; commit {', '.join(origin['commits']) or 'unknown'}; {versions}.",
+        stamp(experiment),
+    ]
+    return "\n\n".join(parts)
+
+
+def _column_rule(column: Any) -> str:
+    what = f"`{column.key}`" if column.key else f"{column.statistic} of `{column.value}` in {column.table}"
+    where = f" where `{column.where}`" if column.where else ""
+    along = f", its {column.along} correlation with the values of the sweep" if column.along else ""
+    judged = [f"margin {column.margin:g} at most"] if column.margin else []
+    judged += [f"no effect at {column.neutral:g}"] if column.neutral else []
+    judged += [] if column.judged else ["not judged"]
+    return f"* {column.name}: {what}{where}{along}{'; ' if judged else ''}{', '.join(judged)}"
+
+
+def _setting(source: Source, experiment: PublishedTable) -> str:
+    """How a source's setting differs from ours, in the rows that it has numbers for."""
+    if source.own:
+        return f" {OWN}: not published, so not judged"
+    rows = [row for row in experiment.rows.values() if source.name in row.published]
+    differing = dict.fromkeys(source.setting(row.run) for row in rows)
+    return "".join(f" {MARK_OF[setting.likeness]}: {setting.why}" for setting in differing if setting.why)
+
+
+def _any_gone(numbers: pd.DataFrame, claims: pd.DataFrame) -> bool:
+    return any(bool(rows["gone"].any()) for rows in (numbers, claims) if len(rows))
+
+
+def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> dict[str, Any]:
+    """What the runs of a table say of themselves.
+
+    Args:
+        folders: of finished runs.
+        command: that made the table.
+        settings: of all its runs, beside those that its file states.
+    Returns:
+        ``command``; ``settings``; ``runs``, how many; ``hours`` of the runs that were never stopped, and ``untimed``, how
+        many were; ``older``, how many are older than the rules; ``stopped``, for each experiment that read a part of the texts
+        of how many runs, in words; and from the runs ``commits`` and ``versions``, each with all
+        values there are.
+    """
+    runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
+    seconds = [run_seconds(folder) for folder in runs]
+    known = [each for each in seconds if each is not None]
+    environments = [
+        read_json(RunFolder(folder).timing).get("environment", {}) for folder in runs if RunFolder(folder).timing.is_file()
+    ]
+    names = sorted({name for environment in environments for name in environment})
+    versions = {name: sorted({environment[name] for environment in environments if name in environment}) for name in names}
+    return {
+        "command": command,
+        "settings": list(settings),
+        "runs": len(runs),
+        "hours": sum(known) / 3600,
+        "untimed": len(seconds) - len(known),
+        "older": sum(finished_on(folder) < RULES.fixed for folder in runs),
+        "stopped": stopped_early(runs),
+        "commits": versions.pop("commit", []),
+        "versions": versions,
+    }
+
+
+def stopped_early(runs: Sequence[Path]) -> list[str]:
+    """``E2 in 3 runs, after 256 to 625 of 1,725 texts``: experiments that read no more texts than they needed."""
+    said = []
+    for experiment in EXPERIMENTS:
+        keys = f"{experiment}/{READ}", f"{experiment}/{ALL}"
+        summaries = [summary for folder in runs if keys[0] in (summary := summary_of(folder))]
+        if summaries:
+            read, of = (_span([summary[key] for summary in summaries]) for key in keys)
+            said.append(f"{experiment} in {len(summaries)} run{'s' if len(summaries) > 1 else ''}, after {read} of {of} texts")
+    return said
+
+
+def _span(counts: Sequence[float]) -> str:
+    least, most = min(counts), max(counts)
+    return f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
+
+
+def finished_on(folder: Path) -> str:
+    """The day on which a run was finished, ``YYYY-MM-DD`` in UTC: that of its ``summary.json``, which archives keep."""
+    return datetime.fromtimestamp(RunFolder(folder).summary.stat().st_mtime, UTC).date().isoformat()

@@ -1,0 +1,169 @@
+"""W&B workspaces of a project, one for each purpose, as data: which panels, in which sections, over which axes.
+
+``workspace`` turns it into what W&B's own library sends; nothing here needs a network or an account.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from attest.core.errors import AttestError, install_command
+from attest.experiments.registry import EXPERIMENTS, measures
+from attest.experiments.spec import Measure
+from attest.report.described import QUESTIONS, SCORES
+from attest.report.tracking.loggers import ADVERSARY, is_headline
+
+if TYPE_CHECKING:
+    from wandb_workspaces.workspaces import Workspace
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: words, lines over epochs or steps, bars that compare runs, a page, or a table."""
+
+    kind: Literal["words", "lines", "bars", "points", "page", "table"]
+    title: str
+    """Above it; of words, the Markdown itself."""
+    metrics: tuple[str, ...]
+    x: str | None = None
+    """What lines are drawn against, and points, one a run."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The panels of one question."""
+
+    name: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True)
+class Template:
+    """A workspace for one purpose."""
+
+    sections: list[Section]
+    by_setting: bool = True
+    """Whether runs are grouped, so that the seeds of a setting are one line with a band."""
+    job: str = ""
+    """The type of job that is shown alone; empty for all."""
+
+
+LAMBDA = "model.init_args.lam"
+"""Where the λ of an adversary stands in the configuration of its run."""
+PURPOSES = ("run", "lambda", "runs")
+"""One run, a sweep over λ, and many runs side by side."""
+
+
+def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> Template:
+    """The workspace for one of ``PURPOSES``; the other arguments are ``dashboard``'s."""
+    if purpose == "lambda":
+        return Template([_against_lambda()], job=ADVERSARY)
+    if purpose == "runs":
+        return Template(_many_runs({*summary}, sorted(filter(is_headline, curves))))
+    return Template(dashboard(summary, curves, figures), by_setting=False)
+
+
+def _against_lambda() -> Section:
+    """What adversaries reach, each a point over its λ."""
+    shown = {f"E7/{measure.column}": measure for measure in EXPERIMENTS["E7"].measures}
+    points = [Panel("points", f"E7 {measure.title}", (f"{key}/mean",), LAMBDA) for key, measure in shown.items()]
+    return Section(f"E7  {QUESTIONS['E7']}", (Panel("words", _description("E7", shown), ()), *points))
+
+
+def _many_runs(summary: set[str], curves: Sequence[str]) -> list[Section]:
+    """Scores, then the first measure of every experiment: as bars, and over the accuracy."""
+    first = {spec.id: spec.measures[0] for spec in EXPERIMENTS.values() if spec.measures}
+    shown = {name: measure for name, measure in first.items() if f"{name}/{measure.column}/mean" in summary}
+    return [_training(summary, curves), *(_side_by_side(name, measure) for name, measure in shown.items())]
+
+
+def _side_by_side(name: str, measure: Measure) -> Section:
+    key = f"{name}/{measure.column}"
+    panels = (
+        Panel("words", _description(name, {key: measure}), ()),
+        Panel("bars", measure.title, (f"{key}/mean",)),
+        Panel("points", f"{measure.title} over accuracy", (f"{key}/mean",), "test/accuracy"),
+    )
+    return Section(f"{name}  {QUESTIONS[name]}", panels)
+
+
+def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> list[Section]:
+    """What there is to see of a run, section by section: the report, training, one experiment after another, the figures.
+
+    Args:
+        summary: names of its numbers, as in ``summary.json``.
+        curves: names of what was logged by epoch, as in ``curves.json``.
+        figures: keys of its figures.
+    """
+    summary, curves, figures = set(summary), sorted(filter(is_headline, curves)), sorted(figures)
+    experiments = [name for name in QUESTIONS if name != "test"]
+    experiments += sorted({name.split("/")[0] for name in (*summary, *figures) if name.startswith("E")} - {*QUESTIONS})
+    sections = [Section("Report", (Panel("page", "Report", ("report",)),)), _training(summary, curves)]
+    sections += [_experiment(name, summary, curves) for name in experiments]
+    sections += [Section("Figures", (Panel("table", "Figures", ("figures",)),))] if figures else []
+    return [section for section in sections if section.panels]
+
+
+def _training(summary: set[str], curves: Sequence[str]) -> Section:
+    losses = Panel("lines", "Loss in training", ("train/loss",), "trainer/global_step")
+    scores = tuple(name for name in curves if name.startswith("validation/"))
+    tests = tuple(name for name in SCORES if name in summary)
+    panels = (losses, Panel("lines", "Validation", scores, "epoch"), Panel("bars", "Test", tests))
+    return Section("Training and scores", tuple(panel for panel in panels if panel.metrics))
+
+
+def _experiment(name: str, summary: set[str], curves: Sequence[str]) -> Section:
+    shown = {key: measure for key, measure in measures().items() if key.startswith(f"{name}/") and f"{key}/mean" in summary}
+    words = [Panel("words", _description(name, shown), ())] if shown else []
+    bars = [Panel("bars", f"{name} {measure.title}", (f"{key}/mean",)) for key, measure in shown.items()]
+    over_epochs = tuple(curve for curve in curves if curve.removesuffix("/mean").replace("/validation", "", 1) in shown)
+    lines = [Panel("lines", "Over epochs, on validation", over_epochs, "epoch")] if over_epochs else []
+    return Section(f"{name}  {QUESTIONS.get(name, '')}".strip(), (*words, *bars, *lines))
+
+
+def _description(name: str, shown: Mapping[str, Measure]) -> str:
+    """What the experiment does and how its numbers are read and misread, as Markdown."""
+    spec = EXPERIMENTS[name]
+    lines = [f"* **{measure.title}**: {measure.means} *{measure.misread}*" for measure in shown.values()]
+    return "\n".join([f"**{spec.question}** {spec.does} ({spec.source}).", "", *lines])
+
+
+def workspace(made: Template, entity: str, project: str, name: str) -> "Workspace":
+    """The same for W&B's library; its ``save`` creates it for a user who is logged in.
+
+    Raises:
+        AttestError: the library is not installed.
+    """
+    try:
+        from wandb_workspaces import workspaces
+    except ModuleNotFoundError as error:
+        raise AttestError(
+            "W&B's library for dashboards is not installed; expected wandb-workspaces. Type: " + install_command("dashboard")
+        ) from error
+    drawn = [
+        workspaces.Section(name=section.name, panels=[_panel(panel) for panel in section.panels], is_open=True)
+        for section in made.sections
+    ]
+    runs = workspaces.RunsetSettings(
+        groupby=[workspaces.Metric("Group")] if made.by_setting else [],
+        filters=f"Metric('JobType') = '{made.job}'" if made.job else [],
+    )
+    return workspaces.Workspace(entity=entity, project=project, name=name, sections=drawn, runset_settings=runs)
+
+
+def _panel(panel: Panel) -> Any:
+    from wandb_workspaces.reports import v2 as panels
+
+    if panel.kind == "words":
+        return panels.MarkdownPanel(markdown=panel.title)
+    metrics: list[Any] = list(panel.metrics)
+    if panel.kind == "lines":
+        return panels.LinePlot(title=panel.title, x=panel.x, y=metrics)
+    if panel.kind == "points":
+        x = panels.Config(LAMBDA) if panel.x == LAMBDA else panels.SummaryMetric(str(panel.x))
+        return panels.ScatterPlot(title=panel.title, x=x, y=panels.SummaryMetric(metrics[0]), log_x=panel.x == LAMBDA)
+    if panel.kind == "bars":
+        return panels.BarPlot(title=panel.title, metrics=metrics)
+    if panel.kind == "table":
+        return panels.WeavePanelSummaryTable(table_name=metrics[0])
+    return panels.MediaBrowser(title=panel.title, media_keys=metrics, num_columns=1)

@@ -1,0 +1,259 @@
+"""Loggers pointed at the run folder, whichever the configuration names: W&B, CSV, TensorBoard, or several.
+
+Metrics as one CSV file for each run; a resumed run continues it.
+"""
+
+import csv
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import Namespace
+from lightning_fabric.loggers.logger import rank_zero_experiment
+from pytorch_lightning import Callback, LightningModule, Trainer
+from pytorch_lightning.loggers import CSVLogger, Logger, WandbLogger
+from pytorch_lightning.loggers.csv_logs import ExperimentWriter
+from pytorch_lightning.utilities.rank_zero import rank_zero_only
+
+from attest.experiments.registry import EXPERIMENTS
+from attest.report.figures import Illustration
+from attest.runs.folder import RunFolder
+from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS, RunIdentity
+
+UNSET = "."
+"""The ``save_dir`` of a logger that was not told where to write."""
+
+
+def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
+    """Fill in, in place, where loggers write and what W&B calls the run; what the user has set stays.
+
+    Args:
+        configured: ``trainer.logger`` as parsed: a logger, a list of them, or a truth value.
+        folder: of the run.
+        name: readable name of the run.
+        wandb_id: of the run, the same after every resume.
+        grouping: ``group``, ``job_type`` and ``tags`` of the run in W&B, where the user has set none.
+    """
+    for logger in configured if isinstance(configured, list) else [configured]:
+        if not isinstance(logger, Namespace):
+            continue
+        options = logger.init_args
+        if options.save_dir == UNSET:
+            options.save_dir = str(folder.path)
+        if logger.class_path.endswith("WandbLogger"):
+            _name_wandb_run(options, name, wandb_id, grouping)
+
+
+def _name_wandb_run(options: Namespace, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
+    for option, value in list(vars(options).items()):
+        if value is None:  # a null would override what WandbLogger sets itself, resuming above all
+            del options[option]
+    options.name = options.get("name") or name
+    options.id = wandb_id
+    for option, value in grouping.items():
+        options[option] = options.get(option) or value
+    if not options.offline and os.environ.get("WANDB_MODE", "online") == "online" and not _logged_in():
+        options.offline, options.mode = True, "offline"
+
+
+def _logged_in() -> bool:
+    from attest.report.tracking.wandb_report import logged_in  # with W&B, which no other logger waits for
+
+    return logged_in()
+
+
+def without_deprecated(loggers: Iterable[Logger]) -> None:
+    """Keep Lightning from passing W&B a setting that W&B warns about at every start."""
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            logger._wandb_init.pop("anonymous", None)
+
+
+def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
+    """Send numbers, figures, report, model and evidence to W&B, as they lie in the run folder."""
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            from attest.report.tracking.wandb_report import send_report  # with W&B, which no other logger waits for
+
+            send_report(logger.experiment, folder, figures)
+
+
+def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
+    """Name in W&B's configuration of a run the checkpoint that it reads; ``log_artifacts`` draws the lineage.
+
+    Args:
+        loggers: of the run that reads.
+        base: the run that is read.
+        wandb_id: of that run, None where it has none.
+        sha256: of its best checkpoint.
+    """
+    facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            logger.experiment.config.update({"base": facts}, allow_val_change=True)
+
+
+class CSVLog(CSVLogger):
+    """Lightning's logger, without a new folder for every sitting of the same run; its arguments are ``CSVLogger``'s."""
+
+    def __init__(
+        self,
+        save_dir: str,
+        name: str | None = "csv",
+        version: int | str | None = 0,
+        prefix: str = "",
+        flush_logs_every_n_steps: int = 100,
+    ) -> None:
+        super().__init__(save_dir, name, version, prefix, flush_logs_every_n_steps)
+        self._writer: ContinuedWriter | None = None
+
+    @property
+    @rank_zero_experiment
+    def experiment(self) -> "ContinuedWriter":
+        """The file that is there, or a new one."""
+        if self._writer is None:
+            self._experiment = self._writer = ContinuedWriter(self.log_dir)
+        return self._writer
+
+    @rank_zero_only
+    def forget_from(self, step: int) -> None:
+        """Drop rows of this step and later ones, which a run goes through again when it is taken up before them."""
+        self.experiment.forget_from(step)
+
+
+class ContinuedWriter(ExperimentWriter):
+    """Adds rows to the file that is there; Lightning's own deletes it."""
+
+    def __init__(self, log_dir: str) -> None:
+        super().__init__(log_dir)
+        if rows := self._rows():
+            self.metrics_keys = list(rows[0])
+
+    def forget_from(self, step: int) -> None:
+        """Write the file anew without these rows."""
+        if rows := self._rows():
+            with Path(self.metrics_file_path).open("w", newline="") as file:
+                writer = csv.DictWriter(file, fieldnames=self.metrics_keys)
+                writer.writeheader()
+                writer.writerows(row for row in rows if int(row["step"]) < step)
+
+    def _rows(self) -> list[dict[str, str]]:
+        """As written, but for a last one that was cut off."""
+        file = Path(self.metrics_file_path)
+        if not file.is_file():
+            return []
+        with file.open(newline="") as lines:
+            return [row for row in csv.DictReader(lines) if (row.get("step") or "").isdigit()]
+
+    def _check_log_dir_exists(self) -> None:
+        """A folder that is there is as it should be."""
+
+
+BASE, ADVERSARY, GUIDE, CONTROL = "base", "adversary", "guide", "control"
+JOBS = {ADVERSARIAL: ADVERSARY, KEYS: ADVERSARY, GUIDES: GUIDE}
+"""By kind of a run that depends on another; those of any other kind are controls."""
+
+
+def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
+    """The options of ``wandb.init`` by which runs are grouped.
+
+    Args:
+        identity: of the run.
+        run: its ``RunSettings``.
+    Returns:
+        ``group``, the setting, which seeds share, so that W&B draws them as one band; ``job_type``; ``tags``, the corpus and
+        the model.
+    """
+    return {"group": identity.setting, "job_type": _job(identity, run), "tags": [run.data, run.model]}
+
+
+def _job(identity: RunIdentity, run: Any) -> str:
+    """A run without learned attention is a control of those that have it."""
+    if identity.kind:
+        return JOBS.get(identity.kind, CONTROL)
+    return CONTROL if run.projection == "uniform" or run.model == "average" else BASE
+
+
+OF_EACH = 3
+"""How many measures of an experiment are followed over the epochs: the first ones that its spec lists."""
+IN_EACH = "/validation/"
+"""Stands between experiment and column in what evidence logs on validation."""
+
+
+def is_headline(name: str) -> bool:
+    """Whether a logged number is followed over steps or epochs.
+
+    These are losses, learning rate and gradient norm of the training, the scores on validation, and of each experiment the
+    first measures of its spec. All of an experiment that the registry does not know.
+
+    Args:
+        name: as it is logged, ``train/loss`` or ``E1/validation/tau_gradient_inputs/mean``.
+    """
+    experiment, between, column = name.partition(IN_EACH)
+    if between and experiment in EXPERIMENTS:
+        return column in _first_means(experiment)
+    return bool(between) or name.startswith(("train/", "validation/"))
+
+
+@cache
+def _first_means(experiment: str) -> frozenset[str]:
+    shown = [measure for measure in EXPERIMENTS[experiment].measures if not measure.replaced_by]
+    return frozenset(f"{measure.column}/mean" for measure in shown[:OF_EACH])
+
+
+class HeadlineWandbLogger(WandbLogger):
+    """Lightning's logger, whose history has headline numbers alone; its arguments are ``WandbLogger``'s.
+
+    Scores that are no headline go to W&B's summary. Other evidence on validation stands in ``curves.json``, which
+    ``log_report`` logs as a table.
+    """
+
+    @rank_zero_only
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """Part headlines, tables and pictures from the rest; ``epoch`` goes with them, and undefined numbers with nothing."""
+        from wandb.sdk.data_types.base_types.wb_value import WBValue  # this class is also read where no W&B is wanted
+
+        metrics = {name: each for name, each in metrics.items() if isinstance(each, WBValue) or not isnan(each)}
+        shown: dict[str, Any] = {
+            name: each for name, each in metrics.items() if is_headline(name) or isinstance(each, WBValue)
+        }
+        once = {name: value for name, value in metrics.items() if name not in {*shown, "epoch"} and IN_EACH not in name}
+        if shown:
+            super().log_metrics(shown | {name: metrics[name] for name in ("epoch",) if name in metrics}, step)
+        if once:
+            self.experiment.summary.update(once)
+
+
+class EpochAxes(Callback):
+    """Tells W&B, once a run, that every headline logged at validation end belongs to an epoch.
+
+    Training losses keep the optimiser's steps as their axis, as Lightning has it.
+    """
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """When the first epoch has shown which values there are."""
+        if self._told or not trainer.is_global_zero:
+            return
+        for logger in trainer.loggers:
+            if isinstance(logger, WandbLogger):
+                logger.experiment.define_metric("epoch", hidden=True)
+                for name in trainer.callback_metrics:
+                    if "validation" in name and is_headline(name):
+                        logger.experiment.define_metric(name, step_metric="epoch")
+        self._told = True
+
+
+class ContinuedLog(Callback):
+    """Has CSV logs forget the steps between the checkpoint that a run is taken up from and the moment it was stopped."""
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """When the checkpoint has said which steps are behind."""
+        for logger in trainer.loggers:
+            if isinstance(logger, CSVLog):
+                logger.forget_from(trainer.global_step)

@@ -1,0 +1,157 @@
+"""Expressions in the file of a table: columns of evidence, numbers, arithmetic, comparisons, ``and``, ``or``, ``not``.
+
+The file may come from a stranger, so nothing else is understood: no call, no attribute, no text. Start at ``parsed``.
+"""
+
+import ast
+import operator
+from collections.abc import Callable
+from functools import lru_cache, reduce
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from attest.core.errors import AttestError
+
+if TYPE_CHECKING:
+    import pandas as pd  # a second that a plan of runs does not wait for
+
+TRUTHS, NUMBERS = "b", "biuf"
+"""Kinds of columns: truth values, and all that can be computed with."""
+
+LONGEST = 400
+"""Characters of an expression: many more than a table needs, and too few to nest deeper than Python reads."""
+ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+SIGNS: dict[type, Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+LOGIC: dict[type, Callable[[Any, Any], Any]] = {ast.And: operator.and_, ast.Or: operator.or_}
+
+
+@lru_cache(maxsize=256)
+def parsed(text: str) -> ast.expr:
+    """Read an expression, of which nothing is computed yet.
+
+    Raises:
+        AttestError: it is not one, or has a part that no expression may have.
+    """
+    if len(text) > LONGEST:
+        raise _no_expression(f"{text[:40]} …", f"it has {len(text)} characters, more than {LONGEST}")
+    try:
+        expression = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise _no_expression(text, "it cannot be read") from None
+    for node in ast.walk(expression):
+        if isinstance(node, ast.expr) and not _allowed(node):
+            raise _no_expression(text, f"it has {ast.get_source_segment(text, node)}")
+    return expression
+
+
+def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
+    """The value of an expression for every row; where a column is NaN, comparisons are false.
+
+    Args:
+        text: of the expression.
+        rows: whose columns it names.
+    Raises:
+        AttestError: it is no expression, names a column that is not there or holds no numbers, joins numbers by ``and``, or
+            names no column.
+    """
+    try:
+        values = _value(parsed(text), rows)
+    except (ArithmeticError, TypeError, RecursionError) as error:
+        raise _no_expression(text, f"it cannot be computed ({error})") from error
+    if not _kind(values):
+        raise _no_expression(text, "it names no column")
+    return values
+
+
+def rows_where(text: str, rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The rows for which an expression is true.
+
+    Raises:
+        AttestError: as of ``evaluated``; or it is a number.
+    """
+    held = evaluated(text, rows)
+    if _kind(held) != TRUTHS:
+        raise _no_expression(text, "it is a number and no comparison")
+    return rows[held]
+
+
+def _allowed(node: ast.expr) -> bool:
+    match node:
+        case ast.Name():
+            return True
+        case ast.Constant():
+            return type(node.value) in (int, float)
+        case ast.UnaryOp():
+            return type(node.op) in (*SIGNS, ast.Not)
+        case ast.BinOp():
+            return type(node.op) in ARITHMETIC
+        case ast.BoolOp():
+            return True
+        case ast.Compare():
+            return all(type(each) in COMPARISONS for each in node.ops)
+    return False
+
+
+def _value(node: ast.expr, rows: "pd.DataFrame") -> Any:
+    match node:
+        case ast.Name():
+            return _column(node.id, rows)
+        case ast.Constant():
+            return float(node.value)  # type: ignore[arg-type]  # powers of whole numbers grow without end
+        case ast.UnaryOp(op=ast.Not()):
+            return ~_truth(node.operand, rows)
+        case ast.UnaryOp():
+            return SIGNS[type(node.op)](_value(node.operand, rows))
+        case ast.BinOp():
+            return ARITHMETIC[type(node.op)](_value(node.left, rows), _value(node.right, rows))
+        case ast.BoolOp():
+            return reduce(LOGIC[type(node.op)], [_truth(each, rows) for each in node.values])
+        case ast.Compare():
+            sides = pairwise(_value(each, rows) for each in (node.left, *node.comparators))
+            held = [COMPARISONS[type(op)](left, right) for op, (left, right) in zip(node.ops, sides, strict=True)]
+            return reduce(operator.and_, held)
+    raise TypeError(type(node).__name__)  # which was refused when it was read
+
+
+def _column(name: str, rows: "pd.DataFrame") -> "pd.Series":
+    if name not in rows.columns:
+        known = ", ".join(str(column) for column, kind in rows.dtypes.items() if kind.kind in NUMBERS)
+        raise AttestError(f"the expression names {name}, which is no column of the evidence; expected one of: {known}.")
+    if _kind(rows[name]) not in NUMBERS:
+        raise AttestError(f"the expression names {name}, which holds no numbers; expected a column that does.")
+    return rows[name]
+
+
+def _truth(node: ast.expr, rows: "pd.DataFrame") -> Any:
+    value = _value(node, rows)
+    if _kind(value) != TRUTHS:
+        raise TypeError("and, or, not stand between comparisons of columns alone")
+    return value
+
+
+def _kind(value: Any) -> str:
+    """The letter that numpy has for a column's type; empty for a number."""
+    return getattr(getattr(value, "dtype", None), "kind", "")
+
+
+def _no_expression(text: str, why: str) -> AttestError:
+    return AttestError(
+        f"{text!r} is no expression of a table: {why}; expected columns, numbers, + - * / // % **, comparisons, and, or, not. "
+        "Type for example: tau > 0.5 and predicted == 1"
+    )

@@ -1,0 +1,388 @@
+"""Published tables as data: ``configs/tables/<table>.yaml`` says which runs, what is read of them, what was published.
+
+One file a table or figure of a paper. Rows are runs, columns are measured quantities, sources are where numbers were
+published, claims are what the paper says of two of its numbers. Nothing here runs or reads a run: this is the one source of
+published numbers, for the report of a single run and for reproduced tables alike.
+"""
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from attest.core.bounded_yaml import bounded
+from attest.core.errors import AttestError, unknown_choice
+from attest.core.places import configs_folder
+from attest.runs.expression import parsed
+
+Place = tuple[str, str, float | None]
+"""Where a table has numbers: row, corpus and, in a sweep, value."""
+EXPECTATIONS = ("less", "greater", "equal")
+AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+"""Reads every scalar as the text that it is."""
+TRUTHS = {"true": True, "false": False}
+NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")
+CHOICE, VALUE = re.compile(r"(?!FORCE|SEED|TRAINER|LOGGER)[A-Z]+|command"), re.compile(r"\w(?:[\w:+-]|\.(?!\.))*")
+"""What a row chooses: what runs are, not where they lie, and nothing that is there already is deleted for it."""
+OPTION = re.compile(r"--data\.init_args\.\w+=.*|--(data|model\.init_args|trainer)\.[\w.]+=(-?\d[\d.e-]*|true|false|null)")
+"""What a row sets: which data are read, numbers and truth values; no class, no other file and no place to write to."""
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A published number, with its published spread over instances or runs where there is one."""
+
+    value: float
+    spread: float | None
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> "Quoted":
+        """From ``0.35`` or ``0.35 ± 0.21``; the text keeps the digits as published."""
+        match = NUMBER.fullmatch(text)
+        if match is None:
+            raise AttestError(f"{text!r} is not a number; expected for example 0.35 or 0.35 ± 0.21")
+        return cls(float(match[1]), None if match[2] is None else float(match[2]), text)
+
+
+SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
+"""How a published setting is to that of a run: near is one that differs in which pretrained vectors words start from."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a published setting is to that of a run.
+
+    Args:
+        likeness: ``the same``, ``near`` or ``another``.
+        why: in what it differs; empty where it is the same.
+    """
+
+    likeness: str = SAME_SETTING
+    why: str = ""
+
+
+SAME = Setting()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where numbers were published.
+
+    Args:
+        name: by which rows refer to it.
+        cite: as printed beside the numbers.
+        why: how its setting differs from ours, so that digits do not compare; empty where they do.
+        memory: quoted from memory, not checked against the source.
+        own: a run of ours, of the authors' code, that nobody has published: shown beside ours, and never judged.
+        embeddings: the pretrained vectors there, as ``EMBEDDINGS`` names them; empty where ``why`` says it or there are none.
+    """
+
+    name: str
+    cite: str
+    why: str = ""
+    memory: bool = False
+    own: bool = False
+    embeddings: str = field(default="", repr=False)
+
+    def setting(self, run: Mapping[str, str]) -> "Setting":
+        """How the published setting differs from that of a run.
+
+        Args:
+            run: its choices.
+        """
+        ours = run.get("EMBEDDINGS", "random").partition(":")[0]
+        if not self.embeddings or ours == self.embeddings:
+            return Setting(OTHER, self.why) if self.why else SAME
+        there = f"pretrained {self.embeddings} embeddings there".replace("pretrained pretrained", "pretrained")
+        here = "randomly initialised ones here" if ours == "random" else f"{ours} here"
+        near = ours != "random" and not self.why
+        return Setting(NEARLY if near else OTHER, "; ".join(filter(None, (self.why, f"{there}, {here}"))))
+
+    @property
+    def citation(self) -> str:
+        """The citation, saying so where numbers are quoted from memory."""
+        return f"{self.cite} [from memory]" if self.memory else self.cite
+
+
+@dataclass(frozen=True)
+class Column:
+    """A measured quantity, and how it is judged.
+
+    Args:
+        name: heads the column.
+        key: of ``summary.json``; or empty where ``table`` is given.
+        table: evidence table (``E2``) that the quantity is computed from.
+        value: expression over its columns, as ``attest.runs.expression`` reads it.
+        where: which instances, as such an expression; empty for all.
+        statistic: of the values: ``mean``, ``median`` or ``std``.
+        margin: how far from a published number is near, at most; see ``attest.report.tables.comparison.margin``.
+        neutral: no effect: 0 for a correlation or a distance, chance for an accuracy.
+        judged: False where the same published number is judged in another column.
+        along: ``pearson`` or ``kendall``: the correlation of the quantity with the values of a row's sweep.
+    """
+
+    name: str
+    key: str = ""
+    table: str = ""
+    value: str = ""
+    where: str = ""
+    statistic: Literal["mean", "median", "std"] = "mean"
+    margin: float = 0.0
+    neutral: float = 0.0
+    judged: bool = True
+    along: Literal["", "pearson", "kendall"] = ""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One row run at many values of a choice: of the dependent run where the row has one, else of the base run.
+
+    Args:
+        choice: ``PROJECTION``, or ``LAMBDA`` of a dependent run.
+        values: in order.
+        form: how a value is typed.
+        label: how it is printed.
+    """
+
+    choice: str
+    values: tuple[float, ...]
+    form: str = "{}"
+    label: str = "λ"
+
+    def typed(self, value: float) -> dict[str, str]:
+        """The choice at one value."""
+        return {self.choice: self.form.format(f"{value:g}")}
+
+    def shortened(self) -> "Sweep":
+        """Its first, middle and last value."""
+        chosen = dict.fromkeys((self.values[0], self.values[len(self.values) // 2], self.values[-1]))
+        return replace(self, values=tuple(chosen))
+
+
+@dataclass(frozen=True)
+class Row:
+    """Runs that differ in seed alone (and in the value of a sweep), on each of some corpora.
+
+    Args:
+        name: heads the row.
+        run: choices of the base run but for ``DATA`` and ``SEED``.
+        data: corpora.
+        then: the run that depends on it: ``command`` and its choices; empty for none.
+        sweep: values of one choice; None for a single one.
+        options: of the base run, beside its choices, by corpus.
+        published: by source and corpus, then by column.
+    """
+
+    name: str
+    run: Mapping[str, str]
+    data: tuple[str, ...]
+    then: Mapping[str, str] = field(default_factory=dict)
+    sweep: Sweep | None = None
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    published: Mapping[str, Mapping[str, Mapping[str, Quoted]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says of two of its numbers.
+
+    Args:
+        that: the sentence.
+        expect: of left against right: ``less``, ``greater`` or ``equal`` (nearer than the left column's margin).
+        left, right: row and column of each.
+        data: corpora of which it is said.
+        paired: False where each side is about texts of its own, so that no text stands on both.
+    """
+
+    that: str
+    expect: str
+    left: tuple[str, str]
+    right: tuple[str, str]
+    data: tuple[str, ...]
+    paired: bool = True
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of the table.
+
+    Args:
+        draw: one of ``attest.report.tables.drawing.DRAWINGS``.
+        options: what it is to draw.
+    """
+
+    draw: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """One published table or figure."""
+
+    name: str
+    title: str
+    paper: str
+    sources: Mapping[str, Source]
+    columns: Mapping[str, Column]
+    rows: Mapping[str, Row]
+    claims: tuple[Claim, ...]
+    drawings: tuple[Drawing, ...]
+    notes: tuple[str, ...]
+
+
+def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
+    """The table with three values of every sweep, which show that it runs.
+
+    Args:
+        experiment: the table.
+        but: choices whose sweeps stay whole.
+    """
+    shortened = {
+        name: replace(row, sweep=row.sweep.shortened())
+        for name, row in experiment.rows.items()
+        if row.sweep is not None and row.sweep.choice not in but
+    }
+    return replace(experiment, rows={**experiment.rows, **shortened})
+
+
+def table_names() -> list[str]:
+    """Every table that ships."""
+    return sorted(path.stem for path in (configs_folder() / "tables").glob("*.yaml"))
+
+
+def table_file(name: str) -> Path:
+    """The file of a table that ships, or of one's own, given as ``<file>.yaml``.
+
+    Raises:
+        AttestError: there is no such table.
+    """
+    file = Path(name) if name.endswith(".yaml") else configs_folder() / "tables" / f"{name}.yaml"
+    if not file.is_file():
+        raise unknown_choice("TABLE", name, ["all", *table_names()], "make reproduce TABLE={}")
+    return file
+
+
+@cache
+def read_published(file: Path) -> PublishedTable:
+    """A table from its file, whose name is the table's.
+
+    Raises:
+        AttestError: the file is not well formed.
+    """
+    try:
+        as_typed = yaml.load(bounded(file.read_text(encoding="utf-8")), AS_TYPED)  # 0.900 keeps its digits
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise AttestError(f"{file} cannot be read as YAML ({reason}); expected what docs/reproduce.md describes.") from error
+    return parse_published(file.stem, as_typed, file)
+
+
+def parse_published(name: str, given: Mapping[str, Any], file: Path) -> PublishedTable:
+    """A table from its YAML, all scalars being strings as typed.
+
+    Raises:
+        AttestError: a key is unknown or missing, a number is none, or a row, column or source is named that is not there.
+    """
+    try:
+        return _experiment(name, given)
+    except (TypeError, KeyError, ValueError, AttributeError, AttestError) as error:
+        raise AttestError(f"{file} is not well formed: {error}; expected what docs/reproduce.md describes.") from error
+
+
+def _experiment(name: str, given: Mapping[str, Any]) -> PublishedTable:
+    sources = {key: Source(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
+    columns = {key: _column(key, of) for key, of in given["columns"].items()}
+    corpora = tuple(given["data"])
+    rows = {row["name"]: _row(row, corpora, sources, columns) for row in given["rows"]}
+    claims = tuple(_claim(claim, corpora, rows, columns) for claim in given.get("claims", ()))
+    drawings = tuple(Drawing(of.pop("draw"), of) for of in map(dict, given.get("figures", ())))
+    return PublishedTable(
+        name, given["title"], given["paper"], sources, columns, rows, claims, drawings, tuple(given.get("notes", ()))
+    )
+
+
+def _column(name: str, given: Mapping[str, str]) -> Column:
+    numbers = {key: float(given[key]) for key in ("margin", "neutral") if key in given}
+    for expression in filter(None, (given.get("value"), given.get("where"))):
+        parsed(expression)
+    _require_like("the table of evidence", VALUE, [given.get("table") or "none"])
+    return Column(name, **_with_truths(given, "judged") | numbers)
+
+
+def _with_truths(given: Mapping[str, str], *names: str) -> dict[str, Any]:
+    """What was typed, with ``true`` and ``false`` of these keys as such."""
+    return dict(given) | {name: TRUTHS[given[name]] for name in names if name in given}
+
+
+def _row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[str, Source], columns: Mapping) -> Row:
+    rest = dict(given)
+    name, run, then = rest.pop("name"), rest.pop("run"), rest.pop("then", {})
+    sweep = rest.pop("sweep", None)
+    data = tuple(rest.pop("data", corpora))
+    options = {corpus: tuple(typed) for corpus, typed in rest.pop("options", {}).items()}
+    chosen = {**run, **then}
+    if sweep is not None:
+        chosen[sweep["choice"]] = sweep.get("form", "{}").replace("{}", "0")
+    _require_like("a choice", CHOICE, chosen)
+    _require_like("a value", VALUE, [*data, *(value for choice, value in chosen.items() if choice != "EMBEDDINGS")])
+    _require_like("an option of a table", OPTION, [option for typed in options.values() for option in typed])
+    published = {
+        source: {corpus: _numbers(numbers, columns) for corpus, numbers in rest.pop(source).items()}
+        for source in sources
+        if source in rest
+    }
+    _require_nothing_left(f"row {name!r}", rest)
+    swept = None if sweep is None else Sweep(**{**sweep, "values": tuple(map(float, sweep["values"]))})
+    return Row(name, run, data, then, swept, options, published)
+
+
+def _numbers(given: Mapping[str, Any], columns: Mapping[str, Column]) -> dict[str, Quoted]:
+    _require_known("column", given, columns)
+    return {column: Quoted.parse(number) for column, number in given.items()}
+
+
+def _claim(given: Mapping[str, Any], corpora: tuple[str, ...], rows: Mapping[str, Row], columns: Mapping) -> Claim:
+    rest = dict(given)
+    that, expect = rest.pop("that"), rest.pop("expect")
+    if expect not in EXPECTATIONS:
+        raise AttestError(f"expect: {expect}, expected one of {', '.join(EXPECTATIONS)}")
+    sides_rows = rest.pop("rows", None) or [rest.pop("row")] * 2
+    sides_columns = rest.pop("columns", None) or [rest.pop("column")] * 2
+    _require_known("row", sides_rows, rows)
+    _require_known("column", sides_columns, columns)
+    data = tuple(rest.pop("data", corpora))
+    paired = TRUTHS[rest.pop("paired", "true")]
+    _require_nothing_left(f"claim {that!r}", rest)
+    left, right = zip(sides_rows, sides_columns, strict=True)
+    return Claim(that, expect, left, right, data, paired)
+
+
+def _require_known(what: str, given: Any, known: Any) -> None:
+    if strange := [name for name in given if name not in known]:
+        raise AttestError(f"{what} {strange[0]!r} is not declared")
+
+
+def _require_like(what: str, allowed: re.Pattern[str], given: Iterable[str]) -> None:
+    """Refuse what would delete, write elsewhere or run code: the file may be a stranger's."""
+    if strange := [each for each in given if not allowed.fullmatch(each)]:
+        raise AttestError(f"{strange[0]!r} is not {what}; expected none that names a class, a place to write to or FORCE")
+
+
+def _require_nothing_left(what: str, rest: Mapping[str, Any]) -> None:
+    if rest:
+        raise AttestError(f"{what} has an unknown key {next(iter(rest))!r}")
+
+
+def every_published_number() -> Iterator[tuple[Row, str, Column, Source, Quoted]]:
+    """All published numbers of base runs: row, corpus, column, source and number."""
+    for experiment in map(read_published, map(table_file, table_names())):
+        for row in experiment.rows.values():
+            for source, by_corpus in row.published.items():
+                for corpus, numbers in by_corpus.items():
+                    for column, quoted in numbers.items():
+                        yield row, corpus, experiment.columns[column], experiment.sources[source], quoted

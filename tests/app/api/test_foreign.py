@@ -1,0 +1,259 @@
+"""A model of transformers on trial, from texts to the report."""
+
+from copy import deepcopy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.stats import entropy
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+import attest
+from attest.app.api.measuring import Measuring
+from attest.core.errors import AttestError
+from attest.core.memory import budget_kept, set_memory_budget
+from attest.models.networks import TransformerClassifier
+from attest.models.observation import observe
+from attest.models.pretrained.network import PretrainedNetwork
+from tests.models.pretrained.tiny import TEXTS, WORDS, batch, tiny
+
+QUICK = {"E1": {}, "E2": {"permutations": 2}, "E3": {"steps": 2, "texts": 2}, "E8": {}, "E9": {"draws": 2}, "E13": {}}
+
+
+@pytest.fixture(scope="module")
+def tried(model, tokenizer):
+    return attest.trial(model, TEXTS, QUICK | {"E14": {"texts": 5}}, tokenizer=tokenizer, labels=[1, 0, 0, 0, 1])
+
+
+def test_texts_are_read_as_the_model_reads_them(tried):
+    table = tried.table()
+    assert list(table["tokens"][1]) == ["[CLS]", "a", "dull", "film", ".", "[SEP]"]
+    assert list(table["tokens"][3]) == ["[CLS]", "very", "dull", "##y", "film", "[SEP]"]
+    assert {"probability_bad", "probability_good"} <= set(table)
+    assert "[UNK]" in list(table["tokens"][4])
+
+
+def test_words_count_beside_subwords_and_special_tokens_never(tried):
+    table = tried.table("E1")
+    assert {"tau_leave_one_out_inputs", "tau_words_leave_one_out_inputs"} <= set(table)
+    assert tried.table()["special"][3].tolist() == [True, False, False, False, False, True]
+    left_out = table["leave_one_out_words"][3]  # [CLS] very dull ##y film [SEP]
+    assert [place for place, moved in enumerate(left_out) if moved > 0] == [1, 2, 4]
+
+
+@pytest.mark.parametrize("network", ["own", "foreign"])
+def test_what_the_layers_did_is_kept_without_its_graph(network, model):
+    """The graph would keep the activations of a whole pass alive, as long as the batch is measured."""
+    torch.manual_seed(0)
+    network = TransformerClassifier(30, 1) if network == "own" else PretrainedNetwork(model, 0)
+    tokens = torch.tensor([[2, 5, 6, 8, 3], [2, 5, 7, 3, 0]])
+    observation = observe(network.eval(), torch.arange(2), tokens, tokens != 0)
+    seen = Measuring(network, {}, (), 0)._layers(observation)
+    kept = [seen.logits, *seen.attention.values(), *seen.inputs.values()]
+    assert not any(each.requires_grad for each in kept)
+
+
+def test_hidden_states_that_no_step_hands_on_are_not_asked_about(tried):
+    """Everything is read by ``decode``: leaving out a state would read each text once more a token to say what E14 says."""
+    assert [name for name in tried.table("E1") if "hidden" in name] == []
+
+
+@torch.no_grad()
+def test_predictions_are_the_models_own(tried, model, tokenizer):
+    for row, text in enumerate(TEXTS):
+        own = model(**tokenizer(text, return_tensors="pt")).logits.softmax(dim=-1)[0, 1]
+        assert tried.table()["probability_good"][row] == pytest.approx(float(own), abs=1e-6)
+
+
+def test_every_experiment_has_its_table_of_all_layers_and_of_each(tried):
+    assert {"E1", "E2", "E3", "E8", "E9", "E13", "E14"} <= set(tried.experiments)
+    for experiment in ("E2", "E9"):
+        assert {name.rpartition("_layer")[2] for name in tried.table(experiment) if "_layer" in name} == {"1", "2"}
+    searched = tried.table("E3")["jsd_search"]
+    assert (len(searched), searched.notna().sum()) == (5, 2), "a sample"
+    assert 0 <= tried.summary["test/accuracy"] <= 1
+
+
+def test_processes_share_the_texts_and_change_nothing(model, tokenizer):
+    settings = {"labels": [1, 0, 0, 0, 1], "tokenizer": tokenizer, "batch_size": 2}
+    alone, shared = (attest.trial(model, TEXTS, QUICK, processes=processes, **settings) for processes in (1, 2))
+    for experiment in alone.experiments:
+        pd.testing.assert_frame_equal(alone.table(experiment), shared.table(experiment), check_exact=True)
+    assert alone.summary == shared.summary
+
+
+def test_attention_begins_where_the_model_decides(tried, model, tokenizer):
+    """Rollout of a BERT begins at its first token, not at the mean of all."""
+    from attest.experiments.layers import attention_rollout, observe_layers
+    from attest.models.pretrained.network import PretrainedNetwork
+
+    ids = tokenizer(TEXTS[0], return_tensors="pt")["input_ids"]
+    network = PretrainedNetwork(model, 0)
+    layers = observe_layers(network, None, ids, torch.ones_like(ids, dtype=torch.bool))
+    first = torch.zeros(1, ids.shape[1])
+    first[0, 0] = 1
+    expected = attention_rollout(layers.attention, first)[0].detach()
+    assert tried.table()["attention"][0] == pytest.approx(expected.numpy(), abs=1e-6)
+
+
+def test_dropout_of_a_model_in_training_mode_is_left_out(tried, model, tokenizer):
+    """In training its weights carry dropout, and rows sum to anything."""
+    model.train()
+    try:
+        again = attest.trial(model, TEXTS, {"E9": QUICK["E9"]}, tokenizer=tokenizer, labels=[1, 0, 0, 0, 1])
+        assert all(part.training for part in model.modules())
+    finally:
+        model.eval()
+    pd.testing.assert_frame_equal(again.table("E9"), tried.table("E9"), check_exact=True)
+
+
+@torch.no_grad()
+def test_an_erased_token_is_masked_as_the_model_was_taught(model, tokenizer):
+    """Our own unknown token, 1, is some other token of theirs."""
+    from attest.app.api.foreign import read_by
+    from attest.experiments.erasure.operators import mask_tokens
+    from attest.models.observation import observe
+
+    network, encode, *_ = read_by(model, tokenizer, None, None, None)
+    tokens = torch.tensor([encode(TEXTS[0])])
+    seen = observe(network, None, tokens, torch.ones_like(tokens, dtype=torch.bool))
+    kept = torch.ones(1, 1, tokens.shape[1], dtype=torch.bool)
+    kept[..., 2] = False
+    masked = tokens.clone()
+    masked[0, 2] = tokenizer.mask_token_id
+    expected = model(masked).logits.softmax(dim=-1)[0, seen.predicted[0]]
+    assert mask_tokens(seen, kept)[0, 0] == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_the_report_is_written(tried, tmp_path):
+    page = tried.report(tmp_path / "page.html").read_text()
+    assert "Shuffling attention over the tokens" in page
+    assert "[CLS]" in page
+
+
+def test_without_labels_decisions_that_stay_are_counted(model, tokenizer):
+    tried = attest.trial(model, TEXTS, {"E8": {}}, tokenizer=tokenizer)
+    assert tried.table("E8")["correct"].tolist() == [1.0] * 5
+    assert "label" not in tried.table()
+
+
+def test_texts_that_are_too_long_are_cut_and_counted(model, tokenizer):
+    with pytest.warns(
+        UserWarning, match="1 of 2 texts are longer than the 64 tokens that the model reads; their ends are cut"
+    ):
+        tried = attest.trial(model, ["a fine film", "fine " * 80], {"E9": {"draws": 1}}, tokenizer=tokenizer)
+    assert tried.table()["length"].tolist() == [5, 64]
+
+
+def test_a_tokenizer_that_cuts_beginnings_is_said_to(model, tokenizer):
+    left = deepcopy(tokenizer)
+    left.truncation_side = "left"
+    with pytest.warns(UserWarning, match="that the model reads; their beginnings are cut"):
+        attest.trial(model, ["fine " * 80], {"E9": {"draws": 1}}, tokenizer=left)
+
+
+def test_a_decoder_is_asked_what_makes_sense_for_it():
+    tokens, mask = batch()
+    tried = attest.trial(tiny("llama"), [{"token_ids": tokens, "mask": mask}], progress=False)
+    assert {"E1", "E2", "E8", "E9", "E10", "E13", "E14", "E15", "E16"} <= set(tried.experiments)
+    assert "E3" not in tried.experiments, "an attention that is searched for would look ahead"
+    assert {"tvd_median", "tvd_median_without_sink", "tvd_median_deciding_layer2"} <= set(tried.table("E2"))
+    assert {"tau", "tau_without_sink", "tau_without_sink_layer2"} <= set(tried.table("E13"))
+    importances, spread = tried.table("E1"), tried.table("E10")
+    for kind, column in {"gradient": "gradient_norm_inputs", "leave_one_out": "leave_one_out_inputs"}.items():
+        for ending, first in {"": 0, "_without_sink": 1}.items():
+            expected = [entropy(weights[first:]) / np.log(len(weights) - first) for weights in importances[column]]
+            np.testing.assert_allclose(spread[f"entropy_{kind}{ending}"], expected, rtol=1e-5)
+    assert (spread["entropy_attention"] < 1).all(), "of attention rollout"
+    assert "entropy_hidden" not in spread
+
+
+def test_our_own_transformer_goes_through_the_same_door():
+    network = TransformerClassifier(40, 1, size=16, layers=2, heads=2, feedforward_size=16)
+    tokens, mask = batch()
+    tried = attest.trial(network, [{"token_ids": tokens, "mask": mask}], QUICK, progress=False)
+    assert "tvd_median_layer2" in tried.table("E2")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("bart", {}, "has an encoder and a decoder, so no attention leads"),
+        ("deberta-v2", {}, "is not supported: its attention does not go through"),
+    ],
+)
+def test_a_model_that_cannot_be_tried_is_refused_in_a_sentence(name, settings, said):
+    tokens, mask = batch()
+    with pytest.raises(AttestError, match=said):
+        attest.trial(tiny(name, **settings), [{"token_ids": tokens, "mask": mask}])
+
+
+def test_a_model_that_classifies_nothing_is_refused(model, tokenizer):
+    said = "BertModel classifies neither texts nor tokens; expected a model such as BertForSequenceClassification"
+    with pytest.raises(AttestError, match=said):
+        attest.trial(model.bert, TEXTS, tokenizer=tokenizer)
+
+
+def test_a_tokenizer_that_does_not_know_words_is_refused(model):
+    with pytest.raises(AttestError, match="the tokenizer is a str; expected a fast one"):
+        attest.trial(model, TEXTS, tokenizer="bert-base-uncased")
+
+
+def test_an_experiment_on_pooled_attention_is_refused(model, tokenizer):
+    with pytest.raises(AttestError, match=r"the experiment 'E12' is not known; expected some of E1, E2, E3, E8, E9, E10"):
+        attest.trial(model, TEXTS, ["E12"], tokenizer=tokenizer)
+
+
+class Pipeline:
+    """What transformers makes of a task, without its many parts."""
+
+    def __init__(self, model, tokenizer):
+        self.model, self.tokenizer = model, tokenizer
+
+
+class PeftModelForSequenceClassification(torch.nn.Module):
+    """An adapter around a model."""
+
+
+def test_a_model_is_taken_from_what_it_is_wrapped_in(model, tokenizer, tmp_path):
+    """Compiled, for several devices, in a pipeline, or in a folder."""
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    quick = {"E2": {"permutations": 1}}
+    plain = attest.trial(model, TEXTS, quick, tokenizer=tokenizer)
+    wrapped = [torch.compile(model), torch.nn.DataParallel(model), Pipeline(model, tokenizer), str(tmp_path), tmp_path]
+    for each in wrapped:
+        options = {} if isinstance(each, str | Path | Pipeline) else {"tokenizer": tokenizer}
+        found = attest.trial(each, TEXTS, quick, **options)
+        pd.testing.assert_frame_equal(found.table("E2"), plain.table("E2"))
+        assert found.name == plain.name
+
+
+def test_what_is_given_otherwise_is_told_the_one_line_way(model, tokenizer):
+    with pytest.raises(AttestError, match=r"an adapter around a model; .* model\.merge_and_unload\(\)"):
+        attest.trial(PeftModelForSequenceClassification(), TEXTS, tokenizer=tokenizer)
+    with pytest.raises(AttestError, match="tokenizer= for a model of transformers"):
+        attest.trial(model, TEXTS)
+    with pytest.raises(AttestError, match=r"expected the texts and tokenizer=tokenizer"):
+        attest.trial(model, [tokenizer(TEXTS, padding=True, return_tensors="pt")], tokenizer=tokenizer)
+    with pytest.raises(AttestError, match=r"text 1 \(' '\) has no tokens"):
+        attest.trial(model, ["a fine film", " "], tokenizer=tokenizer)
+
+
+def test_long_texts_are_read_in_batches_that_fit_the_memory(model):
+    """Two layers of four heads, 50 tokens: 1.1 MB a text."""
+    measuring = Measuring(PretrainedNetwork(model, 0), {}, (), 0)
+    tokens = torch.randint(5, len(WORDS), (7, 50))
+    mask = torch.arange(50) < torch.tensor([50, 50, 50, 50, 50, 9, 9]).unsqueeze(-1)
+    batch = {"id": torch.arange(7), "token_ids": tokens, "mask": mask, "tokens": [["a"]] * 7}
+    with budget_kept():
+        set_memory_budget(2.5 * 1.12e6 / 2**30)
+        parts = measuring._that_fit([batch], 1)
+        assert [len(part["id"]) for part in parts] == [2, 2, 2, 1]
+        assert len(measuring._that_fit([batch], 2)) == 7
+        assert torch.cat([part["id"] for part in parts]).tolist() == list(range(7))
+        assert parts[-1]["token_ids"].shape == (1, 9)
+    assert len(measuring._that_fit([batch], 1)) == 1

@@ -1,0 +1,108 @@
+"""``attest controls``: the uniform twin, other seeds and guides in one table."""
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from attest.app.adversaries import announced, controls, require_controls, train_guide
+from attest.app.cli.main import main
+from attest.app.dependent import Base
+from attest.core.errors import AttestError
+from attest.runs.adversary_names import Choices
+from attest.runs.control_names import choose
+from attest.runs.folder import RunFolder, read_json, write_json
+from tests.conftest import EXPENSIVE, SMALL_RUN, without
+
+LITTLE = ("--trainer.max_epochs=1", "LOGGER=csv", *without("E2", "E8", *EXPENSIVE))
+ONE_EPOCH = ("--", "--trainer.max_epochs=1")
+
+
+@pytest.fixture(scope="module")
+def controlled(tmp_path_factory) -> RunFolder:
+    root = tmp_path_factory.mktemp("controls")
+    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={root}", "SEEDS=2", "LAMBDA=1", *ONE_EPOCH]) == 0
+    (found,) = root.glob("planted/jw-bilstm-*/seed0/controls")
+    return RunFolder(found)
+
+
+@pytest.mark.slow
+def test_the_table_has_a_row_a_control(controlled):
+    summary = read_json(controlled.summary)
+    rows = {(row["experiment"], row["name"]): row for row in summary["rows"]}
+    assert [experiment for experiment, _ in rows] == ["", "E4", "E5", "E5", "E6", "E6", "E6", "E6"]
+    assert all({"f1", "accuracy"} <= row.keys() for row in rows.values())
+    seeds = [row["jsd"] for (experiment, _), row in rows.items() if experiment == "E5"]
+    assert summary["E5/jsd/mean"] == pytest.approx(sum(seeds) / 2)
+    assert rows["E6", "guide: base's attention"]["jsd"] == pytest.approx(0, abs=1e-9), "it attends as the base does"
+    assert rows["E6", "guide: uniform attention"]["jsd"] == pytest.approx(rows["E4", "uniform attention"]["jsd"], abs=1e-6)
+
+
+@pytest.mark.slow
+def test_what_is_left_out_of_the_base_is_left_out_of_every_control(controlled):
+    runs = [folder for folder in controlled.path.parents[3].rglob("evidence") if (folder.parent / "checkpoints").is_dir()]
+    assert len([run for run in runs if "average" in str(run)]) == 2
+    assert {table.stem for run in runs for table in run.glob("*.parquet")} <= {"instances", "E6", "E7"}
+
+
+@pytest.mark.slow
+def test_seeds_share_the_corpus_and_tables_have_each_text_once(controlled):
+    rows = pd.read_parquet(controlled.evidence("E5"))
+    assert rows["id"].tolist() == list(range(77))
+    assert {"jsd", "jsd/seed 1", "jsd/seed 2", "tvd/seed 1"} <= set(rows.columns)
+
+
+@pytest.mark.slow
+def test_nothing_is_trained_twice(controlled, tmp_path, capsys):
+    root = controlled.path.parents[3]
+    shutil.copytree(root, tmp_path, dirs_exist_ok=True)
+    checkpoints = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("best.ckpt")}
+    assert main(["controls", *SMALL_RUN, *LITTLE, f"--run.root={tmp_path}", "SEEDS=2", "LAMBDA=1", *ONE_EPOCH]) == 0
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("best.ckpt")} == checkpoints
+    assert capsys.readouterr().out.count("complete: ") == len(checkpoints)
+
+
+def test_what_will_be_trained_is_announced_with_its_epochs(tmp_path):
+    """The adversary of a guide above all, which trains for up to 80 epochs."""
+    write_json(tmp_path / "timing.json", {"seconds": {"train": 80.0}})
+    write_json(tmp_path / "curves.json", [{}] * 8)
+    write_json(tmp_path / "summary.json", {})
+    run = {"root": str(tmp_path), "data": "mine", "recipe": "jw", "model": "bilstm"}
+    model = {
+        "class_path": "attest.lightning_modules.Classifier",
+        "init_args": {"network": {"class_path": "attest.models.networks.PoolingClassifier"}},
+    }
+    trainer = {"max_epochs": 8, "max_steps": -1}
+    settings = {"run": run, "model": model, "trainer": trainer, "data": {"init_args": {}}, "seed_everything": 0}
+    base = Base(RunFolder(tmp_path), settings)
+    said = [announced(control, base) for control in controls(base, [], [], 1, Choices(), [1e-3])]
+    assert said[1] == "  E5  seed 1: at most 8 epochs, about 80 s judging by the base"
+    assert "an adversary, at most 80 epochs, about 13 min judging by the base, and then at most 8 epochs" in said[-1]
+    shorter = list(controls(base, [], ["--trainer.max_epochs=3"], 1, Choices(), [1e-3]))
+    assert (shorter[-1].adversary_epochs, shorter[-1].epochs, shorter[0].epochs) == (3, 3, 8)
+
+
+def test_a_guide_that_is_none_is_refused_before_anything_is_trained(tmp_path, capsys):
+    assert main(["controls", *SMALL_RUN, "GUIDE=foo", f"--run.root={tmp_path}"]) == 2
+    assert "foo is not the name of an adversary" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_seeds_are_a_number():
+    assert choose(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (5, "base", ["DATA=sst"])
+    assert choose([]) == (3, None, [])
+    with pytest.raises(AttestError, match="SEEDS=0 is not a count"):
+        choose(["SEEDS=0"])
+
+
+def test_controls_have_no_controls():
+    run = {"model": "bilstm", "projection": "uniform"}
+    with pytest.raises(AttestError, match="is a control itself"):
+        require_controls({"model": {"class_path": "attest.lightning_modules.Classifier"}, "run": run})
+
+
+def test_one_guide_may_be_asked_for_alone():
+    assert choose(["DATA=sst", "GUIDE=unfrozen-kl-0.2"])[1] == "unfrozen-kl-0.2"
+    with pytest.raises(AttestError, match="bass is not the name of an adversary; expected <variant>-<divergence>-<λ>"):
+        train_guide(Base(RunFolder(Path("nowhere")), {}), [], "bass")

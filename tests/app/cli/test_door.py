@@ -1,0 +1,131 @@
+"""The one door: it lists every command, answers mistakes, and waits for no library that the answer does not need."""
+
+import json
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from inspect import signature
+from typing import get_args
+
+import pytest
+
+from attest.app.cli import dashboard, evidence, judges, keys, reproduce
+from attest.app.cli.main import COMMANDS, main
+from attest.experiments.readings import READINGS
+from attest.lightning_modules.key_adversary import Attack
+from attest.report.tracking.dashboard import PURPOSES
+from attest.runs import adversary_names, choices
+from benchmarks.crashes import Laboratory
+from tests.conftest import fresh_shell
+
+HEAVY = ("pytorch_lightning", "wandb", "torchmetrics", "datasets", "spacy")
+NEEDLESS = ("transformers", "sklearn", "captum")
+"""Libraries that no run of a network of ours on a corpus of ours needs."""
+ASKED = """
+import json, sys
+from attest.app.cli.main import main
+for words in json.loads(sys.argv[1]):
+    try:
+        main(words)
+    except SystemExit:
+        pass
+print("\\n" + json.dumps([name for name in json.loads(sys.argv[2]) if name in sys.modules]))
+"""
+
+
+def loaded_by(commands, names, before="") -> list[str]:
+    """Those of some modules that are loaded once these commands have been answered, in a fresh process."""
+    program = [sys.executable, "-c", before + ASKED, json.dumps(commands), json.dumps(names)]
+    done = subprocess.run(program, env=fresh_shell(), capture_output=True, text=True, timeout=120, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_the_help_has_a_line_for_every_command(words, capsys):
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith("  ")] == list(COMMANDS)
+    assert all(len(line) <= 127 for line in lines)
+
+
+def test_an_unknown_command_is_answered_with_all_of_them(capsys):
+    assert main(["verdict"]) == 2
+    said = capsys.readouterr().err
+    assert "The command=verdict is not known; expected one of: adversarial, controls, dashboard" in said
+
+
+STARTED = {
+    "shards of evidence": evidence.ATTEST,
+    "runs of tables": reproduce.ATTEST,
+    "runs that crash": signature(Laboratory).parameters["attest"].default,
+}
+
+
+@pytest.mark.parametrize("command", STARTED.values(), ids=STARTED)
+def test_what_starts_further_processes_starts_this_command_and_hears_how_it_ended(command):
+    """Elsewhere tests put copies of one process in its place."""
+    ended = subprocess.run([*command, "verdict"], env=fresh_shell(), capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("attest: The command=verdict is not known; expected one of: ")
+
+
+@pytest.mark.slow
+def test_help_and_mistyped_commands_load_no_library():
+    asked = [[], ["--help"], ["--version"], ["fitt"], ["repot", "runs"]]
+    assert loaded_by(asked, [*HEAVY, "torch", "pandas", "scipy", "matplotlib"]) == []
+
+
+@pytest.mark.slow
+def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
+    mistakes = [
+        ["fit", "DATA=sstt"],
+        ["fit", "MODLE=cnn"],
+        ["explain", "--run", "nowhere"],
+        ["evidence"],
+        ["data", "--check", "x"],
+        ["dashboard", "--run", "nowhere"],
+        ["adversarial", "DATA=sstt"],
+        ["adversarial", "LAMBDA=x"],
+        ["controls", "MODLE=cnn"],
+        ["controls", "GUIDE=bas"],
+        ["keys", "ATTACK=advers"],
+        ["keys", "MODEL=transformr-dr"],
+        ["roar", "READING=attenton"],
+    ]
+    ask = ("explain", "evidence", "data", "doctor", "dashboard", "adversarial", "controls", "keys", "roar", "judges", "trial")
+    helps = [[command, "--help"] for command in ask]
+    assert loaded_by([*mistakes, *helps, ["doctor"]], HEAVY) == []
+
+
+def test_names_that_are_checked_before_their_owners_are_imported_are_theirs():
+    assert tuple(READINGS) == choices.READINGS
+    assert get_args(Attack) == keys.TRAINED
+    assert tuple(dashboard.NAMES) == PURPOSES
+
+
+@pytest.mark.slow
+def test_reading_runs_needs_no_module_that_windows_lacks():
+    hidden = "import sys; sys.modules['fcntl'] = sys.modules['resource'] = None\n"
+    imported = "import attest, attest.app.cli.table, attest.app.cli.report, attest.app.cli.explain\n"
+    assert loaded_by([["--help"]], ["attest.app.cli.explain"], hidden + imported) == ["attest.app.cli.explain"]
+
+
+TAKEN = {
+    "controls": ("SEEDS", "GUIDE", *adversary_names.NAMES),
+    "adversarial": adversary_names.NAMES,
+    "keys": ("ATTACK",),
+    "roar": ("READING", "STEPS"),
+    "evidence": ("JOBS", "GPUS", "PROFILE", "FORCE"),
+    "judges": judges.WORDS,
+    "reproduce": (*reproduce.WORDS, *reproduce.SELECTORS),
+    "trial": ("LOGGER",),
+}
+
+
+@pytest.mark.parametrize("command", TAKEN)
+def test_the_help_of_a_command_has_every_word_that_it_takes(command, capsys):
+    with suppress(SystemExit):  # argparse's
+        main([command, "--help"])
+    said = capsys.readouterr().out
+    assert [word for word in TAKEN[command] if not re.search(rf"\b{word}\b", said)] == []

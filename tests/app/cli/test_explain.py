@@ -1,0 +1,139 @@
+"""``attest explain``: any text, in the terminal and as a page; the same numbers as the evidence of the run."""
+
+import io
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from attest.app.cli.main import main
+from attest.report.explained import Explanation, coloured, print_explained, printable
+from attest.runs.folder import RunFolder
+from tests.conftest import only_folder
+
+HOSTILE = "dull <script>alert(1)</script> [bold]x[/bold] \x1b[31mred\x1b[0m 🙂 the"
+
+
+def explain(run, page, *arguments: str) -> int:
+    return main(["explain", "--run", str(run.path), "--out", str(page), *arguments])
+
+
+def test_a_text_of_the_test_split_gets_the_evidence_of_the_run(small_run, tmp_path, capsys):
+    tables = {name: pd.read_parquet(small_run.evidence(name)).set_index("id") for name in ("instances", "E1", "E3", "E8")}
+    text = tables["instances"].loc[7]
+    assert explain(small_run, tmp_path / "page.html", "--text", " ".join(text["tokens"])) == 0
+    said = capsys.readouterr().out
+    assert f"{text['probability_praise']:.3f}" in said
+    assert f"τ-b with attention {tables['E1'].loc[7, 'tau_gradient_inputs']:.3f}".replace("-0", "−0") in said
+    heaviest = text["tokens"][np.argmax(text["attention"])]
+    assert f"most: {heaviest} {text['attention'].max():.3g}"[:14] in said
+    assert f"JSD {tables['E3'].loc[7, 'jsd_exact']:.3f} to attention" in said
+    assert f"JSD {tables['E8'].loc[7, 'jsd_sparsemax']:.3f}" in said
+
+
+def test_a_copied_run_explains_without_its_data(tmp_path, capsys):
+    """The vocabulary is the run's own: neither a file that is gone nor one that was edited changes an answer."""
+    texts = "text,label\n" + "".join(f"{'fine' if k % 2 else 'dull'} film {k % 3},{k % 2}\n" for k in range(40))
+    for name in ("train.csv", "test.csv"):
+        (tmp_path / name).write_text(texts)
+    sources = [f"--data.init_args.{split}={tmp_path / f'{split}.csv'}" for split in ("train", "test")]
+    quick = ["LOGGER=csv", "EXPERIMENTS=none", "--trainer.max_epochs=1", f"--run.root={tmp_path / 'runs'}"]
+    assert main(["fit", "DATA=files", *sources, *quick]) == 0
+    capsys.readouterr()
+    run = only_folder(tmp_path / "runs")
+    assert explain(run, tmp_path / "before.html", "--text", "a fine film") == 0
+    before = capsys.readouterr().out
+    (tmp_path / "train.csv").write_text(texts.replace("fine", "aardvark"))
+    assert explain(run, tmp_path / "after.html", "--text", "a fine film") == 0
+    assert capsys.readouterr().out == before.replace("before.html", "after.html")
+    (tmp_path / "train.csv").unlink()
+    copied = RunFolder(run.path.rename(tmp_path / "copied"))
+    assert explain(copied, tmp_path / "after.html", "--text", "a fine film") == 0
+    assert capsys.readouterr().out == before.replace("before.html", "after.html")
+
+
+def test_markup_emoji_and_escapes_are_shown_and_not_obeyed(small_run, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert explain(small_run, page, "--text", HOSTILE, "--text", "dull") == 0
+    said = capsys.readouterr().out
+    assert "\x1b[31m" not in said
+    assert "[bold]x[/bold]" in said
+    assert "🙂" in said
+    assert "undefined" in said, "of one token, leave-one-out"
+    html = page.read_text()
+    assert "<script" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+
+
+@pytest.mark.slow
+def test_a_text_of_two_thousand_tokens(small_run, tmp_path, capsys):
+    draw = random.Random(0)
+    words = ["the", "plot", "is", "not", "dull", ".", "a", "critic", "left", "superb"]
+    file = tmp_path / "texts.txt"
+    file.write_text(" ".join(draw.choice(words) for _ in range(2000)) + "\n\nthe cast is superb .\n", encoding="utf-8")
+    assert explain(small_run, tmp_path / "page.html", "--file", str(file)) == 0
+    said = capsys.readouterr().out
+    assert said.count("\ntext ") == 2, "the blank line is no text"
+    assert (tmp_path / "page.html").read_text().count("</b>") > 14_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "was given no text"),
+        (["--text", ""], "text 1 has no words"),
+        (["--text", "fine", "--text", " \t "], "text 2 has no words"),
+        (["--file", "nowhere.txt"], "nowhere.txt cannot be read"),
+    ],
+)
+def test_nothing_to_explain_gets_a_sentence(small_run, tmp_path, arguments, sentence, capsys):
+    assert explain(small_run, tmp_path / "page.html", *arguments) == 2
+    errors = capsys.readouterr().err
+    assert sentence in errors
+    assert errors.count("\n") == 1
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_weights_are_colours_in_a_terminal_that_has_them():
+    explanation = Explanation("E1/x", "Anything", "attention", np.array([0.0, 0.5, 1.0]))
+    drawn = io.StringIO()
+    Console(file=drawn, force_terminal=True, color_system="truecolor").print(coloured(explanation, ["a", "b", "c"]))
+    assert drawn.getvalue().startswith("a \x1b[30;48;2;128;184;216mb\x1b[0m \x1b[30;48;2;0;114;178mc\x1b[0m")
+
+
+def test_without_colour_the_heaviest_tokens_are_named():
+    text = {
+        "title": "text 1", "predicted": "good", "probabilities": {"bad": 0.25, "good": 0.75}, "unknown": [],
+        "tokens": ["a", "b\u202e"], "instances/attention": np.array([0.25, 0.75]),
+    }  # fmt: skip
+    drawn = io.StringIO()
+    print_explained([text], Console(file=drawn, highlight=False))
+    assert "most: b\N{REPLACEMENT CHARACTER} 0.75, a 0.25" in drawn.getvalue()
+    assert "\x1b" not in drawn.getvalue()
+
+
+def test_what_moves_the_cursor_is_replaced():
+    assert printable("a\x1bb\u202ec\nd ✗🙂é") == "a�b�c�d ✗🙂é"
+
+
+def test_all_readings_stand_beside_one_another_in_the_terminal_and_on_the_page(small_run, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert explain(small_run, page, "--text", "a fine <b> film of note") == 0
+    said, html = capsys.readouterr().out, page.read_text()
+    table = said[said.index("All readings of this text") :]
+    for reading in ("Attention α", "Integrated", "Leave-one-out", "Norm-weighted"):
+        assert reading in table
+    assert "<caption><strong>All readings of this text.</strong>" in html
+    assert '<tr><th scope="row">Leave-one-out</th>' in html
+    assert "<b> " not in html[html.index("All readings") :], "words are escaped there too"
+
+
+@pytest.mark.parametrize("command", ["explain", "evidence", "dashboard"])
+def test_the_folder_of_a_trial_has_no_model(command, tmp_path, capsys):
+    (tmp_path / "config.yaml").write_text("trial: {model: transformers.BertForSequenceClassification}")
+    assert main([command, "--run", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert f"{tmp_path} is the folder of a trial, which keeps no model; expected that of a trained run." in said
+    assert "attest trial --model" in said

@@ -1,0 +1,31 @@
+"""What is typed after a target reaches attest, mistyped or not, so that nothing but what was asked for is trained."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+@pytest.mark.parametrize(
+    ("typed", "passed_on"),
+    [
+        (["train", "DATA=sst"], "attest fit DATA='sst'"),
+        (["train", "data=sst"], "attest fit data='sst'"),
+        (["train", "DTA=sst"], "attest fit DTA='sst'"),
+        (["train", "ARGS=--trainer.max_epochs=3 --run.root=x"], "attest fit  --trainer.max_epochs=3 --run.root=x"),
+        (["keys", "ATTACK=random,shuffle"], "attest keys ATTACK='random,shuffle'"),
+        (["reproduce", "TABLE=jw-2"], "attest reproduce TABLE='jw-2'"),
+        (["train", "DATA=o'clock"], r"attest fit DATA='o'\''clock'"),
+    ],
+)
+def test_every_word_is_passed_on(typed, passed_on):
+    command = ["make", "--dry-run", "--no-print-directory", *typed]
+    ours = ("MAKE", "ARGS")  # `make test ARGS=…` is a make, too
+    apart = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    said = subprocess.run(command, cwd=ROOT, env=apart, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines()[-1].strip().endswith(passed_on)

@@ -1,0 +1,183 @@
+"""``attest reproduce``: the workflow from start to table, stopped and taken up, on one job or two."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from attest.app.cli import reproduce
+from attest.app.cli.main import main
+from attest.app.cli.reproduce import _failure, _plan, command_of, parse_request
+from attest.app.reproduce.plan import Job
+from attest.core.errors import AttestError
+from attest.runs.folder import RunFolder, read_json
+from tests.conftest import SMALL_RUN, fresh_shell
+from tests.forking import attest_command
+
+TABLE = """
+title: Planted
+paper: Nobody 2019
+data: [planted]
+sources:
+  paper: {cite: Nobody 2019}
+columns:
+  accuracy: {key: test/accuracy, margin: 0.5, neutral: 0.2}
+rows:
+  - name: dense
+    run: {MODEL: bilstm, SCORING: additive, PROJECTION: softmax, RECIPE: jw}
+    paper: {planted: {accuracy: 0.7}}
+  - name: sparse
+    run: {MODEL: bilstm, SCORING: additive, PROJECTION: sparsemax, RECIPE: jw}
+claims:
+  - {that: both are equally accurate, column: accuracy, rows: [dense, sparse], expect: equal}
+"""
+OPTIONS = [argument for argument in SMALL_RUN if not argument.startswith("DATA=")]
+
+
+def words(folder: Path, *more: str) -> list[str]:
+    (folder / "planted.yaml").write_text(TABLE)
+    places = [f"--run.root={folder / 'runs'}", f"--results={folder / 'results'}"]
+    return [
+        "reproduce",
+        f"TABLE={folder / 'planted.yaml'}",
+        "SEEDS=1",
+        "EXPERIMENTS=none",
+        "LOGGER=csv",
+        *OPTIONS,
+        *places,
+        *more,
+    ]
+
+
+def written(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "results/planted/table.csv")
+
+
+@pytest.mark.slow
+def test_stopped_and_taken_up_with_one_job_is_undisturbed_with_two(tmp_path, capsys, monkeypatch):
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        folder.mkdir()
+    monkeypatch.chdir(one)
+    monkeypatch.setattr(reproduce, "ATTEST", attest_command())
+    assert main(words(one, "DRY=1")) == 0
+    assert "unknown" in capsys.readouterr().out
+    (first, checkpoint) = _stop_after_the_first_run(one)
+    assert main(words(one)) == 0
+    assert first.best.stat().st_mtime_ns == checkpoint, "what was finished is not done again"
+    capsys.readouterr()
+    assert main(words(one, "DRY=1")) == 0
+    assert capsys.readouterr().out.startswith("0 runs;")
+    monkeypatch.chdir(two)
+    assert main(words(two, "JOBS=2")) == 0
+    pd.testing.assert_frame_equal(written(one), written(two))
+    assert written(two)["seeds"].tolist() == [1, 1]
+    assert "Claims: 1" in (two / "results/planted/table.md").read_text()
+
+
+def _stop_after_the_first_run(folder: Path) -> tuple[RunFolder, int]:
+    """The run that was finished by then, and when its checkpoint was written."""
+    started = subprocess.Popen([*attest_command(), *words(folder)], cwd=folder, env=_with_path())
+    while not (finished := list(folder.glob("runs/*/*/*/summary.json"))):
+        assert started.poll() is None, "it ended without a finished run"
+        time.sleep(0.2)
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(120) == 143
+    assert not (folder / "results/planted/table.csv").exists()
+    run = RunFolder(finished[0].parent)
+    return run, run.best.stat().st_mtime_ns
+
+
+def _with_path() -> dict[str, str]:
+    here = str(Path(__file__).parents[3])
+    return fresh_shell() | {"PYTHONPATH": os.pathsep.join([here, os.environ.get("PYTHONPATH", "")])}
+
+
+def test_what_is_typed_becomes_a_request(monkeypatch):
+    monkeypatch.setattr(reproduce, "cores", lambda: 8)
+    request = parse_request(["TABLE=jw-2,me-6", "DATA=sst,imdb", "SMOKE=1", "JOBS=4", "LOGGER=csv", "--trainer.devices=1"])
+    assert [file.stem for file in request.tables] == ["jw-2", "me-6"]
+    assert (request.corpora, request.suffix) == (("sst", "imdb"), "-sst-imdb")
+    assert (request.seeds, request.jobs, request.run, request.dry) == (1, 4, True, False)
+    ours = "--run.processes=2", "LOGGER=csv", "--trainer.devices=1", "CUT=smoke", "--run.root=runs/smoke"
+    assert request.options == ours, "four runs at once share eight cores"
+    assert request.settings == ["--trainer.devices=1", "CUT=smoke"]
+    assert request.results == Path("results/smoke")
+    assert parse_request(["TABLE=jw-2", "SMOKE=1", "SEEDS=2"]).seeds == 2
+    chosen = parse_request(["TABLE=me-2", "MODEL=bilstm", "PROJECTION=softmax,sparsemax", "LOGGER=csv"])
+    assert chosen.selected == {"MODEL": ("bilstm",), "PROJECTION": ("softmax", "sparsemax")}
+    assert chosen.options == ("--run.processes=8", "LOGGER=csv", "--run.root=runs"), "what selects rows is no option"
+    assert parse_request(["TABLE=jw-2"]).seeds == 3
+    command = command_of(request)
+    assert "--cores=4" in command
+    assert "--resources=gpu=0" in command
+
+
+def test_smoke_shortens_sweeps_but_those_of_a_choice_that_is_typed():
+    adversaries = "TABLE=wp-fig5", "DATA=20news", "SMOKE=1"
+    planned = [_plan(parse_request([*adversaries, *typed])).jobs for typed in ((), ("LAMBDA=0.01",))]
+    assert [len(jobs) for jobs in planned] == [1 + 3, 1 + 1]
+    assert any("LAMBDA=0.01" in job.command for job in planned[1].values())
+
+
+def test_a_profile_leaves_the_number_of_jobs_to_the_cluster():
+    request = parse_request(["TABLE=jw-2", "PROFILE=slurm"])
+    assert request.options == ("--run.root=runs",), "each job has a machine of its own"
+    command = command_of(request)
+    assert any(word.startswith("--workflow-profile=") and word.endswith("profiles/slurm") for word in command)
+    assert not any(word.startswith("--cores") for word in command)
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ([], "TABLE= was not given; expected one of: all, dr-1"),
+        (["TABLE=jw2"], "TABLE=jw2 is not known; .* TABLE=jw-2$"),
+        (["TABLE=jw-2", "SEEDS=0"], "SEEDS=0 is not a count; expected a whole number from 1"),
+        (["TABLE=jw-2", "SEED=1"], "SEED=1 names one seed; expected the number of seeds, which start at 0. Type SEEDS=3"),
+        (["TABLE=jw-2", "SMOKE=yes"], "SMOKE=yes is neither yes nor no; expected SMOKE=1 or SMOKE=0"),
+    ],
+)
+def test_a_mistyped_word_says_what_was_expected(typed, sentence):
+    with pytest.raises(AttestError, match=sentence):
+        parse_request(typed)
+
+
+def test_an_unknown_profile_names_those_there_are():
+    with pytest.raises(AttestError, match=r"PROFILE=slrum is not known; expected one of: kubernetes, slurm.* PROFILE=slurm$"):
+        command_of(parse_request(["TABLE=jw-2", "PROFILE=slrum"]))
+
+
+def test_a_failure_is_named_with_its_last_words(tmp_path):
+    (tmp_path / "reproduce.log").write_text("Training\nattest: the disk is full\n")
+    said = _failure(Job(tmp_path, ("fit", "DATA=sst", "PROJECTION=sparsegen:0.5")))
+    assert f"not there: {tmp_path}  (attest fit DATA=sst PROJECTION=sparsegen:0.5)" in said
+    assert said.endswith("attest: the disk is full")
+
+
+@pytest.mark.slow
+@pytest.mark.corpora
+def test_a_table_of_dependent_runs_on_a_tiny_cut_of_a_real_corpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "ATTEST", attest_command())
+    table = tmp_path / "results/smoke/wp-3-sst/table.csv"
+    command = ["reproduce", "TABLE=wp-3", "DATA=sst", "SMOKE=1", "SEEDS=1", "LOGGER=csv"]
+    assert main([*command, "JOBS=2"]) == 0
+    rows = pd.read_csv(table)
+    assert set(rows["row"]) == {"uniform", "learned with it", "base model's", "adversary's"}
+    assert (rows["seeds"] == 1).all()
+    assert {path.name for path in tmp_path.glob("runs/smoke/sst/*/seed0/guides/*")} == {"base", "unfrozen-kl-0.001"}
+    epochs = {file.parent: len(read_json(file)) for file in tmp_path.rglob("curves.json")}
+    assert set(epochs.values()) == {1}, f"the cut ends dependent runs too: {epochs}"
+
+    (guide,) = tmp_path.glob("runs/smoke/sst/*/seed0/guides/unfrozen-kl-0.001")
+    shutil.rmtree(guide)
+    assert main([*command, "RUN=0"]) == 0
+    assert pd.read_csv(table).query('row == "adversary\'s"')["seeds"].isin([0]).all(), "written without it"
+    assert main(command) == 0, "and run all the same"
+    assert pd.read_csv(table).equals(rows)

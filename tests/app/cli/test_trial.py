@@ -1,0 +1,327 @@
+"""``attest trial``: somebody's fine-tuned model and a file of texts in, tables and a report out; mistakes in a sentence."""
+
+import json
+import shutil
+import sys
+from copy import deepcopy
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+
+from attest.app.cli.main import main
+from attest.runs.folder import RunFolder
+from tests.models.pretrained.speaking import speaking_tokenizer
+from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
+
+
+@pytest.fixture(scope="module")
+def folder(model, tokenizer, tmp_path_factory):
+    """A model as save_pretrained leaves it."""
+    place = tmp_path_factory.mktemp("model")
+    model.save_pretrained(place)
+    tokenizer.save_pretrained(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    """A file of labelled texts."""
+    file = tmp_path_factory.mktemp("data") / "reviews.csv"
+    lines = [f"{text},{'good' if 'fine' in text and 'not' not in text else 'bad'}" for text in TEXTS if "," not in text]
+    file.write_text("\n".join(["text,label", *lines]))
+    return file
+
+
+def tried(*arguments):
+    return main(["trial", *map(str, arguments)])
+
+
+def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys):
+    assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "E2", "e9") == 0
+    said = capsys.readouterr().out
+    assert "E2   Shuffling attention over the tokens" in said
+    assert f"Report:     {tmp_path / 'out' / 'report.html'}" in said
+    run = RunFolder(tmp_path / "out")
+    assert sorted(path.stem for path in run.evidence("E2").parent.glob("*.parquet")) == ["E2", "E9", "instances"]
+    assert "probability_good" in run.evidence("instances").read_bytes().decode("latin-1")
+    assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out") == 2
+    assert "is there already; expected a new folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kept", ["float32", "bfloat16", "float16"])
+def test_a_file_in_half_precision_is_said_to_be_tried_in_float32(model, tokenizer, reviews, tmp_path, capsys, kept):
+    deepcopy(model).to(getattr(torch, kept)).save_pretrained(tmp_path / "half")
+    tokenizer.save_pretrained(tmp_path / "half")
+    assert tried("--model", tmp_path / "half", "--data", reviews, "--out", tmp_path / "out", "--processes", 1, "E9") == 0
+    told = f"{tmp_path / 'half'} is kept in {kept}, and is tried in float32"
+    assert ("".join(capsys.readouterr()).startswith(told)) is (kept != "float32")
+
+
+def test_a_trial_is_saved_before_anything_is_printed(folder, reviews, tmp_path, monkeypatch):
+    monkeypatch.setattr("attest.app.cli.trial.print", lambda *args, **kwargs: 1 / 0, raising=False)
+    with pytest.raises(ZeroDivisionError):
+        tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "--processes", 1, "E13")
+    assert RunFolder(tmp_path / "out").report.is_file()
+
+
+def test_fewer_texts_are_a_sample_of_the_file(folder, reviews, tmp_path):
+    assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "--texts", 2, "E13") == 0
+    table = pd.read_parquet(RunFolder(tmp_path / "out").evidence("instances"))
+    assert sorted(table["label"]) == [0, 1], "of eleven texts, one of each class"
+
+
+def test_a_corpus_is_named(folder, corpora, tmp_path, capsys):
+    given = ("--model", folder, "--data", "sst", "--labels", "negative,positive", "--texts", 4, "E13")
+    assert tried(*given, "--out", tmp_path / "out") == 0
+    assert "Texts:      a random sample of 4 of the 10 in the test split of sst" in capsys.readouterr().out
+    table = pd.read_parquet(RunFolder(tmp_path / "out").evidence("instances"))
+    assert list(table["tokens"][0])[1:4] == ["a", "dull", "film"]
+    assert set(table["label"]) == {0, 1}
+
+
+def test_a_corpus_without_such_a_split_or_of_another_kind(folder, corpora, capsys):
+    assert "sst has no dev split in its source; expected one of train, validation, test" in refused(
+        capsys, "--model", folder, "--data", "sst", "--split", "dev"
+    )
+    assert "conll2000 has a tag a word, and the model asks for a label a text; expected sst, imdb, 20news" in refused(
+        capsys, "--model", folder, "--data", "conll2000"
+    )
+
+
+@pytest.fixture
+def broken(folder, tmp_path):
+    """A copy of the model that something is wrong with."""
+
+    def spoil(**config):
+        place = tmp_path / "model"
+        shutil.copytree(folder, place)
+        known = json.loads((place / "config.json").read_text())
+        (place / "config.json").write_text(json.dumps(known | config))
+        return place
+
+    return spoil
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Where a folder of results may be made."""
+    monkeypatch.chdir(tmp_path)
+
+
+def refused(capsys, *arguments):
+    capsys.readouterr()  # bars of a model that was saved
+    assert tried(*arguments) == 2
+    (sentence,) = capsys.readouterr().err.splitlines()
+    return sentence
+
+
+def test_no_such_model(reviews, capsys, tmp_path):
+    said = refused(capsys, "--model", tmp_path / "nowhere", "--data", reviews)
+    assert "is neither a folder here nor a model that the Hub could give" in said
+    assert "has no config.json" in refused(capsys, "--model", tmp_path, "--data", reviews)
+
+
+def test_code_of_others_is_never_run(broken, reviews, capsys):
+    place = broken(auto_map={"AutoModelForSequenceClassification": "theirs.Model"})
+    (place / "theirs.py").write_text("raise SystemExit('it was run')")
+    assert "Python code of its own" in refused(capsys, "--model", place, "--data", reviews)
+
+
+def test_weights_that_are_not_fine_tuned_or_no_safetensors(folder, reviews, tmp_path, capsys):
+    base = tmp_path / "base"
+    shutil.copytree(folder, base)
+    tiny("bert", vocab_size=len(WORDS), num_labels=2).bert.save_pretrained(base)
+    assert "has no weights for classifier.bias" in refused(capsys, "--model", base, "--data", reviews)
+    (base / "model.safetensors").unlink()
+    assert "expected model.safetensors" in refused(capsys, "--model", base, "--data", reviews)
+
+
+def test_a_tokenizer_that_is_not_there(folder, reviews, tmp_path, capsys):
+    place = tmp_path / "model"
+    shutil.copytree(folder, place)
+    (place / "tokenizer.json").unlink()
+    (place / "vocab.txt").unlink(missing_ok=True)
+    assert "has no tokenizer (none of tokenizer.json" in refused(capsys, "--model", place, "--data", reviews)
+
+
+def test_an_architecture_out_of_reach(tmp_path, tokenizer, reviews, capsys):
+    tiny("mpnet", vocab_size=len(WORDS), num_labels=2).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    said = refused(capsys, "--model", tmp_path, "--data", reviews, "--labels", "bad,good")
+    assert "MPNetForSequenceClassification is not supported" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("text,label\n", "has no rows"),
+        ("text,label\na film,great\n", "the data have the labels great, and the model the classes bad, good"),
+        ("text,label\n,good\n", "has 1 bad row of 1: missing text"),
+    ],
+)
+def test_data_that_do_not_fit(folder, tmp_path, capsys, content, said):
+    (tmp_path / "data.csv").write_text(content)
+    assert said in refused(capsys, "--model", folder, "--data", tmp_path / "data.csv")
+
+
+def test_numbers_are_read_by_the_range_of_the_whole_file(tmp_path, tokenizer, capsys):
+    model = tiny("bert", vocab_size=len(WORDS), num_labels=3)
+    model.config.id2label = {0: "1 star", 1: "2 stars", 2: "3 stars"}
+    model.save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    file = tmp_path / "data.csv"
+    file.write_text("text,label\n" + "a film,1\ndull,2\nfine,2\n" * 3)
+    command = ("--model", tmp_path / "model", "--data", file, "--processes", 1, "--out", tmp_path / "out")
+    said = refused(capsys, *command)
+    assert "counted from 0, 1 is '2 stars'; counted from 1, it is '1 star'" in said
+    assert "Of numbers, 0,1,2 counts from 0 and 1,2,3 from 1." in said
+    file.write_text(file.read_text() + "a film,0\n")
+    assert tried(*command, "--texts", 2, "E13") == 0, "the 0 counts also where it is not chosen"
+    assert tried(*command[:-1], tmp_path / "other", "--labels", "0, 1,2", "E13") == 0
+    table = pd.read_parquet(RunFolder(tmp_path / "other").evidence("instances"))
+    assert table["label"].tolist() == [1, 2, 2] * 3 + [0]
+    file.write_text("text,label\n" + "a film,1\ndull,2\nfine,3\n" * 3)
+    assert tried(*command[:-1], tmp_path / "from 1", "--labels", "1,2,3", "E13") == 0
+    table = pd.read_parquet(RunFolder(tmp_path / "from 1").evidence("instances"))
+    assert table["label"].tolist() == [0, 1, 2] * 3
+
+
+def test_what_is_typed_wrongly(folder, reviews, capsys):
+    assert "fine is not an experiment" in refused(capsys, "--model", folder, "--data", reviews, "fine")
+    assert "'E12' is not known; expected some of E1, E2" in refused(capsys, "--model", folder, "--data", reviews, "E12")
+    assert "--texts 0 was typed" in refused(capsys, "--model", folder, "--data", reviews, "--texts", 0)
+
+
+def test_the_doctor_says_what_can_be_asked_of_a_model(folder, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["doctor", "--model", str(folder)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for part in ("BertForSequenceClassification", "bad, good", "computed 2 times in a pass, 4 heads", "at its first token"):
+        assert part in said
+    assert "E1, E2, E3, E8, E9, E10, E13, E14, E15" in said
+    assert "What would stop a trial: nothing" in said
+
+
+def test_the_doctor_says_what_makes_no_sense_for_a_decoder(tokenizer, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    tiny("llama", vocab_size=len(WORDS), num_labels=2).save_pretrained(tmp_path / "decoder")
+    tokenizer.save_pretrained(tmp_path / "decoder")
+    assert main(["doctor", "--model", str(tmp_path / "decoder")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "at its last token" in said
+    assert "E3: tokens see only what stands before them" in said
+
+
+def test_the_doctor_says_how_a_language_model_is_asked(speaker, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = ["--prompt", r"Review: {text}\nSentiment:", "--labels", "bad= bad,good= good"]
+    assert main(["doctor", "--model", str(speaker), *asked]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for part in (
+        "classes │ bad, good",
+        "takes 6 tokens beside the text",
+        "bad: ' bad', told by its first token 'Ġbad'",
+        "E16",
+    ):
+        assert part in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--prompt", "{text}:", "--labels", "bad= bad,worse= bad"], "begin with the same token"),
+        (["--prompt", "{text}:"], "has '' without an answer"),
+        ([], "ask a language model with --prompt"),
+    ],
+)
+def test_the_doctor_refuses_a_prompt_as_the_trial_does(speaker, capsys, options, said):
+    assert main(["doctor", "--model", str(speaker), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_doctor_refuses_as_the_trial_does(tmp_path, capsys):
+    assert main(["doctor", "--model", str(tmp_path / "nowhere")]) == 2
+    assert "is neither a folder here" in capsys.readouterr().err
+    assert main(["doctor", "--prompt", "{text}"]) == 2
+    assert "--prompt was typed without --model" in capsys.readouterr().err
+
+
+def test_without_the_library_it_says_what_to_type(folder, reviews, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "attest.models.pretrained.loading", None)
+    said = refused(capsys, "--model", folder, "--data", reviews)
+    assert "the library transformers is missing" in said
+    assert said.endswith("-m pip install 'attest-attention[transformers]'")
+
+
+def test_a_trial_is_logged_to_wandb(folder, reviews, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert tried("--model", folder, "--data", reviews, "--out", out, "E9", "LOGGER=wandb") == 0
+    place = Path(capsys.readouterr().out.splitlines()[-1].split()[-1])
+    assert place.is_relative_to(out)
+    assert any("report" in path.name for path in (place / "files" / "media").rglob("*.html"))
+    assert "LOGGER=csv is not known" in refused(capsys, "--model", folder, "--data", reviews, "LOGGER=csv")
+
+
+@pytest.fixture(scope="module")
+def speaker(tmp_path_factory):
+    """A language model as save_pretrained leaves it."""
+    place = tmp_path_factory.mktemp("speaker")
+    tiny("llama", speaks=True).save_pretrained(place)
+    speaking_tokenizer().save_pretrained(place)
+    return place
+
+
+def test_a_language_model_is_asked_by_a_prompt(speaker, reviews, tmp_path, capsys):
+    asked = (
+        "--model",
+        speaker,
+        "--data",
+        reviews,
+        "--prompt",
+        r"Review: {text}\nSentiment:",
+        "--labels",
+        "bad= bad,good= good",
+    )
+    assert tried(*asked, "--out", tmp_path / "out", "E9", "E13") == 0
+    assert "always answering “bad”" in capsys.readouterr().out
+    table = pd.read_parquet(RunFolder(tmp_path / "out").evidence("instances"))
+    assert {"probability_bad", "probability_good"} <= {*table.columns}
+    assert list(table["tokens"][0])[-3:] == ["Ċ", "Sentiment", ":"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "labels", "said"),
+    [
+        ("Review:", "bad= bad,good= good", r"the prompt 'Review:' contains {text} 0 times"),
+        ("{text}", "bad,good", "--labels has 'bad' without an answer"),
+        ("{text}", "poor= poor,good= good", "the data have the labels bad, and the model the classes poor, good"),
+    ],
+)
+def test_a_prompt_that_cannot_be_asked_is_refused_in_a_sentence(speaker, reviews, capsys, prompt, labels, said):
+    assert said in refused(capsys, "--model", speaker, "--data", reviews, "--prompt", prompt, "--labels", labels)
+
+
+def test_a_language_model_without_a_prompt_is_told_of_it(speaker, reviews, capsys):
+    assert "ask a language model with --prompt" in refused(capsys, "--model", speaker, "--data", reviews)
+
+
+def test_the_report_calls_it_by_its_own_class(folder, reviews, tmp_path):
+    assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "E9") == 0
+    assert "BertForSequenceClassification" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_a_column_that_is_not_read_is_named_and_pairs_are_refused(folder, tmp_path, capsys):
+    (tmp_path / "data.csv").write_text(
+        "id,text,text_pair,label\n1,a fine film,it is dull,good\n2,a dull film,it is fine,bad\n"
+    )
+    assert "has pairs of texts (columns text and text_pair)" in refused(
+        capsys, "--model", folder, "--data", tmp_path / "data.csv"
+    )
+    given = ("--model", folder, "--data", tmp_path / "data.csv", "--text-column", "text", "--out", tmp_path / "out", "E13")
+    assert tried(*given) == 0
+    assert f"Not read of {tmp_path / 'data.csv'}: columns id, text_pair." in capsys.readouterr().out

@@ -1,0 +1,125 @@
+"""Which runs a table needs, and how long they would take."""
+
+from pathlib import Path
+
+import pytest
+
+from attest.app.reproduce.plan import as_json, expected_seconds, forecast, make_plan
+from attest.core.errors import AttestError
+from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.past import in_all, shipped_timings
+from tests.report.tables.conftest import TABLE, finished_run, parse
+
+SWEPT_ADVERSARY = """    then: {command: adversarial, VARIANT: frozen, DIVERGENCE: jsd}
+    sweep: {choice: LAMBDA, values: [1.0e-3, 1]}"""
+
+
+def locate(typed):
+    """As runs are named, without a parser."""
+    chosen = dict(each.split("=", 1) for each in typed if not each.startswith("--"))
+    name = "-".join(chosen[part] for part in ("RECIPE", "MODEL", "SCORING", "PROJECTION"))
+    return Path("runs", chosen["DATA"], name, "seed0")
+
+
+def test_every_run_is_planned_once_with_its_own_seed_and_value(invented):
+    plan = make_plan([invented, invented], 2, locate, ["sst"], ["LOGGER=csv"])
+    assert len(plan.jobs) == 2 * (2 + 3)
+    job = plan.jobs[Path("runs/sst/jw-bilstm-additive-sparsegen:0.5/seed1")]
+    assert job.command[:2] == ("fit", "DATA=sst")
+    assert {"PROJECTION=sparsegen:0.5", "SEED=1", "LOGGER=csv"} <= set(job.command)
+    assert plan.tables["invented"]["swept", "sst", 0.5][1] == job.folder
+
+
+def test_a_dependent_run_comes_after_its_base_and_lies_inside_it(invented):
+    text = TABLE.replace('    sweep: {choice: PROJECTION, form: "sparsegen:{}", values: [-10, 0, 0.5]}', SWEPT_ADVERSARY)
+    plan = make_plan(
+        [parse(text.replace("RECIPE: jw}\n    then", "RECIPE: jw, PROJECTION: entmax15}\n    then"))], 1, locate, ["sst"]
+    )
+    base = Path("runs/sst/jw-bilstm-additive-entmax15/seed0")
+    assert plan.tables["invented"]["swept", "sst", 0.001] == {0: base / "adversarial/frozen-jsd-0.001"}
+    job = plan.jobs[base / "adversarial/frozen-jsd-0.001"]
+    assert job.after == (base,)
+    assert job.command[0] == "adversarial"
+    assert {"PROJECTION=entmax15", "SEED=0", "LAMBDA=0.001", "VARIANT=frozen"} <= set(job.command)
+    assert list(plan.jobs).index(base) < list(plan.jobs).index(job.folder)
+    assert plan.jobs[base].command[0] == "fit"
+
+
+def test_a_guide_comes_after_the_adversary_that_guides():
+    guided = "then: {command: controls, GUIDE: unfrozen-kl-0.001}"
+    text = TABLE.replace("RECIPE: jw}\n    paper: {sst: {accuracy: 0.790}}", "RECIPE: jw}\n    " + guided)
+    plan = make_plan([parse(text)], 1, locate, ["imdb"])
+    base = Path("runs/imdb/jw-bilstm-additive-sparsemax/seed0")
+    guide, adversary = base / "guides/unfrozen-kl-0.001", base / "adversarial/unfrozen-kl-0.001"
+    assert plan.jobs[guide].after == (base, adversary)
+    assert "GUIDE=unfrozen-kl-0.001" in plan.jobs[guide].command
+    assert plan.jobs[adversary].after == (base,)
+    assert not any(word.startswith("GUIDE") for word in plan.jobs[adversary].command)
+
+
+def test_a_run_is_located_once_for_all_its_seeds(invented):
+    asked = []
+    make_plan([invented], 3, lambda typed: asked.append(typed) or locate(typed))
+    assert len(asked) == len(set(asked)) == 2 * 2 + 3
+
+
+def test_the_workflow_gets_plain_values(invented, tmp_path):
+    plan = make_plan([invented], 1, locate, ["imdb"])
+    write_json(tmp_path / "plan.json", as_json(plan))
+    written = read_json(tmp_path / "plan.json")
+    assert written["tables"]["invented"][0] == ["dense", "imdb", None, {"0": "runs/imdb/jw-bilstm-additive-softmax/seed0"}]
+    assert written["jobs"]["runs/imdb/jw-bilstm-additive-softmax/seed0"]["after"] == []
+
+
+def test_a_corpus_that_no_row_has_is_refused(invented):
+    with pytest.raises(AttestError, match="no row of invented is on 20news; expected DATA= one of: imdb, sst"):
+        make_plan([invented], 1, locate, ["20news"])
+
+
+def test_a_choice_selects_rows_and_the_table_still_has_all(invented):
+    plan = make_plan([invented], 1, locate, ["sst"], selected={"PROJECTION": ("sparsemax", "sparsegen:0.5")})
+    assert {folder.parent.name for folder in plan.jobs} == {"jw-bilstm-additive-sparsemax", "jw-bilstm-additive-sparsegen:0.5"}
+    assert plan.tables == make_plan([invented], 1, locate, ["sst"]).tables
+
+
+def test_selected_dependent_runs_bring_what_they_depend_on():
+    text = TABLE.replace('    sweep: {choice: PROJECTION, form: "sparsegen:{}", values: [-10, 0, 0.5]}', SWEPT_ADVERSARY)
+    text = text.replace("RECIPE: jw}\n    then", "RECIPE: jw, PROJECTION: entmax15}\n    then")
+    plan = make_plan([parse(text)], 1, locate, ["sst"], selected={"LAMBDA": ("1e-3",)})
+    base = Path("runs/sst/jw-bilstm-additive-entmax15/seed0")
+    assert list(plan.jobs) == [base, base / "adversarial/frozen-jsd-0.001"]
+
+
+def test_a_choice_that_no_row_has_names_those_there_are(invented):
+    with pytest.raises(AttestError, match=r"no row of invented has MODEL=cnn; expected some of: MODEL=bilstm\.$"):
+        make_plan([invented], 1, locate, ["sst"], selected={"MODEL": ("cnn",)})
+
+
+def test_a_forecast_is_the_median_of_the_runs_most_like(invented, tmp_path):
+    root = tmp_path / "runs"
+    plan = make_plan([invented], 1, lambda typed: tmp_path / locate(typed), ["sst"])
+    job = plan.jobs[root / "sst/jw-bilstm-additive-sparsemax/seed0"]
+    ours = shipped_timings()["sst/bilstm"]
+    assert expected_seconds(job, root, processes=2) == pytest.approx((in_all(ours) + ours["train"]) / 2), "our own"
+    for seed, seconds in enumerate((100, 500, 300)):
+        finished_run(root / f"sst/jw-bilstm-additive-softmax/seed{seed}", seconds=seconds)
+    assert expected_seconds(job, root) == 300, "none of this projection: those of the same model"
+    finished_run(root / "sst/jw-bilstm-additive-sparsemax/seed1", seconds=40)
+    assert expected_seconds(job, root) == 40
+    unfinished = RunFolder(root / "sst/jw-bilstm-additive-sparsemax/seed2")
+    write_json(unfinished.timing, {"seconds": {"train": 7000}})
+    resumed = finished_run(root / "sst/jw-bilstm-additive-sparsemax/seed3")
+    write_json(RunFolder(resumed).timing, {"seconds": {"train": 1, "train since the last stop": 1}})
+    assert expected_seconds(job, root) == 40
+    missing = [each for each in plan.jobs.values() if not each.done]
+    said = forecast(missing, root, 2).splitlines()
+    assert said[0].split() == ["40", "s", "sst/jw-bilstm-additive-sparsemax/seed0"]
+    assert said[-1].startswith("4 runs; about ")
+
+
+def test_a_forecast_without_anything_to_judge_by(invented, tmp_path):
+    jobs = list(make_plan([invented], 1, locate, ["imdb"], options=["CUT=smoke"]).jobs.values())
+    said = forecast(jobs, tmp_path, 1)
+    assert "unknown  runs/imdb/jw-bilstm-additive-softmax/seed0" in said
+    assert "2 runs; no run that we know is like any of them" in said
+    assert forecast([], tmp_path, 1) == "0 runs; everything is there."

@@ -1,0 +1,43 @@
+"""What a decoder is asked is documented, and what the documentation says of decoders alone is asked and shown."""
+
+import re
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+import attest
+from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.sink import WITHOUT
+from tests.docs.test_evidence_columns import IDENTITY, type_of
+from tests.models.pretrained.tiny import batch, tiny
+
+ASKED = {"E1": {}, "E2": {"permutations": 5}, "E8": {}, "E9": {"draws": 1}, "E10": {}, "E13": {}, "E16": {}}
+OF_DECODERS = re.compile(r"decoders only: ")
+
+
+@pytest.fixture(scope="module")
+def tried():
+    tokens, mask = batch()
+    texts = [{"token_ids": tokens, "mask": mask, "label": tokens[:, 0] % 3}]
+    return attest.trial(tiny("llama"), texts, ASKED, progress=False)
+
+
+@pytest.mark.parametrize("experiment", ASKED)
+def test_every_column_of_a_decoder_is_documented_and_none_of_decoders_is_missing(tried, experiment):
+    table, spec = tried.table(experiment), EXPERIMENTS[experiment]
+    columns = {name: spec.column(re.sub(r"_layer\d+$", "", name)) for name in {*table} - IDENTITY}
+    assert [name for name, column in columns.items() if column is None] == []
+    assert {name: column.type for name, column in columns.items()} == {name: type_of(table[name]) for name in columns}
+    of_decoders = {column.name for column in spec.columns if OF_DECODERS.match(column.means)}
+    assert of_decoders - {column.name for column in columns.values()} == set()
+
+
+@pytest.mark.parametrize("experiment", [name for name in ASKED if name != "E16"])
+def test_the_numbers_without_the_first_token_stand_in_the_report(tried, tmp_path, experiment):
+    measures = [each for each in EXPERIMENTS[experiment].measures if each.column.endswith(WITHOUT)]
+    assert measures
+    page = tried.report(tmp_path / "trial.html").read_text(encoding="utf-8")
+    for measure in measures:
+        assert f"{experiment}/{measure.column}/mean" in tried.summary
+        assert measure.title.replace("'", "&#39;") in page

@@ -1,0 +1,65 @@
+"""Figures of tables show their numbers."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from attest.report.figures import save_png
+from attest.report.table_figures import against_sweep, one_against_another, ours_and_published
+from attest.report.tables.table import table_numbers
+from tests.report.tables.conftest import finished_run
+
+
+@pytest.fixture
+def numbers(invented, tmp_path):
+    folders = {("dense", "sst", None): {seed: finished_run(tmp_path / f"d{seed}", 0.8 + 0.02 * seed) for seed in (0, 1)}}
+    folders |= {("swept", "sst", at): {0: finished_run(tmp_path / f"s{at}", 0.7 + at / 10, tau=[at / 2])} for at in (0.0, 0.5)}
+    return table_numbers(invented, folders)
+
+
+def test_ours_stand_beside_the_published(numbers):
+    published = numbers[(numbers["verdict"] != "") & (numbers["seeds"] > 0)]
+    (axes,) = ours_and_published(published, "Invented").axes
+    labels = dict(zip(axes.get_legend_handles_labels()[1], axes.get_legend_handles_labels()[0], strict=True))
+    assert labels["published"].get_xdata() == pytest.approx([0.8])
+    assert labels["published, another setting"].get_xdata() == pytest.approx([0.7])
+    assert labels["ours"].lines[0].get_xdata() == pytest.approx([0.81, 0.81])
+
+
+def test_a_sweep_is_drawn_in_the_order_of_its_values(numbers):
+    swept = numbers[numbers["row"] == "swept"]
+    (axes,) = against_sweep(swept.iloc[::-1], ["accuracy"], "λ").axes
+    assert axes.lines[0].get_ydata() == pytest.approx([0.7, 0.75])
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0", "0.5"]
+
+
+def test_one_quantity_against_another_joins_the_points_of_a_sweep(numbers):
+    (axes,) = one_against_another(numbers[numbers["row"] == "swept"], "accuracy", "τ").axes
+    np.testing.assert_allclose(axes.lines[0].get_xydata(), [[0.7, 0.0], [0.75, 0.25]])
+    assert [text.get_text() for text in axes.texts] == ["0", "0.5"]
+
+
+@pytest.mark.parametrize("gained", ["x", "y"])
+def test_the_knee_of_a_sweep_is_circled_and_named(gained):
+    cheap, dear = [0.1, 0.2, 0.3, 0.9], [0.0, 0.1, 0.8, 1.0]
+    columns = dict(zip((gained, {"x": "y", "y": "x"}[gained]), (dear, cheap), strict=True))
+    numbers = pd.concat(
+        pd.DataFrame({"row": "swept", "data": "sst", "at": [1.0, 2, 3, 4], "column": name, "ours": values, "std": np.nan})
+        for name, values in columns.items()
+    )
+    (axes,) = one_against_another(numbers, "x", "y", gained).axes
+    circled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))["knee, 3"]
+    np.testing.assert_allclose(circled.get_xydata(), [[columns["x"][2], columns["y"][2]]])
+
+
+def test_a_png_has_a_palette_and_the_colours_of_the_drawing(numbers, tmp_path):
+    drawing = ours_and_published(numbers[(numbers["verdict"] != "") & (numbers["seeds"] > 0)], "Invented")
+    save_png(drawing, tmp_path / "few.png", 60)
+    with matplotlib.rc_context({"text.hinting": "no_hinting"}):
+        drawing.savefig(tmp_path / "all.png", dpi=60)
+    whole, few = (Image.open(tmp_path / name) for name in ("all.png", "few.png"))
+    assert (few.mode, few.size) == ("P", whole.size)
+    apart = np.abs(np.asarray(few.convert("RGB"), dtype=int) - np.asarray(whole.convert("RGB"), dtype=int))
+    assert apart.mean() < 1

@@ -1,0 +1,114 @@
+"""The dashboard as data, and as what W&B's own library would send; nobody has to be logged in."""
+
+import json
+
+import pytest
+
+from attest.app.cli.main import main
+from attest.experiments.registry import EXPERIMENTS
+from attest.report.page import illustrations
+from attest.report.tracking.dashboard import LAMBDA, Panel, Template, dashboard, template, workspace
+from attest.report.tracking.loggers import is_headline
+from attest.runs.folder import read_json
+
+
+@pytest.fixture
+def sections(small_run):
+    curves = {name for epoch in read_json(small_run.curves) for name in epoch}
+    return dashboard(read_json(small_run.summary), curves, [figure.key for figure in illustrations(small_run)])
+
+
+def test_there_is_a_section_for_every_experiment_that_ran(sections, small_run):
+    names = [section.name.split()[0] for section in sections]
+    assert names[:4] == ["Report", "Training", "E1", "E2"]
+    assert {*names[2:]} == {path.stem for path in small_run.evidence("E1").parent.glob("E*.parquet")} | {"Figures"}
+    assert "E8  Does the model survive another projection?" in [section.name for section in sections]
+
+
+def test_every_panel_shows_what_the_run_has_logged(sections, small_run):
+    summary, epochs = read_json(small_run.summary), read_json(small_run.curves)
+    logged = {"words": set(), "bars": summary.keys(), "lines": epochs[0].keys(), "page": {"report"}, "table": {"figures"}}
+    for section in sections:
+        for panel in section.panels:
+            assert {*panel.metrics} <= {*logged[panel.kind]}
+            axis = "trainer/global_step" if "train/loss" in panel.metrics else "epoch"
+            assert panel.x == (axis if panel.kind == "lines" else None)
+
+
+def test_each_experiment_says_what_it_asks_and_how_its_numbers_are_misread(sections, small_run):
+    (words,) = [
+        panel.title
+        for section in sections
+        if section.name.startswith("E2 ")
+        for panel in section.panels
+        if panel.kind == "words"
+    ]
+    assert words.startswith(f"**{EXPERIMENTS['E2'].question}**")
+    summary = read_json(small_run.summary)
+    shown = [measure for measure in EXPERIMENTS["E2"].measures if f"E2/{measure.column}/mean" in summary]
+    assert len(shown) == 2
+    assert all(measure.misread in words for measure in shown)
+
+
+def test_figures_are_one_table_at_the_end_where_there_are_any():
+    assert dashboard([], [], ["E77/drawing"])[-1].panels == (Panel("table", "Figures", ("figures",)),)
+    assert [section.name for section in dashboard([], [], [])] == ["Report", "Training and scores"]
+
+
+def test_the_library_takes_it(sections):
+    pytest.importorskip("wandb_workspaces")
+    sent = json.loads(workspace(Template(sections), "somebody", "attest", "Attest")._to_model().model_dump_json())
+    drawn = sent["spec"]["section"]["panel_bank_config"]["sections"]
+    assert [section["name"] for section in drawn if section["panels"]] == [section.name for section in sections]
+    assert [len(section["panels"]) for section in drawn if section["panels"]] == [len(each.panels) for each in sections]
+    assert "E1/tau_gradient_inputs/mean" in json.dumps(drawn)
+    assert "figures" in json.dumps(drawn[-1])
+
+
+def test_who_is_not_logged_in_is_told_so(small_run, capsys):
+    assert main(["dashboard", "--run", str(small_run.path)]) == 2
+    assert "wandb login" in capsys.readouterr().err
+    assert main(["dashboard", "--run", str(small_run.path), "--show"]) == 0
+    assert "E12  How many weights must go until the decision flips?" in capsys.readouterr().out
+
+
+def test_a_run_that_is_not_finished_is_named(tmp_path, capsys):
+    assert main(["dashboard", "--run", str(tmp_path)]) == 2
+    assert "expected the folder of a finished run" in capsys.readouterr().err
+
+
+def sent(made: Template) -> dict:
+    pytest.importorskip("wandb_workspaces")
+    return json.loads(workspace(made, "somebody", "attest", "Attest")._to_model().model_dump_json())["spec"]["section"]
+
+
+def test_adversaries_are_points_over_their_lambda_and_other_runs_are_left_out():
+    made = template("lambda", [], [], [])
+    (section,) = made.sections
+    points = [panel for panel in section.panels if panel.kind == "points"]
+    assert [panel.metrics for panel in points] == [(f"E7/{measure.column}/mean",) for measure in EXPERIMENTS["E7"].measures]
+    assert {panel.x for panel in points} == {LAMBDA}
+    assert EXPERIMENTS["E7"].question in section.panels[0].title
+    drawn = sent(made)
+    (runs,) = drawn["run_sets"]
+    assert "adversary" in json.dumps(runs["filters"])
+    assert "jobType" in json.dumps(runs["filters"])
+    assert "group" in json.dumps(runs["grouping"])
+    assert "model.value.init_args.lam" in json.dumps(drawn)
+
+
+def test_many_runs_are_grouped_and_shown_by_the_first_measure_of_each_experiment(small_run):
+    epochs = read_json(small_run.curves)
+    made = template("runs", read_json(small_run.summary), {name for epoch in epochs for name in epoch}, [])
+    assert made.sections[0].name == "Training and scores"
+    firsts = {f"{spec.id}/{spec.measures[0].column}/mean" for spec in EXPERIMENTS.values() if spec.measures}
+    bars = [panel.metrics[0] for section in made.sections[1:] for panel in section.panels if panel.kind == "bars"]
+    assert bars == [name for name in bars if name in firsts & read_json(small_run.summary).keys()]
+    assert len(bars) >= 5
+    assert "group" in json.dumps(sent(made)["run_sets"][0]["grouping"])
+    assert sent(template("run", [], [], []))["run_sets"][0]["grouping"] == []
+
+
+def test_lines_show_what_is_logged_by_epoch_alone(sections):
+    lines = [name for section in sections for panel in section.panels if panel.kind == "lines" for name in panel.metrics]
+    assert lines == [name for name in lines if is_headline(name)]
