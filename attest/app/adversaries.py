@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from attest.app.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
@@ -20,7 +19,7 @@ from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.control_names import BY_BASE, BY_LEARNED, BY_UNIFORM, UNIFORM, by_adversary, seed_name
 from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.identity import ADVERSARIAL, GUIDES
-from attest.runs.past import at_most, like, past, reads_all
+from attest.runs.past import at_most
 
 Settings = dict[str, Any]
 DEFAULT_LAMBDA = {"label": "1e-3", "tags": "0.2"}
@@ -212,9 +211,7 @@ def _typed_epochs(own: Sequence[str], otherwise: Any) -> Any:
 
 def announced(control: Control, base: Base) -> str:
     """A line that says what is trained for a control, and about how long."""
-    run = base.settings["run"]
-    known = past(Path(run["root"]), like(run["data"], base.folder.path.parent.name, run["model"], reads_all(base.settings)))
-    most = partial(at_most, steps=base.settings["trainer"]["max_steps"], base=base.folder, otherwise=known)
+    most = partial(at_most, steps=base.settings["trainer"]["max_steps"], base=base.folder)
     first = f"an adversary, {most(control.adversary_epochs)}, and then " if control.adversary_epochs else ""
     return f"  {control.experiment}  {control.name}: {first}{most(control.epochs)}"
 

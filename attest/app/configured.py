@@ -8,8 +8,6 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
-from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -42,7 +40,6 @@ from attest.runs.choices import plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings, differing_keys
-from attest.runs.past import TRAINING, Like, Past, duration, like, past, reads_all
 from attest.runs.versions import environment, quieten
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
@@ -346,7 +343,7 @@ class ConfiguredRun(LightningCLI):
         theirs = [theirs] if isinstance(theirs, Callback) else theirs
         kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (_has_bar(theirs) or terminal())
         callbacks = [*theirs, *ours, *([] if _has_bar(theirs) else [self._progress(kwargs["enable_progress_bar"])])]
-        callbacks += [] if self.past else [FirstBatches()]
+        callbacks.append(FirstBatches())
         if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
             kwargs["strategy"] = "ddp_find_unused_parameters_true"
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], **kwargs)
@@ -375,17 +372,7 @@ class ConfiguredRun(LightningCLI):
 
     def expectation(self) -> str:
         """What is known beforehand of how long training will take."""
-        known = self.past
-        return f": about {duration(known.seconds[TRAINING])}, judging by {known.whose}" if known else ""
-
-    @cached_property
-    def past(self) -> Past | None:
-        """What runs like this one took; None where nothing is known."""
-        return past(Path(self.run.root), self._alike())
-
-    def _alike(self) -> Like:
-        run = self._identity()
-        return like(run.data, run.full_name, self.run.model, reads_all(self.settings))
+        return ""
 
     def before_training(self) -> None:
         """What a kind of run has to do then."""

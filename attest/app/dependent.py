@@ -38,7 +38,7 @@ from attest.runs.asked import asked, digest, identity
 from attest.runs.choices import expand
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.identity import RunIdentity, identity_of
-from attest.runs.past import Like, at_most, like_dependent, reads_all
+from attest.runs.past import at_most
 
 Settings = dict[str, Any]
 Compare = Callable[[RunFolder, RunFolder], None]
@@ -224,12 +224,7 @@ class DependentRun(ConfiguredRun):
 
     def expectation(self) -> str:
         trainer = self.config.fit.trainer
-        return f": {at_most(trainer.max_epochs, trainer.max_steps, self.base.folder, self.past)}"
-
-    def _alike(self) -> Like:
-        *_, data, name, _ = self.base.folder.path.parts
-        model, whole = self.base.settings["run"]["model"], reads_all(self.settings)
-        return like_dependent(data, name, model, self.dependent.kind, self.folder.path.name, whole)
+        return f": {at_most(trainer.max_epochs, trainer.max_steps, self.base.folder)}"
 
     @rank_zero_only
     def after_testing(self) -> None:

@@ -42,7 +42,6 @@ from attest.report.tracking.loggers import log_report
 from attest.report.verdict import scored
 from attest.runs.belonging import OnTrial, keep_digests
 from attest.runs.folder import RunFolder, Stopped, read_json, write_json
-from attest.runs.past import evidence_takes
 from attest.runs.versions import peak_memory
 
 MakeTrainer = Callable[..., Trainer]
@@ -267,9 +266,8 @@ def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
     """Test the best checkpoint and write the tables that are missing; returns the scores."""
     for experiment, evidence in run.experiments.items():
         evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
-    expected = evidence_takes(run.past, missing, processes_for(run.run.processes, run.trainer))
     until = f", each until its means are known to ± {run.run.until:g}" if run.run.until is not None else ""
-    _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{until or expected}")
+    _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{until}")
     return test(run, str(run.folder.best))
 
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import yaml
 
-from attest.core.bounded_yaml import PARSER, bounded
+from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError
 from attest.runs.choices import choice_arguments, expand
+from attest.runs.folder import YAML
 from attest.runs.naming import NAME_PARTS, RunSettings, folder_of, readable_name, require_names
 
 Settings = dict[str, Any]
@@ -65,7 +66,7 @@ def _sections(file: Path) -> Settings:
     if not file.is_file():
         raise AttestError(f"{file} does not exist; expected a configuration file. Type --config=<file>.yaml")
     try:
-        content = yaml.load(bounded(file.read_text(encoding="utf-8")), PARSER)
+        content = yaml.load(bounded(file.read_text(encoding="utf-8")), YAML)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise AttestError(
@@ -112,7 +113,7 @@ def _named(options: Sequence[str]) -> list[tuple[str, str]]:
 def _nested(name: str, value: str) -> Settings:
     *above, last = name.split(".")
     try:
-        nested: Settings = {last: yaml.load(value, PARSER)}
+        nested: Settings = {last: yaml.load(value, YAML)}
     except yaml.YAMLError:
         nested = {last: value}
     for section in reversed(above):

@@ -3,7 +3,7 @@
 import pytest
 
 from attest.runs.folder import RunFolder, write_json
-from attest.runs.past import Past, at_most, duration, evidence_takes
+from attest.runs.past import at_most, duration, run_seconds, seconds_of
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(99, "99 s"), (100, "2 min"), (5999, "100 min"), (7200, "2.0 h")])
@@ -30,20 +30,24 @@ def test_a_limit_in_epochs_and_in_time(seconds, epochs, steps, said, tmp_path):
     assert at_most(epochs, steps, base) == said
 
 
-def test_a_base_that_says_nothing_leaves_it_to_others(tmp_path):
-    said = at_most(80, -1, RunFolder(tmp_path), Past({"train": 300.0}, "our own runs on two cores"))
-    assert said == "at most 80 epochs, about 5 min judging by our own runs on two cores"
+def run(folder, **timing):
+    """A finished run of two epochs that says so much of its time."""
+    made = RunFolder(folder)
+    write_json(made.summary, {})
+    write_json(made.timing, timing)
+    write_json(made.curves, [{"epoch": epoch} for epoch in range(2)])
+    return made
 
 
-@pytest.mark.parametrize(
-    ("processes", "experiments", "said"),
-    [
-        (1, ["E1", "E2"], ": about 30 s, judging by runs like it"),
-        (2, ["E1"], ": about 10 s on 2 processes, judging by runs like it"),
-        (2, ["E3"], ""),
-    ],
-)
-def test_what_evidence_will_take(processes, experiments, said):
-    known = Past({"train": 500.0, "evidence/E1": 20.0, "evidence/E2": 10.0}, "runs like it")
-    assert evidence_takes(known, experiments, processes) == said
-    assert evidence_takes(None, experiments, processes) == ""
+def test_evidence_that_processes_shared_counts_for_all_of_them(tmp_path):
+    shared = run(tmp_path, seconds={"train": 10.0, "evidence/E1": 4.0, "evidence/E2": 1.0}, processes={"evidence/E1": 3})
+    assert seconds_of(shared) == {"train": 10.0, "epoch": 5.0, "evidence/E1": 12.0, "evidence/E2": 1.0}
+    assert run_seconds(shared.path) == 23.0
+    assert run_seconds(tmp_path / "nothing") is None
+
+
+def test_a_run_that_was_taken_up_or_is_not_done_says_nothing(tmp_path):
+    assert seconds_of(run(tmp_path / "a", seconds={"train": 9.0, "train since the last stop": 1.0})) == {}
+    unfinished = run(tmp_path / "b", seconds={"train": 9.0})
+    unfinished.summary.unlink()
+    assert seconds_of(unfinished) == {}

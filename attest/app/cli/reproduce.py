@@ -10,7 +10,7 @@ MODEL    runs only the rows of this model. SCORING, PROJECTION, RECIPE and the w
          DIVERGENCE, LAMBDA, GUIDE, ATTACK) select rows in the same way. Tables also show other runs that exist
 SEEDS    how many seeds, from 0; if not given, 3, and 1 with SMOKE=1
 SMOKE=1  tiny cuts, two steps of training and three values of every sweep, to see that everything runs
-DRY=1    prints what would run and how long it takes, and runs nothing
+DRY=1    prints what would run, and runs nothing
 RUN=0    writes the tables from the runs that exist, and runs nothing
 JOBS     how many runs at once; 1 if not given. They share the cores of this machine
 GPUS     how many GPUs to use, one for each run; 0 if not given
@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attest.app.reproduce.plan import Job, Plan, as_json, forecast, make_plan
+from attest.app.reproduce.plan import Job, Plan, as_json, make_plan, missing_runs
 from attest.app.reproduce.workflow import carry_out, on_one_gpu, profile_folder, snakemake_command
 from attest.core.errors import AttestError
 from attest.core.memory import cores
@@ -89,7 +89,7 @@ def main(arguments: list[str]) -> int:
     request = parse_request(arguments)
     plan = _plan(request)
     if request.dry:
-        print(forecast([job for job in plan.jobs.values() if not job.done], request.root, request.jobs))
+        print(missing_runs(plan, request.root))
         return 0
     with RunFolder(request.results).claimed():
         if request.run:

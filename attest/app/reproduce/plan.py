@@ -3,7 +3,7 @@
 How long the missing runs will take, judging by existing runs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from attest.core.errors import AttestError
-from attest.core.memory import cores
 from attest.runs.adversary_names import Choices, named
 from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS
-from attest.runs.past import TRAINING, Like, duration, in_all, like, like_dependent, past
 from attest.runs.published_tables import Place, PublishedTable, Row
 
 Dependent = tuple[Path, tuple[str, ...]]
@@ -77,13 +75,11 @@ class Job:
         folder: where its ``summary.json`` will be; the run is there when that is there.
         command: what follows ``attest``.
         after: folders of the runs that it depends on.
-        alike: which runs take about as long.
     """
 
     folder: Path
     command: tuple[str, ...]
     after: tuple[Path, ...] = ()
-    alike: Like | None = None
 
     @property
     def done(self) -> bool:
@@ -185,23 +181,20 @@ def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, o
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
     folder = locate(tuple(typed)).with_name(f"seed{seed}")
     typed = [*typed, f"SEED={seed}"]
-    whole = not any(each.startswith("CUT=") for each in typed)
-    base = Job(folder, ("fit", *typed), alike=like(data, folder.parent.name, row.run["MODEL"], whole))
+    base = Job(folder, ("fit", *typed))
     if not row.then:
         return [base]
     then = {**row.then, **swept}
     chain = [base]
     for each in (*what_comes_before(then), then):
-        chain.append(_dependent(chain, typed, each, data, row.run["MODEL"], whole))
+        chain.append(_dependent(chain, typed, each))
     return chain
 
 
-def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str], data: str, model: str, whole: bool) -> Job:
+def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str]) -> Job:
     """The run that a row's ``then`` asks for, after all of the chain, which begins with its base."""
-    base = chain[0].folder
-    folder, command = dependent_run(base, typed, then)
-    alike = like_dependent(data, base.parent.name, model, str(folder.relative_to(base).parent), folder.name, whole)
-    return Job(folder, command, tuple(job.folder for job in chain), alike)
+    folder, command = dependent_run(chain[0].folder, typed, then)
+    return Job(folder, command, tuple(job.folder for job in chain))
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
@@ -216,46 +209,15 @@ def as_json(plan: Plan) -> dict[str, Any]:
     return {"jobs": jobs, "tables": tables}
 
 
-def expected_seconds(job: Job, root: Path, processes: int = 1) -> float | None:
-    """How long it takes, judging by runs like it; None where nothing is known.
+def missing_runs(plan: Plan, root: Path) -> str:
+    """Return what would run, a line each, and how many these are.
 
     Args:
-        job: what is to be run.
+        plan: the runs of all tables.
         root: folder of all runs.
-        processes: that share its evidence.
     """
-    known = past(root, job.alike) if job.alike else None
-    if known is None:
-        return None
-    training = known.seconds[TRAINING]
-    return training + (in_all(known.seconds) - training) / processes
-
-
-def forecast(jobs: Iterable[Job], root: Path, at_once: int) -> str:
-    """What would run, a line each, and how long all of it takes.
-
-    Args:
-        jobs: what is to be run.
-        root: folder of all runs.
-        at_once: how many run at the same time.
-    """
-    processes = max(1, cores() // at_once)
-    expected = {job: expected_seconds(job, root, processes) for job in jobs}
-    lines = [f"{'unknown' if known is None else duration(known):>9}  {_shown(job, root)}" for job, known in expected.items()]
-    return "\n".join([*lines, _in_all(list(expected.values()), at_once)])
-
-
-def _in_all(expected: Sequence[float | None], at_once: int) -> str:
-    """How long runs take together, ``at_once`` of them side by side."""
-    if not expected:
-        return "0 runs; everything is there."
-    known = [seconds for seconds in expected if seconds is not None]
-    if not known:
-        return f"{len(expected)} runs; no run that we know is like any of them, so how long they take is unknown."
-    unknown = len(expected) - len(known)
-    beside = f", beside {unknown} of which nothing is known" if unknown else ""
-    total = f"{len(expected)} runs; about {duration(sum(known) / at_once)} with {at_once} at once"
-    return f"{total}{beside}, judging by the median of runs like them."
+    missing = [job for job in plan.jobs.values() if not job.done]
+    return "\n".join([*(_shown(job, root) for job in missing), f"{len(missing)} of {len(plan.jobs)} runs are missing."])
 
 
 def _shown(job: Job, root: Path) -> str:

@@ -66,13 +66,13 @@ def test_stopped_and_taken_up_with_one_job_is_undisturbed_with_two(tmp_path, cap
     monkeypatch.chdir(one)
     monkeypatch.setattr(reproduce, "ATTEST", attest_command())
     assert main(words(one, "DRY=1")) == 0
-    assert "unknown" in capsys.readouterr().out
+    assert "runs are missing." in capsys.readouterr().out
     (first, checkpoint) = _stop_after_the_first_run(one)
     assert main(words(one)) == 0
     assert first.best.stat().st_mtime_ns == checkpoint, "what was finished is not done again"
     capsys.readouterr()
     assert main(words(one, "DRY=1")) == 0
-    assert capsys.readouterr().out.startswith("0 runs;")
+    assert capsys.readouterr().out.startswith("0 of ")
     monkeypatch.chdir(two)
     assert main(words(two, "JOBS=2")) == 0
     pd.testing.assert_frame_equal(written(one), written(two))

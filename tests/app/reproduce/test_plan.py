@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from attest.app.reproduce.plan import as_json, expected_seconds, forecast, make_plan
+from attest.app.reproduce.plan import as_json, make_plan, missing_runs
 from attest.core.errors import AttestError
-from attest.runs.folder import RunFolder, read_json, write_json
-from attest.runs.past import in_all, shipped_timings
+from attest.runs.folder import read_json, write_json
 from tests.report.tables.conftest import TABLE, finished_run, parse
 
 SWEPT_ADVERSARY = """    then: {command: adversarial, VARIANT: frozen, DIVERGENCE: jsd}
@@ -95,31 +94,10 @@ def test_a_choice_that_no_row_has_names_those_there_are(invented):
         make_plan([invented], 1, locate, ["sst"], selected={"MODEL": ("cnn",)})
 
 
-def test_a_forecast_is_the_median_of_the_runs_most_like(invented, tmp_path):
-    root = tmp_path / "runs"
+def test_missing_runs_are_listed_and_counted(invented, tmp_path):
     plan = make_plan([invented], 1, lambda typed: tmp_path / locate(typed), ["sst"])
-    job = plan.jobs[root / "sst/jw-bilstm-additive-sparsemax/seed0"]
-    ours = shipped_timings()["sst/bilstm"]
-    assert expected_seconds(job, root, processes=2) == pytest.approx((in_all(ours) + ours["train"]) / 2), "our own"
-    for seed, seconds in enumerate((100, 500, 300)):
-        finished_run(root / f"sst/jw-bilstm-additive-softmax/seed{seed}", seconds=seconds)
-    assert expected_seconds(job, root) == 300, "none of this projection: those of the same model"
-    finished_run(root / "sst/jw-bilstm-additive-sparsemax/seed1", seconds=40)
-    assert expected_seconds(job, root) == 40
-    unfinished = RunFolder(root / "sst/jw-bilstm-additive-sparsemax/seed2")
-    write_json(unfinished.timing, {"seconds": {"train": 7000}})
-    resumed = finished_run(root / "sst/jw-bilstm-additive-sparsemax/seed3")
-    write_json(RunFolder(resumed).timing, {"seconds": {"train": 1, "train since the last stop": 1}})
-    assert expected_seconds(job, root) == 40
-    missing = [each for each in plan.jobs.values() if not each.done]
-    said = forecast(missing, root, 2).splitlines()
-    assert said[0].split() == ["40", "s", "sst/jw-bilstm-additive-sparsemax/seed0"]
-    assert said[-1].startswith("4 runs; about ")
-
-
-def test_a_forecast_without_anything_to_judge_by(invented, tmp_path):
-    jobs = list(make_plan([invented], 1, locate, ["imdb"], options=["CUT=smoke"]).jobs.values())
-    said = forecast(jobs, tmp_path, 1)
-    assert "unknown  runs/imdb/jw-bilstm-additive-softmax/seed0" in said
-    assert "2 runs; no run that we know is like any of them" in said
-    assert forecast([], tmp_path, 1) == "0 runs; everything is there."
+    finished_run(tmp_path / "runs/sst/jw-bilstm-additive-softmax/seed0")
+    said = missing_runs(plan, tmp_path / "runs").splitlines()
+    assert said[0] == "sst/jw-bilstm-additive-sparsemax/seed0"
+    assert said[-1] == f"{len(plan.jobs) - 1} of {len(plan.jobs)} runs are missing."
+    assert len(said) == len(plan.jobs)
