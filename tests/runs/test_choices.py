@@ -5,7 +5,7 @@ import yaml
 
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
-from attest.runs.choices import ORDER, config_file, corpora_with_protocols, expand, stray_word
+from attest.runs.choices import ORDER, config_file, expand, stray_word
 
 
 def stems(arguments):
@@ -55,10 +55,6 @@ def test_a_word_that_is_no_choice_says_how_choices_are_typed(typed, hint):
     said = str(stray_word(typed))
     assert said.startswith(f"{typed} is not known; expected a choice in capitals, such as DATA=sst")
     assert said.endswith(hint)
-
-
-def test_the_corpora_that_papers_have_cut_in_several_ways():
-    assert corpora_with_protocols() == ["20news", "agnews", "babi", "cnn-qa", "conll2000", "imdb", "snli", "sst"]
 
 
 def test_every_shipped_choice_is_a_mapping_with_a_comment_on_top():
