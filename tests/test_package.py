@@ -1,6 +1,7 @@
 """The package as people install it: one top-level name, complete, and deaf to folders that are called as ours are."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -85,3 +86,27 @@ def test_torchrun_starts_it_beside_folders_that_are_called_as_ours(installed):
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "-m", "attest", "fit"]
     run(installed, *launcher, *QUICK, "--trainer.devices=2", "--trainer.strategy=ddp", "--run.root=two")
     assert only_folder(installed[0] / "two").summary.is_file()
+
+
+@pytest.fixture(scope="module")
+def without_links(tmp_path_factory):
+    """A checkout as zip files and Windows have it: a text file stands in the place of each link."""
+    checkout = tmp_path_factory.mktemp("checkout")
+    for name in ("attest", *OURS):
+        shutil.copytree(ROOT / name, checkout / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout)
+    for name in OURS:
+        (checkout / "attest" / name).unlink()
+        (checkout / "attest" / name).write_text(f"../{name}")
+    return checkout
+
+
+def test_a_wheel_of_a_checkout_without_links_is_the_same(wheel, without_links, tmp_path):
+    assert names(build(without_links, "wheel", tmp_path)) == names(wheel)
+
+
+def test_a_checkout_without_links_trains(without_links, tmp_path):
+    shell = fresh_shell() | {"PYTHONPATH": str(without_links)}
+    run((tmp_path, shell), "-m", "attest", "fit", *QUICK, "--run.root=alone")
+    assert only_folder(tmp_path / "alone").summary.is_file()
