@@ -11,7 +11,7 @@ from torchmetrics.utilities import dim_zero_cat
 
 from attest.core.errors import AttestError
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, of_scheme, token_counts
-from attest.core.measures.summary import decision_scores
+from attest.core.measures.decisions import decision_scores
 
 IDS_SHOWN = 10
 

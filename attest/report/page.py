@@ -54,7 +54,7 @@ def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[st
             "JSD between the attention of this run, an adversary, and of its base, by the largest weight of the base "
             "(Wiegreffe & Pinter 2019, Fig. 3). Much of it under a large weight means: the base was sure, and the same "
             "predictions can be had by looking elsewhere. Compare with the same figure of seeds, which make controls draws.",
-            drawn_by("comparison_figures.divergence_violins", rows, class_names),
+            drawn_by("evidence_figures.divergence_violins", rows, class_names),
         )
 
 
@@ -114,7 +114,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
             "E8, E9  Which layer's attention matters",
             "Accuracy with another projection, or with the keys of other tokens, in one layer or in all. Dashed: the model as "
             "it is; a layer whose points lie on that line could have attended to anything.",
-            drawn_by("layer_figures.accuracy_by_layer", swapped, shuffled),
+            drawn_by("evidence_figures.accuracy_by_layer", swapped, shuffled),
         )
     if tables[MAPS] is not None:
         yield from _maps(tables[MAPS], _twins(folder))
@@ -149,7 +149,7 @@ def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Il
             f"Attention maps, text {row['id']}",
             "Who (row) attends to whom (column), mean over heads, by layer: as trained, beside what was tampered with, and "
             "beside the same model trained with another projection where that run is there. Darker is more, by the root.",
-            drawn_by("layer_figures.attention_map_grid", maps, list(row["tokens"])),
+            drawn_by("evidence_figures.attention_map_grid", maps, list(row["tokens"])),
         )
 
 

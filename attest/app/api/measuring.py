@@ -328,7 +328,7 @@ class Measuring:
         """``test/accuracy`` and the like, where labels are known."""
         if "label" not in texts:
             return {}
-        from attest.core.measures.summary import decision_scores
+        from attest.core.measures.decisions import decision_scores
 
         probabilities = torch.tensor(texts.filter(regex="^probability_").to_numpy(), dtype=torch.float32)
         scores = decision_scores(probabilities, torch.tensor(texts["label"].to_numpy()))

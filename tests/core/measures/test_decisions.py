@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
-from attest.core.measures.summary import decision_scores
+from attest.core.measures.decisions import decision_scores
 
 
 def drawn(classes: int, present: tuple[int, ...], instances: int = 60):

@@ -1,0 +1,42 @@
+"""How well a model decides, by torchmetrics: the scores that the papers report. Imported only where needed: it is slow."""
+
+import torch
+from torch import Tensor
+from torchmetrics.functional.classification import (
+    binary_auroc,
+    binary_f1_score,
+    multiclass_accuracy,
+    multiclass_f1_score,
+)
+
+
+def decision_scores(probabilities: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """Accuracy, F1 and ROC-AUC.
+
+    Two classes: F1 and ROC-AUC of the positive class. More: macro averages, of F1 over the classes that are labels or
+    predictions, of ROC-AUC, each class against the rest, over those that are labels of some instances and not of others.
+
+    Args:
+        probabilities: float ``(N, K)``, of all instances.
+        labels: int64 ``(N,)``, from 0.
+    Returns:
+        ``accuracy``, ``f1``, ``roc_auc`` in [0, 1]; NaN where undefined: F1 of two classes where no label and no prediction is
+        positive, ROC-AUC where all labels are one class.
+    """
+    classes = probabilities.shape[-1]
+    accuracy = multiclass_accuracy(probabilities, labels, classes, average="micro")
+    if classes == 2:
+        positive = probabilities[:, 1]
+        nothing = not ((positive > 0.5) | (labels == 1)).any()
+        f1 = torch.full_like(accuracy, torch.nan) if nothing else binary_f1_score(positive, labels)
+    else:
+        f1 = multiclass_f1_score(probabilities, labels, classes, average="macro")
+    return {"accuracy": accuracy, "f1": f1, "roc_auc": _roc_auc(probabilities, labels)}
+
+
+def _roc_auc(probabilities: Tensor, labels: Tensor) -> Tensor:
+    present = labels.unique().tolist()
+    if len(present) < 2:
+        return torch.full_like(probabilities.sum(), torch.nan)
+    told_apart = present if probabilities.shape[-1] > 2 else [1]
+    return torch.stack([binary_auroc(probabilities[:, each], (labels == each).long()) for each in told_apart]).mean()
