@@ -413,7 +413,7 @@ class AttentionPermutation(Evidence):
 
 
 class SideBySide(Evidence):
-    """E15: every reading of the model on a sample of texts; columns as in ``attest.experiments.side_by_side``.
+    """E15: every reading of the model on a sample of texts; columns as in ``attest.experiments.readings.side_by_side``.
 
     The seconds that each reading takes stand in the run's ``timing.json``, as ``seconds_a_text``, measured on the texts of the
     first process.
