@@ -159,7 +159,7 @@ def test_whether_the_model_is_worth_asking_comes_first_then_its_control_with_the
     order = ["Is the model worth asking?", "Accuracy</th>", "always “blame”:", "Does the task need", "τ-b of att"]
     places = [verdict.index(text) for text in (*order, "Controls that were not run")]
     assert places == sorted(places)
-    assert "make controls DATA=planted MODEL=bilstm SCORING=additive PROJECTION=softmax SEED=0 ARGS='--data" in page
+    assert "attest controls DATA=planted --data.init_args.rule=token" in page, "the words that trained the run"
 
 
 def test_what_was_not_run_is_folded_and_named_once_and_columns_without_a_number_are_left_out(small_run):
@@ -167,7 +167,7 @@ def test_what_was_not_run_is_folded_and_named_once_and_columns_without_a_number_
     assert "not run" not in page.replace("Controls that were not run", "")
     folded = page.split('<details class="missing">')[1].split("</details>")[0]
     assert "<summary>Controls that were not run: uniform attention, other seeds</summary>" in folded
-    assert "make controls" in folded
+    assert "attest controls" in folded
     assert "Not known: the same model with uniform attention was not trained." in page, "the question is answered at any rate"
     accuracy = page.split('<table class="verdict"')[1].split("</table>")[0]
     shuffled = page.split('<div id="E2">')[1].split("</table>")[0]
@@ -269,7 +269,7 @@ def test_no_report_is_written_through_a_link(run, tmp_path, capsys):
         (mine / name).write_text("mine")
     shutil.rmtree(run.figures)
     run.figures.symlink_to(mine)
-    assert main(["report", str(run.path), "FORCE=1"]) == 2
+    assert main(["report", str(run.path)]) == 2
     assert f"{run.figures} is a link to the folder {mine}" in capsys.readouterr().err
     assert {file.name: file.read_text() for file in mine.iterdir()} == {
         "holiday.png": "mine",

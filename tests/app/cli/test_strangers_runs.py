@@ -89,7 +89,7 @@ def test_a_class_of_a_stranger_is_refused_by_name_and_not_imported(sent, tmp_pat
 def test_a_report_imports_none_either(sent, tmp_path, place, value):
     run = sent(place, value)
     run.identity.unlink()  # it is then read from the settings, and a variant
-    assert main(["report", str(run.path), "FORCE=1"]) == 0
+    assert main(["report", str(run.path)]) == 0
     assert main(["table", str(run.path)]) == 0
     assert not (tmp_path / "ran").exists()
 
@@ -162,7 +162,7 @@ def test_nothing_is_written_through_a_link(sent, tmp_path, capsys, linked):
     elsewhere = (run.path / linked).rename(tmp_path / "mine")
     (run.path / linked).symlink_to(elsewhere)
     before = {path: path.read_bytes() for path in elsewhere.iterdir()}
-    assert main(["report", str(run.path), "FORCE=1"]) == 2
+    assert main(["report", str(run.path)]) == 2
     assert f"{run.path / linked} is a link to the folder" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in elsewhere.iterdir()} == before
 
