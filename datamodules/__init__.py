@@ -6,14 +6,14 @@ masks, labels or tags, identities and, where the deciding tokens are known, thei
 * ``base``        the batch, described once for everyone, and the splits; start here
 * ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi``, ``cnnqa``, ``conll2000``,
                   ``planted``, ``snli``, and ``files`` for your own
-* ``readers``     how each is read and what its words are, without Lightning and PyTorch: ``sources`` and ``hub`` give tables,
-                  ``fingerprint`` tells whether they are the known ones, ``tokenisers`` and ``sentences`` make words of them,
-                  ``cache`` keeps the outcome on disk; ``stories`` reads bAbI's format, ``worlds`` tells such stories
+* ``reading``     what all readers share: from a source to a corpus in the words and splits of a paper's recipe; ``sources``
+                  gives tables and tells whether they are the known ones, ``tokenisers`` makes words of them, ``cache`` keeps
+                  the outcome on disk; ``worlds`` reads stories in bAbI's format and tells such stories
 * ``catalogue``   where each comes from, for whoever asks before anything is read
-* ``corpus``      a corpus as text; ``vocabulary`` and ``embeddings`` give its words numbers and vectors
+* ``corpus``      a corpus as text; ``vocabulary`` and ``word_vectors`` give its words numbers and vectors
 * ``encoded``     texts as padded batches of token ids; ``batching`` says which texts form a batch, and for which rank
-* ``published``   what the papers say of their corpora; ``check`` sets it beside ours
-* ``rows``        reads the user's own files; ``columns`` finds texts and labels in them, ``instances`` tells good from bad
+* ``published``   what the papers say of their corpora
+* ``rows``        reads the user's own files, finds texts and labels in them, and tells good rows from bad ones
 """
 
 from attest.datamodules.agnews import AgNewsDataModule

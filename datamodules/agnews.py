@@ -13,7 +13,7 @@ from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.readers.stored import StoredReader, Tables, split_at_random
+from attest.datamodules.reading import StoredReader, Tables, split_at_random
 from attest.datamodules.sources import load_hub_split, load_split
 from attest.datamodules.tokenisers import masked_tokens, spacy_tokens
 

@@ -12,7 +12,7 @@ from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.readers.stored import QuestionReader, Tables, classes, published_file, split_at_random
+from attest.datamodules.reading import QuestionReader, Tables, classes, published_file, split_at_random
 from attest.datamodules.sources import PARQUET, load_hub_split
 from attest.datamodules.worlds import TASKS, lines_of, questions_in, told_lines
 

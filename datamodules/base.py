@@ -21,7 +21,7 @@ from attest.datamodules.batching import (
 )
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.encoded import EncodedDocuments, EncodedQuestions, EncodedSentences, read_erased
-from attest.datamodules.readers.stored import CorpusReader
+from attest.datamodules.reading import CorpusReader
 from attest.datamodules.record import EXPECTED, DataRecord
 from attest.datamodules.vocabulary import Vocabulary
 from attest.datamodules.word_vectors import Unseen, WordVectors, vectors_of

@@ -18,7 +18,7 @@ from attest.datamodules.base import TextDataModule
 from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.notice import say
-from attest.datamodules.readers.stored import QuestionReader, Tables
+from attest.datamodules.reading import QuestionReader, Tables
 from attest.datamodules.sources import DATA_VARIABLE
 from attest.datamodules.vocabulary import Vocabulary
 

@@ -13,7 +13,7 @@ from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.catalogue import CATALOGUE, Fingerprint
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.readers.stored import StoredReader, Tables, split_at_random
+from attest.datamodules.reading import StoredReader, Tables, split_at_random
 from attest.datamodules.sources import PARQUET, load_hub_split, load_split
 
 CHUNKS = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")

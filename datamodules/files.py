@@ -14,7 +14,7 @@ from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.notice import option, say, some
-from attest.datamodules.readers.stored import StoredReader, Tables, split_at_random
+from attest.datamodules.reading import StoredReader, Tables, split_at_random
 from attest.datamodules.rows import (
     UTF_8,
     Instance,

@@ -18,7 +18,7 @@ from attest.datamodules.corpus import missing, sample
 from attest.datamodules.imdb import ImdbReader
 from attest.datamodules.newsgroups import NewsgroupsReader
 from attest.datamodules.notice import say, some, typed_plainly
-from attest.datamodules.readers.stored import QuestionReader, StoredReader
+from attest.datamodules.reading import QuestionReader, StoredReader
 from attest.datamodules.rows import (
     UTF_8,
     Columns,

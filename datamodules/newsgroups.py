@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.catalogue import CATALOGUE, Fingerprint
 from attest.datamodules.corpus import TOKENS, Corpus, Documents
-from attest.datamodules.readers.stored import StoredReader, Tables, between, split_at_random
+from attest.datamodules.reading import StoredReader, Tables, between, split_at_random
 from attest.datamodules.sources import load_split, out_of_reach, reachable
 from attest.datamodules.tokenisers import newsgroup_tokens
 

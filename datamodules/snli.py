@@ -14,7 +14,7 @@ from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
-from attest.datamodules.readers.stored import QuestionReader, Tables, classes, published_file
+from attest.datamodules.reading import QuestionReader, Tables, classes, published_file
 from attest.datamodules.sources import load_hub_split, require_columns
 from attest.datamodules.tokenisers import masked_tokens
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.catalogue import CATALOGUE, Fingerprint
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
-from attest.datamodules.readers.stored import StoredReader, Tables, between
+from attest.datamodules.reading import StoredReader, Tables, between
 from attest.datamodules.sources import PARQUET, load_hub_split, load_split
 from attest.datamodules.tokenisers import spacy_tokens, treebank_tokens
 

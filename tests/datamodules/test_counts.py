@@ -12,7 +12,7 @@ from attest.datamodules import imdb as imdb_recipe
 from attest.datamodules import newsgroups as newsgroups_recipe
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.published import UNEXPLAINED
-from attest.datamodules.readers.stored import StoredReader, split_at_random
+from attest.datamodules.reading import StoredReader, split_at_random
 from attest.datamodules.vocabulary import BOUNDARIES, SPECIALS
 
 pytestmark = pytest.mark.corpora

@@ -5,12 +5,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from attest import datamodules
-from attest.app.cli.data import checked
 from attest.core.errors import AttestError
-from attest.datamodules import PlantedDataModule, SstDataModule, cache, tokenisers
+from attest.datamodules import PlantedDataModule, SstDataModule, cache
 from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.labelled import READERS
-from attest.datamodules.readers.stored import CorpusReader
+from attest.datamodules.reading import CorpusReader
 from attest.datamodules.sst import SstReader
 
 
@@ -54,14 +53,6 @@ def test_a_recipe_of_ones_own_is_prepared_anew():
 
     assert SstReader(protocol="plain").corpus.train.tokens[1][:2] == ["train", "a"]
     assert Shouted(protocol="plain").corpus.train.tokens[1][:2] == ["TRAIN", "A"]
-
-
-@pytest.mark.usefixtures("sst")
-def test_a_check_tokenises_every_split_once_for_all_protocols(monkeypatch):
-    calls, words = [], tokenisers._spacy_words
-    monkeypatch.setattr(tokenisers, "_spacy_words", lambda texts: calls.append(1) or words(texts))
-    assert {row[1] for row in checked("sst")} == {"jw-paper", "jw-current"}
-    assert len(calls) == 3
 
 
 def test_code_of_readers_is_part_of_what_a_prepared_corpus_is_found_by(tmp_path, monkeypatch):
