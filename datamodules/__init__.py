@@ -16,17 +16,21 @@ masks, labels or tags, identities and, where the deciding tokens are known, thei
 * ``rows``        reads the user's own files, finds texts and labels in them, and tells good rows from bad ones
 """
 
-from attest.datamodules.agnews import AgNewsDataModule
-from attest.datamodules.babi import BabiDataModule
-from attest.datamodules.base import TextDataModule
-from attest.datamodules.cnnqa import CnnQaDataModule
-from attest.datamodules.conll2000 import Conll2000DataModule
-from attest.datamodules.files import FilesDataModule
-from attest.datamodules.imdb import ImdbDataModule
-from attest.datamodules.newsgroups import NewsgroupsDataModule
-from attest.datamodules.planted import PlantedDataModule
-from attest.datamodules.snli import SnliDataModule
-from attest.datamodules.sst import SstDataModule
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attest.datamodules.agnews import AgNewsDataModule
+    from attest.datamodules.babi import BabiDataModule
+    from attest.datamodules.base import TextDataModule
+    from attest.datamodules.cnnqa import CnnQaDataModule
+    from attest.datamodules.conll2000 import Conll2000DataModule
+    from attest.datamodules.files import FilesDataModule
+    from attest.datamodules.imdb import ImdbDataModule
+    from attest.datamodules.newsgroups import NewsgroupsDataModule
+    from attest.datamodules.planted import PlantedDataModule
+    from attest.datamodules.snli import SnliDataModule
+    from attest.datamodules.sst import SstDataModule
 
 __all__ = [
     "AgNewsDataModule",
@@ -41,3 +45,11 @@ __all__ = [
     "SstDataModule",
     "TextDataModule",
 ]
+_HOMES = {name: name.removesuffix("DataModule").lower() for name in __all__} | {"TextDataModule": "base"}
+"""The file of each, imported when the class is first asked for: Lightning comes with it, and `attest doctor` needs none."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,6 +1,5 @@
 """The same work in several processes of one machine, which talk to one another through ``torch.distributed``."""
 
-import ctypes
 import os
 import signal
 import sys
@@ -19,17 +18,9 @@ from typing import Any, TypeVar
 import torch
 from torch import distributed
 
+from attest.core.ending import end_with_parent
 from attest.core.errors import AttestError
 from attest.core.memory import budget_shared
-
-_SIGNAL_WHEN_PARENT_ENDS = 1  # PR_SET_PDEATHSIG of Linux's prctl
-
-
-def end_with_parent() -> None:
-    """Let this process be killed when the one that started it ends; only Linux offers this, elsewhere nothing happens."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_ENDS, signal.SIGKILL)
-
 
 Result = TypeVar("Result")
 _PATIENCE = timedelta(days=30)

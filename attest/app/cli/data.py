@@ -8,7 +8,6 @@ from typing import NamedTuple
 from attest.app.cli.main import CommandParser
 from attest.core.errors import AttestError, unknown_choice
 from attest.datamodules.catalogue import CATALOGUE
-from attest.datamodules.labelled import READERS
 from attest.datamodules.published import CLAIMS, UNEXPLAINED, Claim
 
 HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")
@@ -57,6 +56,8 @@ def _claims(name: str) -> list[Claim]:
 
 
 def _counted(name: str) -> Counted:
+    from attest.datamodules.labelled import READERS  # with Lightning, which no mistake waits for
+
     claims, reader = _claims(name), READERS[name]
     with redirect_stdout(io.StringIO()) as said:
         corpora = {protocol: reader(protocol=protocol).corpus for protocol in dict.fromkeys(c.protocol for c in claims)}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from attest.core.processes import end_with_parent
+from attest.core.ending import end_with_parent
 
 
 class Outlet(io.FileIO):
