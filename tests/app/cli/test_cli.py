@@ -117,11 +117,6 @@ def test_test_and_validate_print_scores_and_write_nothing(small_run, capsys):
     assert written(small_run) == before
 
 
-def test_the_saved_config_alone_is_the_run(small_run, capsys):
-    assert main(["fit", f"--config={small_run.config}"]) == 0
-    assert "complete: " in capsys.readouterr().out
-
-
 def test_a_truncated_checkpoint_is_named(small_run, tmp_path, capsys):
     copy, root = copy_of(small_run, tmp_path)
     copy.curves.unlink()
@@ -168,16 +163,7 @@ def test_sparse_attention_is_sparse_all_the_way(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("mistake", "sentence"),
     [
-        ("--trainer.max_epochz=3", "--trainer.max_epochz=3 is not known; .*Did you mean trainer.max_epochs?"),
-        ("--trainer.max_epochs=x", "trainer.max_epochs is x; expected int or null."),
-        (
-            "--model.init_args.network.init_args.encoder.init_args.hiden_size=3",
-            "option hiden_size .*Did you mean hidden_size?",
-        ),
-        ("--experiments.E2.init_args.permutation=3", "option permutation is not known; expected every_n_epochs, permutations"),
-        ("--data.init_args.rule=luck", "rule is luck; expected one of token, negation, order."),
         ("--config=nowhere.yaml", "nowhere.yaml does not exist; expected a configuration file."),
-        ("--data=attest.datamodules.Foo", "there is no class attest.datamodules.Foo; expected the import path"),
         ("PROJECTION=softmx", "PROJECTION=softmx is not known; .*PROJECTION=softmax"),
     ],
 )
