@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from attest.report import figures, page
+from attest.report import page
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -19,7 +19,6 @@ def draw_nothing(replace: Callable[[Any, str, Any], None] = setattr) -> None:
     Args:
         replace: sets an attribute.
     """
-    replace(figures, "settle", lambda figure: None)
     replace(page, "_drawn", lambda drawing, rows, class_names: Figure())
     replace(Figure, "savefig", _save)
 

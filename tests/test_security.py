@@ -41,7 +41,6 @@ REACHES = {
     ("attest/app/cli/trial.py", "load"): "a model's folder: safetensors alone, see models/pretrained/loading.py",
     ("attest/experiments/registry.py", "import_module"): OURS,
     ("attest/experiments/registry.py", "run"): "numbers: an experiment of ours",
-    ("attest/report/figures.py", "import_module"): OURS,
     (
         "attest/report/figures.py",
         "(figures / stale).unlink",

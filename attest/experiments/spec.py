@@ -135,7 +135,7 @@ class Drawing:
         title: above it.
         caption: how it is read; or a function of the table that says it.
         draw: takes the table and the names of the classes; or the name of such a function in
-            ``attest.report.evidence_figures`` or ``attest.report.figures``.
+            ``attest.report.evidence_figures``.
         needs: columns without which it is not drawn.
     """
 

@@ -1,15 +1,7 @@
-"""Figures of the experiments on pooled attention: pure functions of their tables, one panel a predicted class.
-
-Figures of how runs differ from their base: pure functions of their tables.
-
-Figures of E16, edges cut in decoders: functions of its table alone.
-
-Figures of attention inside Transformers: functions of their data alone.
-
-Figures of E14 and E15: pure functions of their tables.
-"""
+"""Figures of a run: what its tables say, drawn. Each function takes the data alone, and equal data give equal figures."""
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -23,20 +15,16 @@ from attest.experiments.erasure.four_operators import KINDS, OPERATORS
 from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.report.collection import whiskers
-from attest.report.figures import (
-    ATTENTION_BINS,
-    CLASS_COLOURS,
-    Panels,
-    _panel_per_class,
-    _violins,
-    class_title,
-    most_predicted,
-    name_rows,
-    panels_width,
-    scatter,
-)
+from attest.report.figures import CLASS_COLOURS, most_predicted
 from attest.report.related_table import HEADINGS
 
+ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
+PANEL_WIDTH, PANEL_HEIGHT = 3.2, 2.8
+"""Inches of the panel of a class."""
+TITLE = 20
+"""Characters of a line above a panel."""
+RASTERISED = 400
+"""From so many points on, a scatter is stored as pixels within the drawing: a mark each would weigh megabytes."""
 IMPORTANCES = {
     "gradient_inputs": "gradient × input",
     "gradient_norm_inputs": "gradient norm, inputs",
@@ -49,6 +37,116 @@ ORDERS = ("attention", "gradient", "product", "random", "minimum")
 LARGEST_JSD = float(np.log(2))
 
 
+def learning_curves(epochs: Sequence[dict[str, float]]) -> Figure:
+    """Draw losses and validation scores against epochs.
+
+    Args:
+        epochs: entries with ``epoch`` and any of ``train/loss``, ``validation/loss``, ``validation/<score>``.
+    """
+    figure = Figure(figsize=(8, 2.8), layout="constrained")
+    losses, scores = figure.subplots(1, 2)
+    at = [epoch["epoch"] + 1 for epoch in epochs]
+    for axes, names in (
+        (losses, ("train/loss", "validation/loss")),
+        (scores, ("validation/accuracy", "validation/f1", "validation/chunk_f1", "validation/roc_auc")),
+    ):
+        known = [name for name in names if any(name in epoch for epoch in epochs)]
+        for colour, name in zip(CLASS_COLOURS, known, strict=False):
+            axes.plot(at, [epoch.get(name, np.nan) for epoch in epochs], marker="o", markersize=3, color=colour, label=name)
+        axes.set_xlabel("epoch")
+        if known:
+            axes.legend(frameon=False, fontsize=8)
+    losses.set_ylabel("loss")
+    scores.set_ylabel("score")
+    return figure
+
+
+def _panels(class_names: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[Figure, list[Axes]]:
+    """Begin a figure with one panel for each predicted class; long labels would overlap, so all panels share one."""
+    size = (max(8.0, PANEL_WIDTH * len(class_names)), PANEL_HEIGHT)
+    figure = Figure(figsize=size, layout="constrained")
+    panels = list(figure.subplots(1, len(class_names), sharex=True, squeeze=False)[0])
+    for name, axes in zip(class_names, panels, strict=True):
+        _set_class_title(axes, name)
+    figure.supxlabel(xlabel, fontsize=10)
+    panels[0].set_ylabel(ylabel)
+    return figure, panels
+
+
+def _set_class_title(axes: Axes, name: str, beside: str = "") -> None:
+    """Name the class above its panel, in as many lines as it needs; a dollar sign begins no formula."""
+    lines = textwrap.wrap(f"predicted: {name}{beside}", TITLE)
+    axes.set_title("\n".join(lines).replace("$", r"\$"), fontsize=10)
+
+
+def _colour(k: int) -> str:
+    return CLASS_COLOURS[k % len(CLASS_COLOURS)]
+
+
+def _name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = True) -> None:
+    """Name the rows of a panel and give them the same places in every panel, whatever is drawn in it.
+
+    Args:
+        axes: the panel; its rows lie at ``first``, ``first`` + 1, …
+        names: of the rows.
+        first: place of the first row.
+        named: whether the names are written; panels beside the first leave them out.
+    """
+    axes.set_yticks(range(first, first + len(names)), names if named else [""] * len(names))
+    axes.set_ylim(first - 0.5, first + len(names) - 0.5)
+
+
+def _violins_by_attention(
+    panels: Sequence[Axes], values: np.ndarray, max_attention: pd.Series, classes: np.ndarray, largest: float
+) -> None:
+    """Draw values as violins, a row for each bin of the largest attention weight and a panel for each class.
+
+    Args:
+        panels: one for each class.
+        values: ``(N,)``, in [0, ``largest``].
+        max_attention: ``(N,)``.
+        classes: int ``(N,)``, the panel of each value.
+        largest: where the x axis ends.
+    """
+    bins = np.clip((max_attention.to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
+    for k, axes in enumerate(panels):
+        groups = [values[(classes == k) & (bins == place)] for place in range(len(ATTENTION_BINS))]
+        _draw_violins(axes, groups, _colour(k))
+        _name_rows(axes, [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)], first=1)
+        axes.set_xlim(0, largest)
+
+
+def _draw_violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None:
+    """Draw horizontal violins at 1, 2, …; a group too small for a density is drawn as its points."""
+    for place, group in enumerate(groups, start=1):
+        if len(group) >= 5 and np.ptp(group) > 0:
+            parts = axes.violinplot(group, [place], orientation="horizontal", widths=0.8, showmedians=True)
+            for body in parts["bodies"]:  # type: ignore[attr-defined]
+                body.set_facecolor(colour)
+                body.set_alpha(0.6)
+            for line in ("cmedians", "cbars", "cmins", "cmaxes"):
+                parts[line].set_color("black")
+                parts[line].set_linewidth(1.0)
+        else:
+            axes.plot(group, [place] * len(group), "o", color=colour, markersize=3)
+
+
+def _scatter(axes: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
+    axes.plot(x, y, ".", markersize=2, color=colour, rasterized=len(x) > RASTERISED)
+
+
+def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
+    """Draw Jain & Wallace's Figure 3: median TVD under permutation, by largest attention weight, one panel a predicted class.
+
+    Args:
+        rows: ``predicted``, ``max_attention`` and ``tvd_median`` of each instance.
+        class_names: in class order.
+    """
+    figure, panels = _panels(class_names, "median TVD over permutations", "largest attention weight")
+    _violins_by_attention(panels, rows["tvd_median"].to_numpy(), rows["max_attention"], rows["predicted"].to_numpy(), 1)
+    return figure
+
+
 def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Jain & Wallace's Figures 2 and 8: tau-b with gradients above, with leave-one-out below, one panel a predicted class.
 
@@ -58,13 +156,13 @@ def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
         class_names: in class order.
     """
     kinds = [name for name in ("gradient_inputs", "leave_one_out_inputs") if f"tau_{name}" in rows]
-    figure = Figure(figsize=(panels_width(class_names), 2.6 * len(kinds)), layout=Panels())
+    figure = Figure(figsize=(max(8.0, PANEL_WIDTH * len(class_names)), 2.6 * len(kinds)), layout="constrained")
     grid = figure.subplots(len(kinds), len(class_names), sharex=True, squeeze=False)
     needed = critical_tau(float(rows["length"].median()))
     for row, kind in enumerate(kinds):
         for k, axes in enumerate(grid[row]):
-            _histogram(axes, rows.loc[rows["predicted"] == k, f"tau_{kind}"].dropna(), CLASS_COLOURS[k % 8], needed)
-            axes.set_title(class_title(class_names[k]), fontsize=10)
+            _histogram(axes, rows.loc[rows["predicted"] == k, f"tau_{kind}"].dropna(), _colour(k), needed)
+            _set_class_title(axes, class_names[k])
             axes.set_xlabel(f"τ-b with {IMPORTANCES[kind]}")
         grid[row][0].set_ylabel("instances")
     return figure
@@ -86,7 +184,7 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
             marks: the mean ceiling that ties allow.
         class_names: in class order.
     """
-    figure, panels = _panel_per_class(class_names, "Kendall's τ-b with attention")
+    figure, panels = _panels(class_names, "Kendall's τ-b with attention")
     kinds = [name for name in IMPORTANCES if f"tau_{name}" in rows]
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
@@ -94,7 +192,7 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
         colours = [HIDDEN if name.endswith("hidden") else INPUTS for name in kinds]
         axes.barh(range(len(kinds)), taus.mean(), xerr=taus.std(), color=colours, alpha=0.8, capsize=2)
         axes.plot(mine[[f"ceiling_{name}" for name in kinds]].mean(), range(len(kinds)), "D", mfc="none", mec="black")
-        name_rows(axes, [IMPORTANCES[name] for name in kinds], named=k == 0)
+        _name_rows(axes, [IMPORTANCES[name] for name in kinds], named=k == 0)
         axes.invert_yaxis()
         axes.axvline(0, color="black", linewidth=0.8)
     return figure
@@ -109,16 +207,8 @@ def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str
         class_names: in class order.
     """
     rows = rows.dropna(subset=[column, "max_attention"])
-    figure, panels = _panel_per_class(class_names, "ε-max JSD")
-    bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
-    for k, axes in enumerate(panels):
-        mine = rows["predicted"].to_numpy() == k
-        groups = [rows[column].to_numpy()[mine & (bins == b)] for b in range(len(ATTENTION_BINS))]
-        _violins(axes, groups, CLASS_COLOURS[k % 8])
-        labels = [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)]
-        name_rows(axes, labels, first=1)
-        axes.set_xlim(0, LARGEST_JSD)
-    panels[0].set_ylabel("largest attention weight")
+    figure, panels = _panels(class_names, "ε-max JSD", "largest attention weight")
+    _violins_by_attention(panels, rows[column].to_numpy(), rows["max_attention"], rows["predicted"].to_numpy(), LARGEST_JSD)
     return figure
 
 
@@ -134,7 +224,7 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
         rows: ``predicted`` and any of ``jsd_search``, ``jsd_search_filter``, ``jsd_exact`` of each instance.
         class_names: in class order.
     """
-    figure, panels = _panel_per_class(class_names, "ε-max JSD")
+    figure, panels = _panels(class_names, "ε-max JSD", "instances")
     styles = {"jsd_search": "search", "jsd_search_filter": "search, lenient filter", "jsd_exact": "exact"}
     shown = {column: label for column, label in styles.items() if column in rows}
     for k, axes in enumerate(panels):
@@ -142,7 +232,6 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
         for colour, (column, label) in zip(CLASS_COLOURS[2:], shown.items(), strict=False):
             bins = np.linspace(0, LARGEST_JSD, 41).tolist()
             axes.hist(mine[column], bins=bins, histtype="step", linewidth=1.4, color=colour, label=label)
-    panels[0].set_ylabel("instances")
     panels[0].legend(frameon=False, fontsize=8, loc="upper left")
     return figure
 
@@ -154,12 +243,11 @@ def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
         rows: ``predicted``, ``jsd_search`` and ``jsd_exact`` of each instance; no point can lie below the diagonal.
         class_names: in class order.
     """
-    figure, panels = _panel_per_class(class_names, "found by the search")
+    figure, panels = _panels(class_names, "found by the search", "exact ε-max JSD")
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
         axes.plot([0, LARGEST_JSD], [0, LARGEST_JSD], color="black", linewidth=0.8)
-        scatter(axes, mine["jsd_search"], mine["jsd_exact"], CLASS_COLOURS[k % 8])
-    panels[0].set_ylabel("exact ε-max JSD")
+        _scatter(axes, mine["jsd_search"], mine["jsd_exact"], _colour(k))
     return figure
 
 
@@ -171,16 +259,15 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
             texts whose decision flips without the top token only, a random one only, either, or neither.
         class_names: in class order.
     """
-    figure, panels = _panel_per_class(class_names, "difference in attention")
+    figure, panels = _panels(class_names, "difference in attention", "ΔJS, top minus random")
     table = {"only_top": "top only", "only_random": "random only", "both": "both", "neither": "neither"}
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
-        scatter(axes, mine["attention_gap"], mine["delta_js"], CLASS_COLOURS[k % 8])
+        _scatter(axes, mine["attention_gap"], mine["delta_js"], _colour(k))
         axes.axhline(0, color="black", linewidth=0.8)
         shares = "\n".join(f"{label} {mine[name].mean():.1%}" for name, label in table.items())
         said = f"decision flips\n{shares}" if len(mine) else "no texts"
         axes.text(0.02, 0.97, said, transform=axes.transAxes, va="top", fontsize=7)
-    panels[0].set_ylabel("ΔJS, top minus random")
     return figure
 
 
@@ -192,7 +279,7 @@ def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "f
         class_names: in class order.
         over: ``fraction``, of the text's tokens, or ``fraction_support``, of those that have attention.
     """
-    figure, panels = _panel_per_class(class_names, "share zeroed until the decision flips")
+    figure, panels = _panels(class_names, "share zeroed until the decision flips")
     orders = [order for order in ORDERS if f"{over}_{order}" in rows]
     for k, axes in enumerate(panels):
         mine = rows.loc[rows["predicted"] == k, [f"{over}_{order}" for order in orders]].dropna()
@@ -200,9 +287,9 @@ def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "f
             axes.boxplot(
                 mine.to_numpy(), orientation="horizontal", medianprops={"color": "black"}, flierprops={"markersize": 2}
             )
-        name_rows(axes, orders, first=1, named=k == 0)
+        _name_rows(axes, orders, first=1, named=k == 0)
         axes.set_xlim(0, 1)
-        axes.set_title(class_title(class_names[k], f", n={len(mine)}"), fontsize=10)
+        _set_class_title(axes, class_names[k], f", n={len(mine)}")
     return figure
 
 
@@ -220,17 +307,16 @@ def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
         "entropy_hidden": "influence on hidden states",
     }
     shown = [column for column in labels if column in rows]
-    figure, panels = _panel_per_class(class_names, "normalised entropy")
+    figure, panels = _panels(class_names, "normalised entropy")
     for k, axes in enumerate(panels):
         mine = rows.loc[rows["predicted"] == k, shown]
-        axes.barh(range(len(shown)), mine.mean(), xerr=mine.std(), color=CLASS_COLOURS[k % 8], alpha=0.8, capsize=2)
-        name_rows(axes, [labels[column] for column in shown], named=k == 0)
+        axes.barh(range(len(shown)), mine.mean(), xerr=mine.std(), color=_colour(k), alpha=0.8, capsize=2)
+        _name_rows(axes, [labels[column] for column in shown], named=k == 0)
         axes.invert_yaxis()
         axes.set_xlim(0, 1)
     return figure
 
 
-LARGEST_JSD = float(np.log(2))
 BESIDE = 0.1
 """Share of the extent of both axes within which two labels would overlap."""
 MARKS = {"E3": "*", "E4": "s", "E5": "x"}
@@ -294,16 +380,9 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     """
     rows, names = most_predicted(rows, class_names) if "predicted" in rows else (rows, ["all"])
     classes = rows["predicted"].to_numpy() if "predicted" in rows else np.zeros(len(rows), int)
-    figure, panels = _panel_per_class(names, "JSD to the base's attention")
-    bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
+    figure, panels = _panels(names, "JSD to the base's attention", "largest attention weight of the base")
     divergence = rows.get("jsd_matched", rows["jsd"]).to_numpy()
-    for k, axes in enumerate(panels):
-        groups = [divergence[(classes == k) & (bins == b)] for b in range(len(ATTENTION_BINS))]
-        _violins(axes, groups, CLASS_COLOURS[k % len(CLASS_COLOURS)])
-        labels = [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)]
-        name_rows(axes, labels, first=1)
-        axes.set_xlim(0, LARGEST_JSD)
-    panels[0].set_ylabel("largest attention weight of the base")
+    _violins_by_attention(panels, divergence, rows["max_attention"], classes, LARGEST_JSD)
     return figure
 
 
@@ -344,7 +423,7 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     """
     suffixes = [name.removeprefix("drop") for name in rows.columns if re.fullmatch(r"drop(_layers\w+)?", name)]
     windows = [*suffixes[1:], suffixes[0]]
-    figure = Figure(figsize=(8, 3), layout=Panels())
+    figure = Figure(figsize=(8, 3), layout="constrained")
     axes = figure.subplots()
     for place, (colour, (name, label)) in enumerate(zip(CLASS_COLOURS, CUT.items(), strict=False)):
         columns = [rows[f"{name}{suffix}"] for suffix in windows]
@@ -407,7 +486,7 @@ def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | Non
         swapped, shuffled: tables of E8 and E9; None where one is missing. Whiskers: 95 % of the mean over instances. Dashed:
             the model as it is.
     """
-    figure = Figure(figsize=(8, 3), layout=Panels())
+    figure = Figure(figsize=(8, 3), layout="constrained")
     axes = figure.subplots()
     series = [*_series(swapped, "under "), *_series(shuffled, "keys ")]
     for colour, (label, means, margins) in zip(CLASS_COLOURS, series, strict=False):
@@ -437,8 +516,6 @@ def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[flo
 
 
 EXPLAINED, RANDOM = "#0072B2", "#999999"
-LEGEND = 1.6
-"""Rows of room below the last one."""
 
 
 def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
@@ -448,7 +525,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
         rows: ``<either>_<operator>`` and ``random_<either>_<operator>`` of each instance; NaN is left out.
         class_names: not asked.
     """
-    figure = Figure(figsize=(9.0, 2.8), layout=Panels())
+    figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     for axes, kind in zip(figure.subplots(1, 2, sharey=True), KINDS, strict=True):
         shown = [name for name in OPERATORS if f"{kind}_{name}" in rows]
         for shift, prefix, colour, name in ((-0.2, "", EXPLAINED, "ranked first"), (0.2, "random_", RANDOM, "random")):
@@ -479,10 +556,10 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
         rows: ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``; NaN is left out.
         class_names: not asked.
     """
-    plain = {_of(name, "win_comprehensiveness_"): name for name in rows if name.startswith("win_comprehensiveness_")}
-    survived = {each: np.mean([rows[f"{column}_{each}"].mean() for column in SURVIVAL]) for each in plain}
-    order = sorted(plain, key=lambda each: survived[each])
-    figure = Figure(figsize=(8.0, 0.3 * len(order) + 1.2), layout=Panels())
+    prefix = "win_comprehensiveness_"
+    readings = [name.removeprefix(prefix) for name in rows if name.startswith(prefix)]
+    order = sorted(readings, key=lambda each: float(np.mean([rows[f"{column}_{each}"].mean() for column in SURVIVAL])))
+    figure = Figure(figsize=(8.0, 0.3 * len(order) + 1.4), layout="constrained")
     axes = figure.subplots()
     for prefix, marker, label in (("", "o", "nothing attends to them"), ("deleted_", "s", "text shortened")):
         values = [rows[f"win_{prefix}comprehensiveness_{each}"].dropna() for each in order]
@@ -496,10 +573,10 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
         )
     axes.axvline(0.5, color="black", linestyle="--", linewidth=1)
     axes.set_yticks(range(len(order)), [title_of(each) for each in order])
-    axes.set_ylim(-0.5 - LEGEND, len(order) - 0.5)
+    axes.set_ylim(-0.5, len(order) - 0.5)
     axes.set_xlabel(f"random sets beaten (n={rows['win_comprehensiveness_random'].count()} texts)")
     axes.set_xlim(0, 1)
-    axes.legend(fontsize=8, loc="lower left")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return figure
 
 
@@ -515,7 +592,7 @@ def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     pairs = {found.groups(): rows[name].mean() for name in rows if (found := pair.fullmatch(name))}
     names = list(dict.fromkeys(name for pair in pairs for name in pair))
     square = np.array([[1.0 if a == b else pairs.get((a, b), pairs.get((b, a), np.nan)) for b in names] for a in names])
-    figure = Figure(figsize=(0.55 * len(names) + 3, 0.45 * len(names) + 2), layout=Panels())
+    figure = Figure(figsize=(0.55 * len(names) + 3, 0.45 * len(names) + 2), layout="constrained")
     axes = figure.subplots()
     axes.imshow(square, cmap="RdBu_r", vmin=-1, vmax=1)
     for (row, column), value in np.ndenumerate(square):
@@ -523,7 +600,3 @@ def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     axes.set_xticks(range(len(names)), [title_of(name) for name in names], rotation=45, ha="right", fontsize=8)
     axes.set_yticks(range(len(names)), [title_of(name) for name in names], fontsize=8)
     return figure
-
-
-def _of(column: str, prefix: str) -> str:
-    return column.removeprefix(prefix)

@@ -1,6 +1,7 @@
 """The judges on trial, as Markdown and as a page: which test sees which wrong attention, and whom it falsely accuses."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attest.experiments.judges.judging import CALIBRATIONS, over_rules, smallest_sets
-from attest.report.figures import DPI, Illustration, save_png
+from attest.report.figures import Illustration, save_png
 from attest.report.related_table import write_related_runs
 from attest.runs.folder import write_atomically, write_table, write_text
 
@@ -80,10 +81,7 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
     folder.mkdir(parents=True, exist_ok=True)
     write_table(folder / "judges.parquet", judged)
     drawing = heat_map(judged)
-    write_atomically(
-        folder / "judges.png",
-        lambda temporary: save_png(drawing, temporary, DPI, bbox_inches="tight"),
-    )
+    write_atomically(folder / "judges.png", partial(save_png, drawing))
     tables, words = _tables(judged), in_words(judged, stated["sees"])
     notes = pd.DataFrame({"read this first": [words, stamp, *LIMITS]})
     figure = Illustration("judges/heat_map", "Which test sees which attention", CAPTION, lambda: drawing)

@@ -1,6 +1,7 @@
 """The judges before trained networks, as Markdown and as a page: do they agree with those before constructed ones?"""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from attest.experiments.judges.trained import (
     models,
     pairs,
 )
-from attest.report.figures import DPI, Illustration, save_png
+from attest.report.figures import Illustration, save_png
 from attest.report.judges import listed, markdown_table
 from attest.report.related_table import write_related_runs
 from attest.runs.folder import write_atomically, write_table, write_text
@@ -72,7 +73,7 @@ def write_trained(
     write_table(folder / f"{NAME}-pairs.parquet", told_apart)
     agreed = agreements(alone, told_apart, judged, stated)
     drawing = heat_maps(alone, told_apart)
-    write_atomically(folder / f"{NAME}.png", lambda path: save_png(drawing, path, DPI, bbox_inches="tight"))
+    write_atomically(folder / f"{NAME}.png", partial(save_png, drawing))
     words = in_words(trained, alone, told_apart, agreed, stated)
     tables = {
         "Do the two rankings of tests agree?": agreed,

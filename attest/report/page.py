@@ -6,20 +6,21 @@ Which figures the tables of a run allow where attention is inside layers, and ho
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import yaml
+from matplotlib.figure import Figure
 
 from attest.datamodules.corpus import SPACED
 from attest.datamodules.rows import told
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
-from attest.report import first_tokens, readings
+from attest.report import evidence_figures, first_tokens, readings
 from attest.report.controls import NAMES, warnings
 from attest.report.explained import explanations, joined
-from attest.report.figures import Illustration, as_svg, drawable, drawn_by, embedded, legend, most_predicted, save_figures
+from attest.report.figures import Illustration, as_svg, drawable, embedded, legend, most_predicted, save_figures
 from attest.report.findings import Findings, pools
 from attest.report.instance_table import (
     as_script_data,
@@ -36,9 +37,6 @@ from attest.runs.belonging import mixed_versions
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, read_json, read_table, write_text
 from attest.runs.identity import identity_of
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[str]) -> Iterator[Illustration]:
     """The figure of E7, where there is its table.
@@ -54,7 +52,7 @@ def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[st
             "JSD between the attention of this run, an adversary, and of its base, by the largest weight of the base "
             "(Wiegreffe & Pinter 2019, Fig. 3). Much of it under a large weight means: the base was sure, and the same "
             "predictions can be had by looking elsewhere. Compare with the same figure of seeds, which make controls draws.",
-            drawn_by("evidence_figures.divergence_violins", rows, class_names),
+            partial(evidence_figures.divergence_violins, rows, class_names),
         )
 
 
@@ -82,15 +80,10 @@ def _illustration(experiment: str, drawing: Drawing, rows: pd.DataFrame, class_n
     )
 
 
-def _drawn(drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> "Figure":
-    from attest.report import evidence_figures, figures  # with matplotlib
-
+def _drawn(drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     if not isinstance(drawing.draw, str):
         return drawing.draw(rows, class_names)
-    rooms = (evidence_figures, figures)
-    room = next(room for room in rooms if hasattr(room, drawing.draw))
-    shown = most_predicted(rows, class_names) if room in (evidence_figures, figures) else (rows, class_names)
-    return getattr(room, drawing.draw)(*shown)
+    return getattr(evidence_figures, drawing.draw)(*most_predicted(rows, class_names))
 
 
 PROJECTION_NAMES = {
@@ -114,7 +107,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
             "E8, E9  Which layer's attention matters",
             "Accuracy with another projection, or with the keys of other tokens, in one layer or in all. Dashed: the model as "
             "it is; a layer whose points lie on that line could have attended to anything.",
-            drawn_by("evidence_figures.accuracy_by_layer", swapped, shuffled),
+            partial(evidence_figures.accuracy_by_layer, swapped, shuffled),
         )
     if tables[MAPS] is not None:
         yield from _maps(tables[MAPS], _twins(folder))
@@ -149,7 +142,7 @@ def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Il
             f"Attention maps, text {row['id']}",
             "Who (row) attends to whom (column), mean over heads, by layer: as trained, beside what was tampered with, and "
             "beside the same model trained with another projection where that run is there. Darker is more, by the root.",
-            drawn_by("evidence_figures.attention_map_grid", maps, list(row["tokens"])),
+            partial(evidence_figures.attention_map_grid, maps, list(row["tokens"])),
         )
 
 
@@ -310,7 +303,7 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 "curves/learning",
                 "Learning curves",
                 "Loss and validation scores by epoch; the best epoch by validation is the one on trial.",
-                drawn_by("figures.learning_curves", read_json(folder.curves)),
+                partial(evidence_figures.learning_curves, read_json(folder.curves)),
             )
         )
     tables = {experiment: found.table(experiment) for experiment in EXPERIMENTS}

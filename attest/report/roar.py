@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from attest.core.measures.numbers import rounded
 from attest.core.measures.summary import area_between, racu
 from attest.experiments.readings.kinds import READINGS
-from attest.report.figures import Illustration, Panels
+from attest.report.figures import Illustration
 from attest.report.related_table import Conclusion, exceeds, write_related_runs
 from attest.runs.choices import RANDOM
 from attest.runs.folder import RunFolder, read_json, write_json
@@ -75,7 +75,7 @@ def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]]) 
         shares: of tokens erased.
         scores: as many of each reading.
     """
-    figure = Figure(figsize=(8.0, 3.6), layout=Panels())
+    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
     axes = figure.subplots()
     for name, values in scores.items():
         colour, style = ("#999999", "--") if name == RANDOM else (None, "-")

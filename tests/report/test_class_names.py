@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from attest.report import evidence_figures, figures
-from attest.report.figures import drawable, legend, most_predicted, settle, to_svg
+from attest.report import evidence_figures
+from attest.report.figures import drawable, legend, most_predicted, to_svg
 from attest.report.page import evidence_illustrations
 
 NAMES = ["🔥 hot", "rec.sport.baseball and other sports that are played", "你好"]
@@ -24,7 +24,7 @@ ROWS = pd.DataFrame(
     }
 )
 DRAWINGS = [
-    figures.permutation_violins,
+    evidence_figures.permutation_violins,
     evidence_figures.importance_histograms,
     evidence_figures.importance_bars,
     evidence_figures.largest_jsd_violins,
@@ -54,7 +54,6 @@ def test_no_words_of_three_classes_run_into_one_another_nor_out_of_the_figure(dr
     figure = draw(ROWS, drawable(NAMES))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        settle(figure)
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
     words = [text for axes in figure.axes for text in (axes.title, axes.xaxis.label, axes.yaxis.label)] + figure.texts

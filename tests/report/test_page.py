@@ -16,7 +16,8 @@ import yaml
 from attest.app.cli.main import main
 from attest.experiments.judges import findings as judges
 from attest.experiments.permutation import SPEC
-from attest.report.figures import learning_curves, permutation_violins, tau_histograms, to_svg
+from attest.report.evidence_figures import importance_histograms, learning_curves, permutation_violins
+from attest.report.figures import to_svg
 from attest.report.page import illustrations, write_report
 from attest.runs.folder import RunFolder, made_from, read_json, write_json, write_table
 
@@ -316,10 +317,9 @@ def test_a_damaged_file_is_named_in_a_sentence(run, capsys, name, keep):
 
 
 def test_undefined_evidence_is_drawn_and_counted_not_crashed_on():
-    rows = pd.DataFrame(
-        {"predicted": [0, 0, 1], "tau": [float("nan")] * 3, "max_attention": [1.0, 0.2, 0.2], "tvd_median": [0.1] * 3}
-    )
-    for figure in (tau_histograms(rows, "tau", ["a", "b"]), permutation_violins(rows, ["a", "b"])):
+    columns = {"predicted": [0, 0, 1], "length": 3, "tau_gradient_inputs": [float("nan")] * 3}
+    rows = pd.DataFrame(columns | {"max_attention": [1.0, 0.2, 0.2], "tvd_median": [0.1] * 3})
+    for figure in (importance_histograms(rows, ["a", "b"]), permutation_violins(rows, ["a", "b"])):
         assert to_svg(figure).startswith("<svg")
 
 

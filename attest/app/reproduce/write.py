@@ -22,8 +22,6 @@ from attest.runs.belonging import require_together
 from attest.runs.folder import RunFolder, read_json, write_atomically, write_json, write_text
 from attest.runs.published_tables import PublishedTable, read_published
 
-DPI = 150
-
 
 def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     """Write one table from those of its runs that are finished; returns its folder.
@@ -46,8 +44,8 @@ def _write(out: Path, experiment: PublishedTable, folders: Folders, configuratio
     origin = provenance(folders, configuration["command"], configuration["settings"])
     drawings = table_figures(experiment, numbers, folders)
     for key, figure in drawings.items():
-        write_text(out / f"{key}.svg", to_svg(figure))  # settles the layout, so the PNG too is drawn once
-        write_atomically(out / f"{key}.png", partial(save_png, figure, dpi=DPI))
+        write_text(out / f"{key}.svg", to_svg(figure))
+        write_atomically(out / f"{key}.png", partial(save_png, figure))
     names = [*drawings, *(name for name in figures_of_evidence(experiment, folders) if (out / f"{name}.png").is_file())]
     write_text(out / "table.md", table_page(experiment, numbers, claims, origin, list(dict.fromkeys(names))))
     write_text(out / "table.csv", _as_csv(_without_entries(numbers)))

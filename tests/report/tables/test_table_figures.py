@@ -1,12 +1,9 @@
 """Figures of tables show their numbers."""
 
-import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
-from attest.report.figures import save_png
 from attest.report.table_figures import against_sweep, one_against_another, ours_and_published
 from attest.report.tables.table import table_numbers
 from tests.report.tables.conftest import finished_run
@@ -52,14 +49,3 @@ def test_the_knee_of_a_sweep_is_circled_and_named(gained):
     (axes,) = one_against_another(numbers, "x", "y", gained).axes
     circled = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))["knee, 3"]
     np.testing.assert_allclose(circled.get_xydata(), [[columns["x"][2], columns["y"][2]]])
-
-
-def test_a_png_has_a_palette_and_the_colours_of_the_drawing(numbers, tmp_path):
-    drawing = ours_and_published(numbers[(numbers["verdict"] != "") & (numbers["seeds"] > 0)], "Invented")
-    save_png(drawing, tmp_path / "few.png", 60)
-    with matplotlib.rc_context({"text.hinting": "no_hinting"}):
-        drawing.savefig(tmp_path / "all.png", dpi=60)
-    whole, few = (Image.open(tmp_path / name) for name in ("all.png", "few.png"))
-    assert (few.mode, few.size) == ("P", whole.size)
-    apart = np.abs(np.asarray(few.convert("RGB"), dtype=int) - np.asarray(whole.convert("RGB"), dtype=int))
-    assert apart.mean() < 1
