@@ -1,8 +1,7 @@
-"""From run folders to ``results/<table>/``: the table as Markdown, CSV and JSON, its figures, and what was read from evidence.
+"""Write one table from its finished runs: ``python -m attest.app.reproduce.write results/workflow.json jw-2``.
 
-What an earlier table read from evidence that is gone by now stays, and so do figures of it.
-
-python -m attest.app.reproduce.write results/workflow.json jw-2
+``results/<table>/`` then holds ``table.md``, ``table.csv`` and ``table.json``; ``evidence.json``, which keeps what was read
+from evidence, also where that evidence is gone by now; and the figures as PNG and SVG, which ``figures.md`` shows.
 """
 
 import sys
@@ -12,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from attest.report.figures import save_png, to_svg
 from attest.report.run_tables import as_text
-from attest.report.tables.drawing import figures_of_evidence, table_figures
+from attest.report.tables.drawing import table_figures
 from attest.report.tables.page import provenance, table_page
 from attest.report.tables.table import Entry, Folders, Key, read_kept, table_claims, table_numbers, write_kept
 from attest.runs.belonging import require_together
@@ -24,7 +24,7 @@ from attest.runs.published_tables import PublishedTable, read_published
 
 
 def write_results(configuration: Mapping[str, Any], name: str) -> Path:
-    """Write one table from those of its runs that are finished; returns its folder.
+    """Write one table from those of its runs that are finished, and return its folder.
 
     Args:
         configuration: of the workflow: ``tables``, ``files``, ``results``, ``suffix``, ``command``, ``settings``.
@@ -42,19 +42,25 @@ def _write(out: Path, experiment: PublishedTable, folders: Folders, configuratio
     kept = read_kept(out)
     numbers, claims = table_numbers(experiment, folders, kept), table_claims(experiment, folders, kept)
     origin = provenance(folders, configuration["command"], configuration["settings"])
-    drawings = table_figures(experiment, numbers, folders)
-    for key, figure in drawings.items():
-        write_text(out / f"{key}.svg", to_svg(figure))
-        write_atomically(out / f"{key}.png", partial(save_png, figure))
-    names = [*drawings, *(name for name in figures_of_evidence(experiment, folders) if (out / f"{name}.png").is_file())]
-    write_text(out / "table.md", table_page(experiment, numbers, claims, origin, list(dict.fromkeys(names))))
+    write_text(out / "table.md", table_page(experiment, numbers, claims, origin))
+    _draw(out, experiment.name, table_figures(experiment, numbers, folders))
     write_text(out / "table.csv", _as_csv(_without_entries(numbers)))
     write_kept(out, to_keep(numbers, claims))
     write_json(out / "table.json", {"numbers": _records(numbers), "claims": _records(claims), "provenance": origin})
 
 
+def _draw(out: Path, table: str, drawings: Mapping[str, Figure]) -> None:
+    """Write every figure, and the page that shows all that lie there: also figures of evidence that is gone by now."""
+    for key, figure in drawings.items():
+        write_text(out / f"{key}.svg", to_svg(figure))
+        write_atomically(out / f"{key}.png", partial(save_png, figure))
+    shown = [f"![{file.stem}]({file.name})" for file in sorted(out.glob("*.png"))]
+    if shown:
+        write_text(out / "figures.md", "\n\n".join([f"# Figures of {table}", *shown]) + "\n")
+
+
 def finished(places: list[list[Any]]) -> Folders:
-    """The folders of finished runs by place and seed.
+    """Return the folders of finished runs by place and seed.
 
     Raises:
         AttestError: what is in one of them does not belong together.
@@ -70,13 +76,13 @@ def finished(places: list[list[Any]]) -> Folders:
 
 
 def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
-    """What was read from evidence, now or earlier."""
+    """Return what was read from evidence, now or earlier."""
     entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
     return {key: entry for key, entry in entries.items() if entry is not None}
 
 
 def _as_csv(rows: pd.DataFrame) -> str:
-    """With names that no spreadsheet computes."""
+    """Return the rows as CSV, in which no spreadsheet takes a name for a formula."""
     words = rows.select_dtypes("object")
     return rows.assign(**words.map(lambda cell: as_text(cell) if isinstance(cell, str) else cell)).to_csv(index=False)
 

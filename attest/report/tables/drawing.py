@@ -34,12 +34,6 @@ def table_figures(experiment: PublishedTable, numbers: pd.DataFrame, folders: Fo
     return figures
 
 
-def figures_of_evidence(experiment: PublishedTable, folders: Folders) -> list[str]:
-    """File names of the figures that only runs with evidence can give, as an earlier table may have drawn them."""
-    drawn = any(drawing.draw in ("of_one_run", "between_seeds") for drawing in experiment.drawings)
-    return [f"{data}-{slug(row)}" for row, data, _ in folders] if drawn else []
-
-
 def _of_one_run(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     """An illustration of the report, of the first seed of every row."""
     for (row, data, _), runs in folders.items():

@@ -59,16 +59,13 @@ KEPT_ALONE = (
 )
 
 
-def table_page(
-    experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any], figures: Sequence[str]
-) -> str:
-    """The page of one table.
+def table_page(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
+    """Return the page of one table, without its figures.
 
     Args:
         experiment: the table.
         numbers, claims: as ``attest.report.tables.table`` gives them.
         origin: as ``attest.report.tables.page`` gives it.
-        figures: names of the files beside it.
     """
     parts = [
         f"# {experiment.name}: {experiment.title}",
@@ -79,7 +76,6 @@ def table_page(
         *([f"Every run with `{' '.join(origin['settings'])}`."] if origin["settings"] else []),
         f"**{tally(numbers, claims)}**",
         *(f"## {data}\n\n{_corpus(experiment, numbers, claims, data)}" for data in numbers["data"].unique()),
-        *(f"![{name}]({name}.png)" for name in figures),
         _small_print(experiment, numbers, claims, origin),
     ]
     return "\n\n".join(parts) + "\n"

@@ -96,7 +96,7 @@ def test_a_page_says_which_evidence_is_on_a_part_of_the_texts(invented, folders)
         summary = json.loads((folder / "summary.json").read_text())
         (folder / "summary.json").write_text(json.dumps(summary | {"E2/texts_read/count": read, "E2/texts/count": 1725.0}))
     numbers, claims = table_numbers(invented, folders), table_claims(invented, folders)
-    page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"), [])
+    page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"))
     assert "Evidence that stopped when its means were known: E2 in 2 runs, after 256 to 625 of 1,725 texts." in page
 
 
@@ -112,7 +112,7 @@ def test_what_has_run_but_is_undefined_says_that(invented, folders):
     assert number(numbers, "swept", "trend")["absent"] == "undefined", "accuracy is the same at every value of the sweep"
     beats = claims[claims["expect"] == "greater"].iloc[0]
     assert (beats["seeds"], beats["verdict"]) == (0, "undefined")
-    page = table_page(invented, numbers, claims, provenance(here, "attest reproduce TABLE=x"), [])
+    page = table_page(invented, numbers, claims, provenance(here, "attest reproduce TABLE=x"))
     assert " | undefined | 0 | " in page
     assert "not run" not in page.split("## Rules")[0]
 
@@ -267,7 +267,7 @@ def test_a_mean_is_that_of_its_instances(folders):
 
 def test_the_page_shows_all_of_it(invented, folders):
     numbers, claims = table_numbers(invented, folders), table_claims(invented, folders)
-    page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"), ["picture"])
+    page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"))
     assert "| dense | accuracy | 0.810 ± 0.014 | 2 | – | 0.800 | +0.010 | 0.03 | two seeds: cannot say |" in page
     assert "| 0.70 † | +0.110 | 0.03 |" in page
     assert "| 0.81 § | +0.000 | – | – |" in page
@@ -288,7 +288,7 @@ def test_numbers_of_a_near_setting_are_marked_and_counted_apart(folders):
         )
     )
     numbers, claims = table_numbers(near, folders), table_claims(near, folders)
-    page = table_page(near, numbers, claims, provenance(folders, "attest reproduce TABLE=x"), [])
+    page = table_page(near, numbers, claims, provenance(folders, "attest reproduce TABLE=x"))
     assert "| 0.70 ¶ | +0.110 |" in page
     assert "* Somebody 2018 [from memory] ¶: pretrained fasttext-simple embeddings there, glove-50 here" in page
     assert "Numbers of a near setting ¶: 1 two seeds: cannot say." in page
@@ -318,13 +318,15 @@ def test_results_are_written_as_text_table_and_figure(folders, tmp_path):
     out = write_results(configuration, "invented")
     assert out.name == "invented-sst"
     assert {path.name for path in out.iterdir()} == {
-        "table.md", "table.csv", "table.json", "evidence.json", "ours-and-published.png", "ours-and-published.svg",
+        *("table.md", "table.csv", "table.json", "evidence.json"),
+        *("figures.md", "ours-and-published.png", "ours-and-published.svg"),
     }  # fmt: skip
     written = json.loads((out / "table.json").read_text())
     rows = pd.read_csv(out / "table.csv")
     assert len(written["numbers"]) == len(rows)
     assert written["provenance"]["runs"] == 7
     assert "Every run with `CUT=smoke`." in (out / "table.md").read_text().split("## ")[0]
+    assert (out / "figures.md").read_text().endswith("\n\n![ours-and-published](ours-and-published.png)\n")
 
 
 def test_a_table_says_how_many_of_its_runs_are_older_than_its_rules(invented, folders):
@@ -333,5 +335,5 @@ def test_a_table_says_how_many_of_its_runs_are_older_than_its_rules(invented, fo
     for folder, moment in zip(runs, [fixed - 1, fixed - 1, *[fixed] * (len(runs) - 2)], strict=True):
         os.utime(folder / "summary.json", (moment, moment))
     numbers, claims = table_numbers(invented, folders), table_claims(invented, folders)
-    page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"), [])
+    page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"))
     assert f"Judged by the rules of {RULES.fixed}; 2 of its 7 runs are older than these." in page
