@@ -1,13 +1,12 @@
 """What the numbers of a run say, a plain sentence a question; where a test decides a word, its p-value stands beside it."""
 
 from attest.core.measures import Paired
+from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import p_value, percent
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Means
 from attest.report.collection import Pairing
 from attest.report.controls import Baseline, Controls, sentence
-
-LEVEL = 0.05
 
 
 def answers(

@@ -2,10 +2,6 @@
 
 95 % intervals of the mean of a number, and whether two of them lie apart.
 
-Where several are compared, the two that lie farthest apart do so by chance: of 18 equal settings, plain 95 % intervals part a
-third of all numbers. So intervals are widened with the number of settings, by the studentised range (Gabriel 1978; Hochberg,
-Weiss & Hart 1982): two of them then lie apart by chance in about one of 20 numbers at most.
-
 What a reader must know before comparing numbers of several settings.
 
 Two runs text by text: which of the two decides the same test texts better?
@@ -16,18 +12,15 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
 from itertools import product
-from statistics import fmean, stdev
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from attest.core.errors import AttestError, nearest_few
-from attest.core.measures import Paired, mcnemar, signed_rank
-from attest.core.measures.comparison import mean_of_each
+from attest.core.measures import OverSeeds, Paired, mcnemar, signed_rank, standard_errors
+from attest.core.measures.comparison import LEVEL, mean_of_each
 from attest.core.measures.numbers import interval, p_value
 from attest.core.measures.summary import share_interval
 from attest.experiments.registry import EXPERIMENTS
@@ -78,16 +71,6 @@ def value_of(summary: Mapping[str, Any], key: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class Over:
-    """One number of a setting over its seeds."""
-
-    mean: float
-    std: float
-    """Over seeds; NaN of one seed alone."""
-    seeds: int
-
-
-@dataclass(frozen=True)
 class Setting:
     """Runs that differ in their seed alone."""
 
@@ -96,12 +79,10 @@ class Setting:
     """By seed."""
     summaries: dict[int, dict[str, Any]]
 
-    def over_seeds(self, key: str) -> Over | None:
+    def over_seeds(self, key: str) -> OverSeeds | None:
         """A number (a score, or the mean of evidence over instances) over seeds; None where no seed has it."""
         values = [value for summary in self.summaries.values() if (value := value_of(summary, key)) is not None]
-        if not values:
-            return None
-        return Over(fmean(values), stdev(values) if len(values) > 1 else math.nan, len(values))
+        return OverSeeds.of(values) if values else None
 
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
@@ -196,7 +177,7 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
     if len(defined) < len(PARTS):
         return None
     mean, low, high = defined
-    wider = errors(compared, math.inf) / errors(2, math.inf)
+    wider = standard_errors(math.inf, compared=compared) / standard_errors(math.inf)
     return Interval(mean, *within(key, mean - wider * (mean - low), mean + wider * (high - mean)))
 
 
@@ -218,33 +199,16 @@ def whiskers(shares: pd.Series) -> tuple[float, float]:
     return known.mean() - low, high - known.mean()
 
 
-def over_seeds(values: Sequence[float], compared: int = 2) -> Interval | None:
-    """Student's interval of the mean over seeds; None of fewer than two, which say nothing of any other.
+def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
+    """Return Student's interval of the mean over seeds; None of fewer than two, which say nothing of any other.
 
     Args:
-        values: one a seed.
+        over: the number.
         compared: as in ``over_texts``.
     """
-    if len(values) < 2:
+    if over.seeds < 2:
         return None
-    margin = errors(compared, len(values) - 1) * stdev(values) / math.sqrt(len(values))
-    return Interval(fmean(values), fmean(values) - margin, fmean(values) + margin)
-
-
-@cache
-def errors(compared: int, freedom: float) -> float:
-    """Half the width of an interval in standard errors, 95 %; no less than Student's.
-
-    Args:
-        compared: how many are compared; one has nothing beside it, and its interval is Student's.
-        freedom: degrees of freedom of the standard error.
-    """
-    student = float(special.stdtrit(freedom, 0.975))
-    if compared <= 2:
-        return student
-    from scipy.stats import studentized_range  # most of a second, which two runs do not wait for
-
-    return max(student, float(studentized_range.ppf(0.95, compared, freedom)) / 2)
+    return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
 
 
 Tested = dict[int, Texts]
@@ -299,10 +263,6 @@ def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None
 def _undefined(setting: Setting, key: str) -> str:
     counts = [summary.get(f"{key}/nan") for _, summary in sorted(setting.summaries.items())]
     return ", ".join("–" if count is None else f"{count:.0f}" for count in counts)
-
-
-LEVEL = 0.05
-"""Of a test, below which a difference is more than chance."""
 
 
 @dataclass(frozen=True)

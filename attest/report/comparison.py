@@ -16,10 +16,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from attest.core.measures import Paired, in_seed_spreads
+from attest.core.measures import OverSeeds, Paired, in_seed_spreads
+from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import p_value
 from attest.report.collection import (
-    LEVEL,
     Decided,
     Interval,
     Setting,
@@ -167,10 +167,10 @@ def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
         key: of the number.
         compared: as in ``over_texts``.
     """
-    values = [value for summary in setting.summaries.values() if (value := value_of(summary, key)) is not None]
-    if len(setting.summaries) > 1:
-        return over_seeds(values, compared)
-    return next((over_texts(summary, key, compared) for summary in setting.summaries.values()), None)
+    if len(setting.summaries) == 1:
+        return over_texts(next(iter(setting.summaries.values())), key, compared)
+    over = setting.over_seeds(key)
+    return None if over is None else over_seeds(over, compared)
 
 
 def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[Apart]:
@@ -388,8 +388,8 @@ def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[
     """For every number, how many seed spreads lie between every two settings; numbers without any left out."""
     rows = []
     for key in keys:
-        values = [[v for summary in each.summaries.values() if (v := value_of(summary, key)) is not None] for each in settings]
-        apart = [in_seed_spreads(first, second) for first, second in combinations(values, 2)]
+        known = [each.over_seeds(key) or OverSeeds.of([]) for each in settings]
+        apart = [in_seed_spreads(first, second) for first, second in combinations(known, 2)]
         if not all(map(math.isnan, apart)):
             rows.append((label_of(key), ["–" if math.isnan(each) else f"{each:+.1f}".replace("-", "−") for each in apart]))
     return rows

@@ -8,12 +8,11 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import mean, stdev
 from typing import Any
 
 import pyarrow.parquet as pq
 
-from attest.core.measures import Majority, against_majority
+from attest.core.measures import Majority, OverSeeds, against_majority
 from attest.core.measures.numbers import number, p_value, percent, spread
 from attest.experiments.registry import measures
 from attest.report.collection import tagged_tokens, value_of
@@ -243,7 +242,8 @@ class Controls:
         values = [value for summary in self.seeds if (value := value_of(summary, key)) is not None]
         if len(values) < 2:
             return Control(NAMES["seeds"], number(None))
-        return Control(f"{len(values)} seeds", spread(mean(values), stdev(values)), mean(values))
+        over = OverSeeds.of(values)
+        return Control(f"{over.seeds} seeds", spread(over.mean, over.std), over.mean)
 
 
 def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:

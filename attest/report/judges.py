@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from attest.experiments.judges.judging import CALIBRATIONS, over_rules, smallest_sets
 from attest.report.figures import Illustration, save_png
 from attest.report.related_table import write_related_runs
+from attest.report.run_tables import markdown_table
 from attest.runs.folder import write_atomically, write_table, write_text
 
 TITLE = "The judges on trial"
@@ -181,15 +182,12 @@ def _cost(judged: pd.DataFrame) -> pd.DataFrame:
 def _markdown(tables: Mapping[str, pd.DataFrame], words: str, stamp: str) -> str:
     parts = [f"# {TITLE}", words, stamp, "![Which test sees which attention](judges.png)", CAPTION]
     for name, rows in tables.items():
-        parts += [f"## {name}", markdown_table(rows)]
+        parts += [f"## {name}", frame_as_markdown(rows)]
     parts += ["## Limits", "\n".join(f"* {limit}" for limit in LIMITS)]
     return "\n\n".join(parts) + "\n"
 
 
-def markdown_table(rows: pd.DataFrame) -> str:
-    """A table in Markdown; numbers with three digits."""
-
-    def line(cells: Any) -> str:
-        return "| " + " | ".join(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells) + " |"
-
-    return "\n".join([line(rows.columns), line(["---"] * len(rows.columns)), *map(line, rows.itertuples(index=False))])
+def frame_as_markdown(rows: pd.DataFrame) -> str:
+    """Return a table in Markdown; numbers with three digits."""
+    cells = ([f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows.itertuples(index=False))
+    return markdown_table([[*rows.columns], *cells])

@@ -24,7 +24,7 @@ from attest.experiments.judges.trained import (
     pairs,
 )
 from attest.report.figures import Illustration, save_png
-from attest.report.judges import listed, markdown_table
+from attest.report.judges import frame_as_markdown, listed
 from attest.report.related_table import write_related_runs
 from attest.runs.folder import write_atomically, write_table, write_text
 
@@ -221,6 +221,6 @@ def _counted(trained: Sequence[Trained], told_apart: pd.DataFrame, stated: Mappi
 def _markdown(tables: Mapping[str, pd.DataFrame], words: str, stamp: str) -> str:
     parts = [f"# {TITLE}", words, stamp, f"![Which test sees which trained attention]({NAME}.png)", CAPTION]
     for name, rows in tables.items():
-        parts += [f"## {name}", markdown_table(rows)]
+        parts += [f"## {name}", frame_as_markdown(rows)]
     parts += ["## Limits", "\n".join(f"* {limit}" for limit in LIMITS)]
     return "\n\n".join(parts) + "\n"

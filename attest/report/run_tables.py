@@ -6,8 +6,9 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
+from attest.core.measures import OverSeeds
 from attest.core.measures.numbers import spread
-from attest.report.collection import Over, Setting, notes
+from attest.report.collection import Setting, notes
 from attest.report.described import label_of
 
 LATEX = str.maketrans(
@@ -33,19 +34,33 @@ Columns = list[list[str]]
 
 
 def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
-    """GitHub's tables, one below the other; vertical bars in names are escaped.
-
-    Below, what must be known before rows are compared.
+    """Return Markdown tables, one below the other, and below them what must be known before rows are compared.
 
     Args:
         settings: the rows.
         keys: the columns.
         width: characters of a line; a table of more columns than fit goes on below.
     """
-    tables = [
-        _markdown(part) for part in _parts([[_escaped(cell) for cell in column] for column in _columns(settings, keys)], width)
-    ]
-    return "\n".join(tables) + "".join(f"\n{note}\n" for note in notes(settings, keys))
+    tables = [markdown_table(list(zip(*part, strict=True)), padded=True) for part in _parts(_columns(settings, keys), width)]
+    return "\n\n".join(tables) + "\n" + "".join(f"\n{note}\n" for note in notes(settings, keys))
+
+
+def markdown_table(rows: Sequence[Sequence[str]], padded: bool = False) -> str:
+    """Return a table in GitHub's Markdown; vertical bars in cells are escaped.
+
+    Args:
+        rows: as many cells each; the first row is the head.
+        padded: whether all cells of a column are as wide as the widest.
+    """
+    head, *body = ([_escaped(cell) for cell in row] for row in rows)
+    wide = [max(map(len, column)) if padded else 0 for column in zip(head, *body, strict=True)]
+    lines = [head, ["-" * max(3, width) for width in wide], *body]
+    padded_lines = ([cell.ljust(width) for cell, width in zip(line, wide, strict=True)] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in padded_lines)
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", r"\|")
 
 
 def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
@@ -65,24 +80,13 @@ def _parts(columns: Columns, width: int) -> list[Columns]:
 
 
 def _wide(columns: Columns) -> int:
-    return sum(max(map(len, column)) + len(" | ") for column in columns) + len("|")
+    return sum(max(len(_escaped(cell)) for cell in column) + len(" | ") for column in columns) + len("|")
 
 
 def _columns(settings: Sequence[Setting], keys: Sequence[str]) -> Columns:
     names = [WHO[0], *(one_line(each.name) for each in settings)]
     seeds = [WHO[1], *(", ".join(map(str, sorted(each.runs))) for each in settings)]
     return [names, seeds, *([one_line(label_of(key)), *(cell(each.over_seeds(key)) for each in settings)] for key in keys)]
-
-
-def _markdown(columns: Columns) -> str:
-    wide = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
-    head, *lines = zip(*wide, strict=True)
-    rule = ["-" * len(cell) for cell in head]
-    return "".join(f"| {' | '.join(row)} |\n" for row in (head, rule, *lines))
-
-
-def _escaped(cell: str) -> str:
-    return cell.replace("|", "\\|")
 
 
 def _latex(columns: Columns) -> str:
@@ -133,7 +137,7 @@ BEGINNINGS = {
 """How each begins, now or in an earlier version, by which a table of ours is known."""
 
 
-def cell(over: Over | None) -> str:
+def cell(over: OverSeeds | None) -> str:
     """``mean ± std`` over seeds; a dash where there is nothing."""
     return "–" if over is None else spread(over.mean, over.std)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 
 from attest.core.measures import signed_rank
+from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import p_value, percent
 from attest.experiments.readings.compared import SURVIVAL, title_of
 from attest.report.controls import Control
 from attest.report.verdict import Line, share
 
-LEVEL = 0.05
 ATTENTIONS = ("attention", "rollout")
 """What the others are held against: the attention that pools, or, where there is none, rollout."""
 APART = ("random", "oracle")

@@ -7,14 +7,15 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from attest.report.collection import Interval, errors, over_seeds, over_texts, whiskers, within
+from attest.core.measures import OverSeeds, standard_errors
+from attest.report.collection import Interval, over_seeds, over_texts, whiskers, within
 
 
 def test_of_seeds_it_is_students():
     values = [0.1, 0.4, 0.3]
     low, high = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
-    assert over_seeds(values) == pytest.approx((np.mean(values), low, high))
-    assert over_seeds(values[:1]) is None
+    assert over_seeds(OverSeeds.of(values)) == pytest.approx((np.mean(values), low, high))
+    assert over_seeds(OverSeeds.of(values[:1])) is None
 
 
 @pytest.mark.parametrize("lacking", ["mean", "ci_low", "ci_high"])
@@ -39,7 +40,7 @@ def test_settings_that_are_equal_rarely_lie_apart(settings, seeds):
     """However many are compared; plain 95 % intervals part a third of the numbers of 18 equal settings."""
     numbers = np.random.default_rng(0).normal(size=(4000, settings, seeds))
     means, spread = numbers.mean(-1), numbers.std(-1, ddof=1) / np.sqrt(seeds)
-    widened, plain = (errors(each, seeds - 1) * spread for each in (settings, 2))
+    widened, plain = (standard_errors(seeds - 1, compared=each) * spread for each in (settings, 2))
     wrongly = ((means - widened).max(1) > (means + widened).min(1)).mean()
     assert wrongly <= 0.06
     assert settings < 18 or ((means - plain).max(1) > (means + plain).min(1)).mean() > 0.25
@@ -51,8 +52,9 @@ def test_intervals_widen_with_the_number_of_settings_on_both_sides():
     mean, low, high = over_texts(summary, "E7/jsd", 18)
     assert (mean, low, high) == pytest.approx((0.2, 0.2 - 0.1 * factor, 0.2 + 0.2 * factor))
     assert over_texts(summary, "E7/jsd", 3) == pytest.approx(over_texts(summary, "E7/jsd")), "never narrower than one alone"
-    narrow, wide = over_seeds([0.1, 0.4, 0.3]), over_seeds([0.1, 0.4, 0.3], 18)
-    assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(errors(18, 2) / errors(2, 2))
+    narrow, wide = (over_seeds(OverSeeds.of([0.1, 0.4, 0.3]), compared) for compared in (2, 18))
+    wider = standard_errors(2, compared=18) / standard_errors(2)
+    assert (wide.high - wide.low) / (narrow.high - narrow.low) == pytest.approx(wider)
 
 
 def test_no_interval_reaches_beyond_what_its_number_can_be():
@@ -73,4 +75,5 @@ def test_whiskers_are_the_interval_of_shares_and_leave_undefined_texts_out():
 
 def test_a_setting_alone_waits_for_no_distribution_of_several(monkeypatch):
     monkeypatch.setattr("scipy.stats.studentized_range", None)
-    assert errors.__wrapped__(1, 99) == errors.__wrapped__(2, 99) == pytest.approx(stats.t.ppf(0.975, 99))
+    errors = standard_errors.__wrapped__
+    assert errors(99) == errors(99, compared=1) == pytest.approx(stats.t.ppf(0.975, 99))

@@ -4,7 +4,16 @@ In: batches of distributions or scores. Out: one number per instance. Batched, m
 measure is defined where its input is, and NaN where it is not.
 """
 
-from attest.core.measures.comparison import Majority, Paired, against_majority, in_seed_spreads, mcnemar, signed_rank
+from attest.core.measures.comparison import (
+    Majority,
+    OverSeeds,
+    Paired,
+    against_majority,
+    in_seed_spreads,
+    mcnemar,
+    signed_rank,
+    standard_errors,
+)
 from attest.core.measures.divergences import class_logits, jensen_shannon, normalised_entropy, probabilities, total_variation
 from attest.core.measures.rank_correlation import KendallTau, critical_tau, kendall_tau_b, kendall_top_k, tau_b, top_k_overlap
 from attest.core.measures.summary import summarise
@@ -12,6 +21,7 @@ from attest.core.measures.summary import summarise
 __all__ = [
     "KendallTau",
     "Majority",
+    "OverSeeds",
     "Paired",
     "against_majority",
     "class_logits",
@@ -24,6 +34,7 @@ __all__ = [
     "normalised_entropy",
     "probabilities",
     "signed_rank",
+    "standard_errors",
     "summarise",
     "tau_b",
     "top_k_overlap",

@@ -12,13 +12,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from scipy import special
 
+from attest.core.measures import OverSeeds, standard_errors
+from attest.core.measures.comparison import LEVEL
 from attest.runs.published_tables import Column
 
-LEVEL = 0.05
-"""Of every one-sided test; two of them make the 90 % interval of a mean over seeds."""
 ENOUGH_SEEDS = 3
 """Fewer say nothing of how far seeds lie apart."""
 SHARE = 0.5
@@ -84,50 +83,24 @@ RULES = Rules(
 
 
 ROUNDING = 1e-12
-"""Standard deviation over seeds below which they are equal: one text of 357 in every seed proves nothing."""
+"""Standard deviation over seeds up to which they are equal: one text of 357 in every seed proves nothing."""
 
 
-@dataclass(frozen=True)
-class Ours:
-    """A number over seeds.
+def can_be_tested(ours: OverSeeds) -> bool:
+    """Return whether there are enough seeds, and they differ by more than rounding."""
+    return ours.seeds >= ENOUGH_SEEDS and ours.std > ROUNDING
 
-    Args:
-        mean: NaN for no seeds.
-        std: with n - 1; NaN for fewer than two seeds.
-        seeds: how many.
-    """
 
-    mean: float
-    std: float
-    seeds: int
+def interval_90(ours: OverSeeds) -> tuple[float, float]:
+    """Return the 90 % t-interval of the mean over seeds; NaN if it cannot be tested."""
+    return ours.interval(standard_errors(ours.seeds - 1, 0.9)) if can_be_tested(ours) else (math.nan, math.nan)
 
-    @classmethod
-    def over(cls, values: Sequence[float]) -> "Ours":
-        """Of one value a seed, of which there may be none."""
-        mean = float(np.mean(values)) if len(values) else math.nan
-        return cls(mean, float(np.std(values, ddof=1)) if len(values) > 1 else math.nan, len(values))
 
-    @property
-    def spreads(self) -> bool:
-        """Whether there is a spread over seeds to test with: enough seeds, that differ by more than rounding."""
-        return self.seeds >= ENOUGH_SEEDS and self.std > ROUNDING
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 90 % t-interval of the mean; NaN without a spread."""
-        if not self.spreads:
-            return math.nan, math.nan
-        reach = float(special.stdtrit(self.seeds - 1, 1 - LEVEL)) * self.std / math.sqrt(self.seeds)
-        return self.mean - reach, self.mean + reach
-
-    def p_above(self, value: float) -> float:
-        """One-sided p of a t-test: small where the mean over seeds lies above the value; NaN without a spread."""
-        if not self.spreads:
-            return math.nan
-        return float(special.stdtr(self.seeds - 1, (value - self.mean) / (self.std / math.sqrt(self.seeds))))
-
-    def __neg__(self) -> "Ours":
-        return Ours(-self.mean, self.std, self.seeds)
+def p_above(ours: OverSeeds, value: float) -> float:
+    """Return the one-sided p of a t-test, small if the mean over seeds lies above the value; NaN if it cannot be tested."""
+    if not can_be_tested(ours):
+        return math.nan
+    return float(special.stdtr(ours.seeds - 1, (value - ours.mean) / (ours.std / math.sqrt(ours.seeds))))
 
 
 def margin(published: float, column: Column) -> float:
@@ -141,17 +114,17 @@ def margin(published: float, column: Column) -> float:
     return min(column.margin, SHARE * distance) if distance else column.margin
 
 
-def judge_number(ours: Ours, published: float, column: Column) -> str:
+def judge_number(ours: OverSeeds, published: float, column: Column) -> str:
     """By ``RULES.numbers``; ours has one seed at least.
 
     Example:
-        >>> judge_number(Ours.over((0.30, 0.31, 0.32)), 0.35, Column("τ", "key", margin=0.1))
+        >>> judge_number(OverSeeds.of((0.30, 0.31, 0.32)), 0.35, Column("τ", "key", margin=0.1))
         'near'
     """
     return _within(ours, published, margin(published, column), (NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT))
 
 
-def judge_claim(expect: str, difference: Ours, p_values: Sequence[float], allowed: float) -> str:
+def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float) -> str:
     """By ``RULES.claims``.
 
     Args:
@@ -165,9 +138,9 @@ def judge_claim(expect: str, difference: Ours, p_values: Sequence[float], allowe
     if difference.seeds < ENOUGH_SEEDS:
         return TOO_FEW[difference.seeds - 1]
     claimed = -difference if expect == "less" else difference
-    if claimed.p_above(0) < LEVEL:
+    if p_above(claimed, 0) < LEVEL:
         return _in_texts(p_values, difference.seeds)
-    if (-claimed).p_above(0) < LEVEL:
+    if p_above(-claimed, 0) < LEVEL:
         return CONTRADICTED
     return PERHAPS if claimed.mean > 0 else PERHAPS_NOT
 
@@ -179,13 +152,13 @@ def _in_texts(p_values: Sequence[float], seeds: int) -> str:
     return HOLDS if len(p_values) == seeds and all(p < LEVEL for p in p_values) else UNTESTED
 
 
-def _within(ours: Ours, value: float, allowed: float, verdicts: tuple[str, str, str, str]) -> str:
+def _within(ours: OverSeeds, value: float, allowed: float, verdicts: tuple[str, str, str, str]) -> str:
     """Two one-sided tests against both edges of a margin: shown within, perhaps within, perhaps outside, shown outside."""
     if ours.seeds < ENOUGH_SEEDS:
         return TOO_FEW[ours.seeds - 1]
-    above, below = ours.p_above(value - allowed), (-ours).p_above(-value - allowed)
+    above, below = p_above(ours, value - allowed), p_above(-ours, -value - allowed)
     if above < LEVEL and below < LEVEL:
         return verdicts[0]
-    if (-ours).p_above(allowed - value) < LEVEL or ours.p_above(value + allowed) < LEVEL:
+    if p_above(-ours, allowed - value) < LEVEL or p_above(ours, value + allowed) < LEVEL:
         return verdicts[3]
     return verdicts[1] if abs(ours.mean - value) <= allowed else verdicts[2]

@@ -15,6 +15,7 @@ import pandas as pd
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.stopping import ALL, READ
+from attest.report.run_tables import markdown_table
 from attest.report.tables.comparison import CLAIM_VERDICTS, LEVEL, NUMBER_VERDICTS, RULES, SHARE, UNDEFINED
 from attest.report.tables.table import Folders, summary_of
 from attest.runs.folder import RunFolder, read_json
@@ -113,10 +114,10 @@ def _corpus(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFr
     mine = numbers[(numbers["data"] == data) & ~says_nothing]
     own = {source.citation for source in experiment.sources.values() if source.own}
     lines = [_number_line(number, own) for number in mine.to_dict("records")]
-    tables = [_table(NUMBER_HEAD, lines)]
+    tables = [markdown_table([NUMBER_HEAD, *lines])]
     said = claims[claims["data"] == data] if len(claims) else claims
     if len(said):
-        tables.append(_table(CLAIM_HEAD, [_claim_line(claim) for claim in said.to_dict("records")]))
+        tables.append(markdown_table([CLAIM_HEAD, *(_claim_line(claim) for claim in said.to_dict("records"))]))
     return "\n\n".join(tables)
 
 
@@ -185,11 +186,6 @@ def _form(size: float) -> str:
 
 def _signed(value: float, digits: int) -> str:
     return EMPTY if math.isnan(value) else f"{value:+.{digits}f}"
-
-
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = [head, ["---"] * len(head), *lines]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows)
 
 
 def _small_print(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:

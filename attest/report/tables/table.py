@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attest.core.measures import mcnemar
-from attest.report.tables.comparison import NOT_RUN, RULES, UNDEFINED, Ours, judge_claim, judge_number, margin
+from attest.core.measures import OverSeeds, mcnemar, signed_rank
+from attest.report.tables.comparison import NOT_RUN, RULES, UNDEFINED, interval_90, judge_claim, judge_number, margin, p_above
 from attest.runs.comparison import compare_runs
 from attest.runs.expression import evaluated, rows_where
 from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
@@ -65,7 +65,7 @@ def run_name(folder: Path) -> str:
     return match[0] if match else folder.as_posix()
 
 
-def entry_of(ours: Ours, folders: Iterable[Path]) -> Entry:
+def entry_of(ours: OverSeeds, folders: Iterable[Path]) -> Entry:
     """What is kept of a number or a difference."""
     std = ours.std if ours.seeds > 1 else None
     return {"runs": [run_name(folder) for folder in folders], "mean": ours.mean, "std": std, "seeds": ours.seeds}
@@ -76,9 +76,9 @@ def values_by_run(runs: Mapping[int, Path], values: Mapping[int, float]) -> dict
     return {run_name(runs[seed]): value for seed, value in values.items()}
 
 
-def ours_of(entry: Entry) -> Ours:
+def ours_of(entry: Entry) -> OverSeeds:
     """The number that was kept."""
-    return Ours(entry["mean"], float("nan") if entry["std"] is None else entry["std"], entry["seeds"])
+    return OverSeeds(entry["mean"], float("nan") if entry["std"] is None else entry["std"], entry["seeds"])
 
 
 def read_kept(folder: Path) -> Kept:
@@ -203,34 +203,19 @@ def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
 
 
 def paired_test(pairs: pd.DataFrame, expect: str) -> PairedTest:
-    """Decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test.
+    """Test decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test.
 
     Args:
         pairs: as from ``in_pairs``.
         expect: ``less`` or ``greater``.
     """
-    differences = pairs["left"] - pairs["right"]
-    above, below = int((differences > 0).sum()), int((differences < 0).sum())
     decisions = bool(pairs.isin((0.0, 1.0)).all(axis=None))
-    statistic, p = math.nan, math.nan if len(pairs) < FEWEST else 1.0
-    if len(pairs) >= FEWEST and above + below:
-        statistic, p = _mcnemar(pairs, expect) if decisions else _wilcoxon(differences, expect)
-    return PairedTest("McNemar" if decisions else "Wilcoxon", expect, len(pairs), above, below, statistic, p)
-
-
-def _mcnemar(pairs: pd.DataFrame, expect: str) -> tuple[float, float]:
-    from scipy.stats import binomtest  # most of a second, which tables without pairs do not wait for
-
-    decided = mcnemar(pairs["left"].to_numpy(bool), pairs["right"].to_numpy(bool))
-    differing = decided.only_first + decided.only_second
-    return decided.only_first, float(binomtest(decided.only_first, differing, alternative=expect).pvalue)
-
-
-def _wilcoxon(differences: pd.Series, expect: str) -> tuple[float, float]:
-    from scipy.stats import wilcoxon
-
-    tested = wilcoxon(differences.to_numpy(), alternative=expect)
-    return float(tested.statistic), float(tested.pvalue)
+    left, right = (pairs[side].to_numpy(bool if decisions else float) for side in ("left", "right"))
+    found = (mcnemar if decisions else signed_rank)(left, right, expect)
+    p = found.p_value if len(pairs) >= FEWEST else math.nan
+    statistic = found.statistic if len(pairs) >= FEWEST else math.nan
+    name = "McNemar" if decisions else "Wilcoxon"
+    return PairedTest(name, expect, len(pairs), found.only_first, found.only_second, statistic, p)
 
 
 Folders = Mapping[Place, Mapping[int, Path]]
@@ -258,7 +243,7 @@ class Found:
         gone: whether its evidence is gone, so that this is what was kept.
     """
 
-    ours: Ours
+    ours: OverSeeds
     absent: str = ""
     keep: Entry | None = None
     gone: bool = False
@@ -293,7 +278,7 @@ def _numbers(experiment: PublishedTable, folders: Folders, kept: Kept, row: str,
     for column in experiment.columns.values():
         if column.along:
             values = list(along_sweep(here, column).values())
-            found = Found(Ours.over(values), why_absent(values, list(here.values())))
+            found = Found(OverSeeds.of(values), why_absent(values, list(here.values())))
             yield from _lines(experiment, row, data, None, column, found)
             continue
         for at, runs in here.items():
@@ -314,12 +299,12 @@ def _found(runs: Mapping[int, Path], column: Column, kept: Kept, key: Key) -> Fo
     """What the runs say; of those whose evidence is gone, what was kept of it."""
     values = over_seeds(runs, column)
     if not column.table:
-        return Found(Ours.over(list(values.values())), why_absent(values, [runs]))
+        return Found(OverSeeds.of(list(values.values())), why_absent(values, [runs]))
     entry = kept.of(key, runs.values())
     if entry is not None and entry["seeds"] > len(values):
         return Found(ours_of(entry), keep=entry, gone=True)
     both = _with_kept(runs, values, column, kept.values(key))
-    ours = Ours.over(list(both.values()))
+    ours = OverSeeds.of(list(both.values()))
     keep = entry_of(ours, runs.values()) | {"values": values_by_run(runs, both)} if both else None
     return Found(ours, why_absent(both, [runs]), keep, gone=len(both) > len(values))
 
@@ -372,7 +357,7 @@ def _lines(
     experiment: PublishedTable, row: str, data: str, at: float | None, column: Column, found: Found
 ) -> Iterator[dict[str, Any]]:
     ours, published = found.ours, experiment.rows[row].published
-    low, high = ours.interval
+    low, high = interval_90(ours)
     line = {"data": data, "row": row, "at": np.nan if at is None else at, "column": column.name}
     line |= {"ours": ours.mean, "std": ours.std, "low": low, "high": high, "seeds": ours.seeds}
     line |= {"absent": found.absent, "gone": found.gone, "about": number_key(data, row, at, column), "keep": found.keep}
@@ -429,7 +414,7 @@ def _judged(experiment: PublishedTable, folders: Folders, kept: Kept, claim: Cla
         "seeds": difference.seeds,
         "absent": found.absent,
         "gone": found.gone,
-        "p_seeds": np.nan if claim.expect == "equal" else claimed.p_above(0),
+        "p_seeds": np.nan if claim.expect == "equal" else p_above(claimed, 0),
         "tests": tests,
         "two_sided": entry.get("two_sided", []),
         "published": published_difference(experiment, claim, data),
@@ -453,7 +438,7 @@ def _compared(
     seeds = sorted(set(values[0]) & set(values[1]))
     pairs = {seed: _pairs([run[seed] for run in runs], columns) if claim.paired else None for seed in seeds}
     differences = [_difference(pairs[seed], values[0][seed] - values[1][seed]) for seed in seeds]
-    ours, here = Ours.over(differences), [folder for run in runs for folder in run.values()]
+    ours, here = OverSeeds.of(differences), [folder for run in runs for folder in run.values()]
     read = [each for each in pairs.values() if each is not None and len(each)]
     entry = kept.of(claim_key(data, claim), here)
     if entry is not None and len(read) < entry["seeds"]:
@@ -463,7 +448,7 @@ def _compared(
     return Found(ours, why_absent(seeds, runs), keep, gone=values != read_now), tests
 
 
-def _as_kept(entry: Entry, ours: Ours) -> Found:
+def _as_kept(entry: Entry, ours: OverSeeds) -> Found:
     """A claim whose evidence is gone: by what was kept of it, or by summaries where that was its tests alone."""
     gone = "mean" in entry
     return Found(ours_of(entry) if gone else ours, keep=entry, gone=gone)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from attest.report.tables.comparison import Ours, judge_claim, judge_number, margin
+from attest.core.measures import OverSeeds
+from attest.report.tables.comparison import interval_90, judge_claim, judge_number, margin, p_above
 from attest.runs.published_tables import Column
 
 TAU = Column("τ", "key", margin=0.1)
@@ -30,7 +31,7 @@ ACCURACY = Column("accuracy", "key", margin=0.03, neutral=0.5)
     ],
 )
 def test_a_number_by_the_rule(values, published, verdict):
-    assert judge_number(Ours.over(values), published, TAU) == verdict
+    assert judge_number(OverSeeds.of(values), published, TAU) == verdict
 
 
 def test_nearness_is_two_one_sided_tests():
@@ -42,25 +43,25 @@ def test_nearness_is_two_one_sided_tests():
             stats.ttest_1samp(values, low, alternative="greater").pvalue,
             stats.ttest_1samp(values, high, alternative="less").pvalue,
         )
-        assert (judge_number(Ours.over(values), published, TAU) == "near") == (p < 0.05)
+        assert (judge_number(OverSeeds.of(values), published, TAU) == "near") == (p < 0.05)
         beyond = min(
             stats.ttest_1samp(values, low, alternative="less").pvalue,
             stats.ttest_1samp(values, high, alternative="greater").pvalue,
         )
-        assert (judge_number(Ours.over(values), published, TAU) == "different") == (beyond < 0.05)
+        assert (judge_number(OverSeeds.of(values), published, TAU) == "different") == (beyond < 0.05)
 
 
 @given(st.floats(-1, 1), st.floats(1e-4, 1), st.floats(1, 9), st.floats(0.05, 1))
 def test_a_wider_spread_never_helps(mean, std, wider, published):
     ranks = {"near": 3, "perhaps near": 2, "perhaps different": 1, "different": 0}
-    narrow, wide = (judge_number(Ours(mean, each, 3), published, TAU) for each in (std, std * wider))
+    narrow, wide = (judge_number(OverSeeds(mean, each, 3), published, TAU) for each in (std, std * wider))
     within = abs(mean - published) <= margin(published, TAU)
     assert ranks[wide] <= ranks[narrow] if within else ranks[wide] <= ranks["perhaps different"]
 
 
 def test_a_wider_spread_took_a_number_in_that_now_stays_out():
     """τ of 0.206 ± 0.095 for 0.35 counted as replicated because its seeds lie far apart."""
-    assert judge_number(Ours(0.206, 0.095, 3), 0.35, TAU) == "perhaps different"
+    assert judge_number(OverSeeds(0.206, 0.095, 3), 0.35, TAU) == "perhaps different"
 
 
 @pytest.mark.parametrize(
@@ -81,8 +82,8 @@ def test_a_margin_is_at_most_half_of_the_distance_from_no_effect(published, colu
 def test_the_interval_is_that_of_scipy():
     values = (0.1, 0.25, 0.3, 0.2)
     theirs = stats.ttest_1samp(values, 0).confidence_interval(0.9)
-    assert Ours.over(values).interval == pytest.approx((theirs.low, theirs.high))
-    assert all(map(math.isnan, Ours.over((0.1, 0.2)).interval))
+    assert interval_90(OverSeeds.of(values)) == pytest.approx((theirs.low, theirs.high))
+    assert all(map(math.isnan, interval_90(OverSeeds.of((0.1, 0.2)))))
 
 
 SURE = [0.001, 0.01, 0.02]
@@ -111,11 +112,11 @@ SURE = [0.001, 0.01, 0.02]
     ],
 )
 def test_a_claim_by_the_rule(expect, differences, p_values, verdict):
-    assert judge_claim(expect, Ours.over(differences), p_values, allowed=0.1) == verdict
+    assert judge_claim(expect, OverSeeds.of(differences), p_values, allowed=0.1) == verdict
 
 
 def test_a_claim_that_cannot_be_paired_is_tested_over_seeds():
     """-0.033 ± 0.027 over three seeds, all on one side, was replicated."""
-    difference = Ours(-0.033, 0.027, 3)
-    assert (-difference).p_above(0) == pytest.approx(0.084, abs=5e-3)
+    difference = OverSeeds(-0.033, 0.027, 3)
+    assert p_above(-difference, 0) == pytest.approx(0.084, abs=5e-3)
     assert judge_claim("less", difference, [], 0.03) == "perhaps"

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from attest.report.tables.comparison import Ours, judge_claim
+from attest.core.measures import OverSeeds
+from attest.report.tables.comparison import judge_claim
 from attest.report.tables.table import in_pairs, paired_test
 
 
@@ -45,5 +46,5 @@ def test_a_mean_that_a_few_texts_make_does_not_hold_over_the_texts():
     assert stats.wilcoxon(differences).pvalue < 1e-60
     tests = [paired_test(pairs, "greater")] * 3
     assert tests[0].p > 0.99
-    verdict = judge_claim("greater", Ours(0.019, 0.001, 3), [test.p for test in tests], 0.0)
+    verdict = judge_claim("greater", OverSeeds(0.019, 0.001, 3), [test.p for test in tests], 0.0)
     assert verdict == "holds for the mean, not in the texts of every seed"
