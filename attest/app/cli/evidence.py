@@ -99,7 +99,8 @@ def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
         on_trial = RunOnTrial(expand([*configuration, *options]), run, run.best, wanted, None)  # mistakes end it here
         missing = on_trial.missing_tables()
         if missing and (code := _gather(run, typed.shards, missing, [*options, *trusting], words)):
-            print(f"attest: a shard has failed; the logs are {run.path / 'shards' / '*' / 'evidence.log'}", file=sys.stderr)
+            logs = f"{run.path / 'shards' / '*' / 'evidence.log'} and Snakemake's {run.path / 'shards' / 'workflow.log'}"
+            print(f"attest: a shard has failed; the logs are {logs}", file=sys.stderr)
             return code
         put_together(on_trial, typed.shards)
     return 0
@@ -107,6 +108,7 @@ def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
 
 def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], words: Words) -> int:
     """Start the workflow; returns its exit code."""
+    from attest.app.reproduce.progress import Watched
     from attest.app.reproduce.workflow import carry_out, on_one_gpu, snakemake_command
 
     folder, jobs, profile = RunFolder(run.path / "shards"), words.count("JOBS", 1), words.text("PROFILE")
@@ -115,9 +117,13 @@ def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], 
     with folder.claimed():
         file = folder.path / "workflow.json"
         attest = [*(on_one_gpu(gpus) if gpus and not profile else []), *ATTEST]
-        write_json(file, workflow_configuration(run, shards, tables, [*share, *options], attest, int(gpus > 0)))
-        command = snakemake_command(SHARDS, file, jobs, gpus, profile)
-        return carry_out([*command, *(["--forceall"] if "FORCE=1" in options else [])])
+        configuration = workflow_configuration(run, shards, tables, [*share, *options], attest, int(gpus > 0))
+        write_json(file, configuration)
+        command, again = snakemake_command(SHARDS, file, jobs, gpus, profile), "FORCE=1" in options
+        parts = {part: folder.path / part for part in configuration["jobs"]}
+        shares = [Watched(f"shard {part}", at / "evidence.log", at / configuration["done"]) for part, at in parts.items()]
+        watched = [share for share in shares if again or not share.done.exists()]
+        return carry_out([*command, *(["--forceall"] if again else [])], folder.path / "workflow.log", watched)
 
 
 def workflow_configuration(

@@ -22,17 +22,20 @@ are not repeated, and the same command continues what was stopped.
 
 import shlex
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from attest.app.reproduce.plan import Job, Plan, as_json, make_plan, missing_runs
+from attest.app.reproduce.progress import Watched
 from attest.app.reproduce.workflow import carry_out, on_one_gpu, profile_folder, snakemake_command
 from attest.core.errors import AttestError
 from attest.core.memory import cores
 from attest.runs.asked import folder_of_words
 from attest.runs.choices import SMALL_CHOICE, Words, plain_help, stray_word, take_words
 from attest.runs.folder import RunFolder, write_json
+from attest.runs.past import duration
 from attest.runs.published_tables import read_published, shorten_sweeps, table_file, table_names
 
 WORDS = ("TABLE", "DATA", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE")
@@ -166,19 +169,22 @@ def _option(rest: list[str], prefix: str) -> str:
 
 def _carry_out(request: Request, plan: Plan) -> int:
     """Let Snakemake run what is missing; where something has failed, name it and write the tables without it."""
-    outcome = _snakemake(request, plan)
-    failed = [job for job in plan.jobs.values() if not job.done]
+    log, missing = request.results / "workflow.log", plan.missing
+    print(f"{len(missing)} of {len(plan.jobs)} runs are missing. Snakemake's log: {log}", flush=True)
+    write_json(_configuration(request), workflow_configuration(request, plan))
+    watched = [Watched(job.shown(request.root), job.log, RunFolder(job.folder).summary) for job in missing]
+    began = time.monotonic()
+    outcome = carry_out(command_of(request), log, watched)
+    failed = plan.missing
+    done = len(missing) - len(failed)
+    print(f"{done} runs done in {duration(time.monotonic() - began)}, {len(failed)} not there", flush=True)
     for job in failed:
         print(_failure(job), file=sys.stderr)
     if outcome:
+        print(f"attest: the workflow has failed; Snakemake's log says how: {log}", file=sys.stderr)
         _write_tables(request, plan)
     _name_tables(request, plan)
     return int(bool(outcome))
-
-
-def _snakemake(request: Request, plan: Plan) -> int:
-    write_json(_configuration(request), workflow_configuration(request, plan))
-    return carry_out(command_of(request))
 
 
 def command_of(request: Request) -> list[str]:
@@ -219,6 +225,5 @@ def _name_tables(request: Request, plan: Plan) -> None:
 
 def _failure(job: Job) -> str:
     """The run that failed, and the last words of its log."""
-    log = job.folder / "reproduce.log"
-    last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:] if log.is_file() else []
+    last = job.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:] if job.log.is_file() else []
     return "\n    ".join([f"not there: {job.folder}  (attest {shlex.join(job.command)})", *last])

@@ -86,6 +86,15 @@ class Job:
         """Whether the run is finished."""
         return RunFolder(self.folder).summary.is_file()
 
+    @property
+    def log(self) -> Path:
+        """The file of all that the run prints; the Snakefile has this name, too."""
+        return self.folder / "reproduce.log"
+
+    def shown(self, root: Path) -> str:
+        """Return the folder's path from the folder of all runs on."""
+        return str(self.folder.relative_to(root)) if self.folder.is_relative_to(root) else str(self.folder)
+
 
 @dataclass
 class Plan:
@@ -93,6 +102,11 @@ class Plan:
 
     jobs: dict[Path, Job] = field(default_factory=dict)
     tables: dict[str, dict[Place, dict[int, Path]]] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> list[Job]:
+        """The runs that are not finished."""
+        return [job for job in self.jobs.values() if not job.done]
 
 
 def make_plan(
@@ -216,9 +230,5 @@ def missing_runs(plan: Plan, root: Path) -> str:
         plan: the runs of all tables.
         root: folder of all runs.
     """
-    missing = [job for job in plan.jobs.values() if not job.done]
-    return "\n".join([*(_shown(job, root) for job in missing), f"{len(missing)} of {len(plan.jobs)} runs are missing."])
-
-
-def _shown(job: Job, root: Path) -> str:
-    return str(job.folder.relative_to(root)) if job.folder.is_relative_to(root) else str(job.folder)
+    missing = plan.missing
+    return "\n".join([*(job.shown(root) for job in missing), f"{len(missing)} of {len(plan.jobs)} runs are missing."])

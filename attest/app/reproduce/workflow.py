@@ -1,10 +1,8 @@
-"""How a workflow is started: on this machine, or on a cluster as a profile says.
-
-One GPU for each of the runs that share a machine.
+"""Start a workflow on this machine, or on a cluster as a profile says, and share out the GPUs of this machine.
 
     python -m attest.app.reproduce.workflow 4 <command …>
 
-runs the command on one of the first four GPUs (of those that ``CUDA_VISIBLE_DEVICES`` leaves), and waits where all are taken.
+runs the command on one of the first four GPUs (of those that ``CUDA_VISIBLE_DEVICES`` leaves), and waits if all are taken.
 """
 
 import os
@@ -14,24 +12,30 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from attest.app.reproduce.progress import Progress, Watched
 from attest.core.errors import AttestError, install_command, unknown_choice
 from attest.core.places import configs_folder
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
+SECONDS_BETWEEN_LOOKS = 0.5
 
 
-def run_as_group(command: Sequence[str]) -> int:
-    """Run a command to its end; returns its exit code.
+def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) -> int:
+    """Run a command to its end, and return its exit code.
 
     Whoever stops this process stops everything that the command has started, as Ctrl-C in a terminal would: nothing runs on
     unseen, and runs end where they can be taken up.
 
+    Args:
+        command: what to run.
+        log: the file that gets all that the command prints; replaced.
+        look: is called while the command runs, and once when it has ended.
     Raises:
         KeyboardInterrupt, Lightning's SIGTERMException: this process was told to stop, and all of the group has ended.
     """
@@ -47,11 +51,16 @@ def run_as_group(command: Sequence[str]) -> int:
     # before the command starts: it would inherit that a shell's background ignores SIGINT, but no handler
     before = {number: signal.signal(number, stop) for number in STOPS}
     try:
-        process = subprocess.Popen(command, start_new_session=True)
+        with log.open("wb") as file:
+            process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
         started.append(process.pid)
         if received:
             stop(received[0], None)
-        code = process.wait()
+        code = None
+        while code is None:
+            with suppress(subprocess.TimeoutExpired):
+                code = process.wait(SECONDS_BETWEEN_LOOKS)
+            look()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -61,7 +70,7 @@ def run_as_group(command: Sequence[str]) -> int:
 
 
 def _as_raised(number: int) -> BaseException:
-    """What stops a command of ours at this signal; Lightning takes seconds to import, for which only a stop waits."""
+    """Return what stops a command of ours at this signal; only a stop waits for Lightning's import."""
     if number != signal.SIGTERM:
         return KeyboardInterrupt()
     from pytorch_lightning.utilities.exceptions import SIGTERMException
@@ -69,9 +78,13 @@ def _as_raised(number: int) -> BaseException:
     return SIGTERMException()
 
 
-def carry_out(command: list[str]) -> int:
-    """Run Snakemake to its end; returns its exit code.
+def carry_out(command: list[str], log: Path, jobs: Sequence[Watched]) -> int:
+    """Run Snakemake to its end, print a line when a job begins or ends, and return Snakemake's exit code.
 
+    Args:
+        command: as ``snakemake_command`` returns it.
+        log: the file for Snakemake's own log.
+        jobs: what Snakemake will run.
     Raises:
         AttestError: it is not installed.
     """
@@ -79,32 +92,32 @@ def carry_out(command: list[str]) -> int:
         raise AttestError(
             f"Snakemake is missing; expected it, because it starts the runs. Type: {install_command('reproduce')}"
         )
-    return run_as_group(command)
+    return run_as_group(command, log, Progress(jobs).look)
 
 
 def snakemake_command(snakefile: Path, configuration: Path, jobs: int, gpus: int, profile: str) -> list[str]:
-    """What starts a workflow; locks are ours, since Snakemake's outlive a process that was killed.
+    """Return the command that starts a workflow. It locks nothing: Snakemake's locks outlive a process that was killed.
 
     Args:
         snakefile: the workflow.
-        configuration: its configuration file.
-        jobs: at once, on this machine.
-        gpus: to share out.
-        profile: of the cluster; on this machine if empty.
+        configuration: the configuration file of the workflow.
+        jobs: how many jobs run at once on this machine.
+        gpus: how many GPUs are shared out.
+        profile: the name of a cluster's profile; empty for this machine.
     """
     scheduling = [f"--workflow-profile={profile_folder(profile)}"] if profile else [f"--cores={jobs}"]
     return [
         *(sys.executable, "-m", "snakemake", f"--snakefile={snakefile}", f"--configfile={configuration}"),
         *("--nolock", "--keep-going", "--rerun-incomplete", "--rerun-triggers", "mtime", "input"),
-        *("--quiet", "rules", "host", "progress", f"--resources=gpu={gpus}", *scheduling),
+        *(f"--resources=gpu={gpus}", *scheduling),
     ]
 
 
 def profile_folder(name: str) -> Path:
-    """Where the profile of a cluster lies.
+    """Return the folder of a cluster's profile.
 
     Raises:
-        AttestError: there is none of this name.
+        AttestError: there is no profile of this name.
     """
     folder = configs_folder() / "profiles" / name
     if not folder.is_dir():
@@ -118,24 +131,26 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def on_one_gpu(count: int) -> list[str]:
-    """What to put before a command that is to have one of so many GPUs to itself."""
+    """Return the words to put before a command that gets one of the first ``count`` GPUs to itself."""
     return [sys.executable, "-m", "attest.app.reproduce.workflow", str(count)]
 
 
 def visible_gpus(count: int) -> list[str]:
-    """The names of the first GPUs that this process may use."""
+    """Return the names of the first ``count`` GPUs that this process may use."""
     given = os.environ.get(VISIBLE)
     return (given.split(",") if given else [str(number) for number in range(count)])[:count]
 
 
 def take_one(names: Sequence[str], folder: Path) -> str:
-    """Wait for a GPU that no other process has taken; it is this process's until it ends, also through ``exec``.
+    """Wait for a GPU that no other process has taken, and return its name. It is taken until this process ends.
+
+    A command that this process becomes by ``exec`` keeps the GPU.
 
     Args:
-        names: of the GPUs.
-        folder: of the locks, the same for all processes of this user on a machine; made if it is not there.
+        names: the names of the GPUs.
+        folder: the folder of locks, the same for all processes of this user on a machine; made if it is not there.
     Raises:
-        AttestError: the folder is another user's.
+        AttestError: the folder belongs to another user.
     """
     import fcntl  # not on Windows, where the rest of this file may be imported
 
@@ -155,7 +170,7 @@ def take_one(names: Sequence[str], folder: Path) -> str:
 
 
 def _require_own(folder: Path) -> None:
-    """Make the folder where it is not there; refuse a link, and what another user has put there."""
+    """Make the folder if it is missing; refuse a link, and a folder that another user may write to."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     seen = folder.lstat()
@@ -166,12 +181,8 @@ def _require_own(folder: Path) -> None:
         )
 
 
-def locks() -> Path:
-    """The folder of this user's locks."""
-    return Path(tempfile.gettempdir(), f"attest-gpus-{os.getuid()}")
-
-
 if __name__ == "__main__":
     how_many, *command = sys.argv[1:]
-    os.environ[VISIBLE] = take_one(visible_gpus(int(how_many)), locks())
+    locks = Path(tempfile.gettempdir(), f"attest-gpus-{os.getuid()}")
+    os.environ[VISIBLE] = take_one(visible_gpus(int(how_many)), locks)
     os.execvp(command[0], command)

@@ -75,9 +75,34 @@ def test_stopped_and_taken_up_with_one_job_is_undisturbed_with_two(tmp_path, cap
     assert capsys.readouterr().out.startswith("0 of ")
     monkeypatch.chdir(two)
     assert main(words(two, "JOBS=2")) == 0
+    _require_a_line_for_each_event(capsys.readouterr().out.splitlines(), two / "results")
     pd.testing.assert_frame_equal(written(one), written(two))
     assert written(two)["seeds"].tolist() == [1, 1]
     assert "Claims: 1" in (two / "results/planted/table.md").read_text()
+
+
+def _require_a_line_for_each_event(said: list[str], results: Path) -> None:
+    """The plan, a line when each of two runs begins and ends, and a summary; Snakemake speaks in its log."""
+    assert said[0] == f"2 of 2 runs are missing. Snakemake's log: {results / 'workflow.log'}"
+    assert [line.split(":")[0] for line in said[1:-2] if "begins" in line] == ["1 of 2 begins", "2 of 2 begins"]
+    assert [line.split(":")[0] for line in said[1:-2] if "done" in line] == ["1 of 2 done", "2 of 2 done"]
+    assert all(": planted/jw-bilstm-additive-" in line for line in said[1:-2])
+    assert said[-2].startswith("2 runs done in ")
+    assert said[-1] == f"planted    {results / 'planted/table.md'}"
+    assert len(said) == 1 + 2 * 2 + 2
+    assert "Job stats" in (results / "workflow.log").read_text()
+
+
+@pytest.mark.slow
+def test_a_workflow_that_fails_names_its_runs_and_its_log(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reproduce, "ATTEST", ("false",))
+    assert main(words(tmp_path)) == 1
+    printed = capsys.readouterr()
+    assert "0 runs done in " in printed.out
+    assert printed.err.count("not there: ") == 2
+    assert str(tmp_path / "results/workflow.log") in printed.err
+    assert written(tmp_path)["seeds"].tolist() == [0, 0]
 
 
 def _stop_after_the_first_run(folder: Path) -> tuple[RunFolder, int]:

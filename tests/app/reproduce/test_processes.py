@@ -66,12 +66,16 @@ def test_stopping_stops_all_that_was_started(tmp_path):
     script = f"sleep 600 & echo $! > {child}; kill -INT {os.getpid()}; wait"
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run_as_group(["bash", "-c", f"trap 'kill $!; exit 3' INT; {script}"])
+        run_as_group(["bash", "-c", f"trap 'kill $!; exit 3' INT; {script}"], tmp_path / "log", lambda: None)
     assert time.monotonic() - started < 60
     while runs(int(child.read_text())) and time.monotonic() - started < 60:
         time.sleep(0.01)  # a signal is on its way before its receiver is gone
     assert not runs(int(child.read_text()))
 
 
-def test_the_exit_code_is_the_command_s_own():
-    assert run_as_group([sys.executable, "-c", "raise SystemExit(4)"]) == 4
+def test_the_exit_code_is_the_command_s_own_and_its_words_are_in_its_log(tmp_path):
+    looks = []
+    command = [sys.executable, "-c", "import sys; print('out', flush=True); sys.exit('err')"]
+    assert run_as_group(command, tmp_path / "log", lambda: looks.append(1)) == 1
+    assert (tmp_path / "log").read_text() == "out\nerr\n"
+    assert looks

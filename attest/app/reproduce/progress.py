@@ -1,0 +1,56 @@
+"""Lines about the jobs of a workflow: one when a job begins, one when it ends.
+
+They are read from the files of the jobs, so they are the same on this machine and on a cluster.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from attest.runs.past import duration
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The files that show how a job stands.
+
+    Args:
+        name: what is printed.
+        log: the file that the job writes as soon as it begins.
+        done: the file that is written when the job has ended well.
+    """
+
+    name: str
+    log: Path
+    done: Path
+
+
+class Progress:
+    """The jobs of a workflow that have not ended yet.
+
+    Args:
+        jobs: what the workflow will run.
+    """
+
+    def __init__(self, jobs: Sequence[Watched]) -> None:
+        self._total = len(jobs)
+        self._before = {job: (_modified(job.log), _modified(job.done)) for job in jobs}
+        self._waiting = list(jobs)
+        self._began: dict[Watched, float] = {}
+        self._ended = 0
+
+    def look(self) -> None:
+        """Print a line for each job that has begun, and one for each that has ended, since the last look."""
+        for job in [job for job in self._waiting if (_modified(job.log), _modified(job.done)) != self._before[job]]:
+            self._waiting.remove(job)
+            self._began[job] = time.monotonic()
+            print(f"{self._total - len(self._waiting)} of {self._total} begins: {job.name}", flush=True)
+        for job in [job for job in self._began if _modified(job.done) not in (None, self._before[job][1])]:
+            self._ended += 1
+            took = duration(time.monotonic() - self._began.pop(job))
+            print(f"{self._ended} of {self._total} done: {job.name}, after {took}", flush=True)
+
+
+def _modified(file: Path) -> int | None:
+    return file.stat().st_mtime_ns if file.exists() else None
