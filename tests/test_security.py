@@ -76,7 +76,6 @@ REACHES = {
     ("attest/runs/asked.py", "yaml.load"): "what the user typed: plain values, see bounded_yaml.py",
     ("attest/runs/published_tables.py", "yaml.load"): "a table of anybody's: plain values, see bounded_yaml.py",
     ("attest/app/reproduce/workflow.py", "os.execvp"): "the command that attest reproduce has put together",
-    ("attest/app/reproduce/kubernetes.py", "subprocess.run"): "kubectl, with a list of words",
     (
         "attest/app/reproduce/workflow.py",
         "subprocess.Popen",
