@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from attest.report.related_table import DISTANCES, SCORES, distances_of, scores_of
+from attest.report.related import DISTANCES, SCORES, distances_of, scores_of
 from attest.runs.folder import RunFolder, read_json
 
 FOUND = "from memory of the paper, not confirmed"
@@ -70,11 +70,7 @@ def _adversaries(base: Path) -> Iterable[dict[str, Any]]:
         terms = settings["model"]["init_args"]
         name = f"{terms['variant']}-{terms['divergence']}, λ = {terms['lam']:g}"
         order = (2, terms["variant"], terms["divergence"], terms["lam"])
-        yield (
-            {"order": order, "row": name, "epochs": settings["trainer"]["max_epochs"]}
-            | scores_of(run)
-            | distances_of(run, "E7")
-        )
+        yield ({"order": order, "row": name, "epochs": settings["trainer"]["max_epochs"]} | scores_of(run) | distances_of(run))
 
 
 def _controls(base: Path) -> Iterable[dict[str, Any]]:

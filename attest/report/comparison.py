@@ -6,7 +6,6 @@ What settings differ in: their choices first, and where choices are the same, si
 """
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -34,7 +33,7 @@ from attest.report.collection import (
 )
 from attest.report.described import QUESTIONS, described, label_of
 from attest.report.figures import CLASS_COLOURS, to_svg
-from attest.report.related_table import LONG, Conclusion
+from attest.report.related import LONG, Conclusion, link_between
 from attest.report.run_tables import cell
 from attest.report.templating import render
 from attest.report.verdict import scale_of
@@ -322,10 +321,7 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
 
 def _links(page: Path, setting: Setting) -> list[tuple[int, str | None]]:
     """Each seed with its report as seen from the page, where there is one."""
-    return [
-        (seed, os.path.relpath(run.report, page.parent).replace(os.sep, "/") if run.report.is_file() else None)
-        for seed, run in sorted(setting.runs.items())
-    ]
+    return [(seed, link_between(page, run.report)) for seed, run in sorted(setting.runs.items())]
 
 
 def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from attest.experiments.readings import READINGS
 from attest.experiments.readings.compared import SURVIVAL, column_of, title_of
 from attest.report.collection import whiskers
 from attest.report.figures import CLASS_COLOURS, most_predicted
-from attest.report.related_table import HEADINGS
+from attest.report.related import HEADINGS
 
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 PANEL_WIDTH, PANEL_HEIGHT = 3.2, 2.8
@@ -383,6 +383,25 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     figure, panels = _panels(names, "JSD to the base's attention", "largest attention weight of the base")
     divergence = rows.get("jsd_matched", rows["jsd"]).to_numpy()
     _violins_by_attention(panels, divergence, rows["max_attention"], classes, LARGEST_JSD)
+    return figure
+
+
+def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], random: str) -> Figure:
+    """Draw the accuracy of models against the share of tokens that were erased, one line a reading.
+
+    Args:
+        shares: of tokens erased.
+        scores: as many of each reading, by its title.
+        random: title of random erasure, which is dashed.
+    """
+    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for title, values in scores.items():
+        colour, style = ("#999999", "--") if title == random else (None, "-")
+        axes.plot(shares, values, style, marker="o", markersize=4, color=colour, label=title)
+    axes.set_xlabel("share of tokens erased")
+    axes.set_ylabel("test accuracy")
+    axes.legend(fontsize=8)
     return figure
 
 

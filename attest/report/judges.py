@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from attest.experiments.judges.judging import CALIBRATIONS, over_rules, smallest_sets
 from attest.report.figures import Illustration, save_png
-from attest.report.related_table import write_related_runs
+from attest.report.related import Page
 from attest.report.run_tables import markdown_table
 from attest.runs.folder import write_atomically, write_table, write_text
 
@@ -86,7 +86,7 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
     tables, words = _tables(judged), in_words(judged, stated["sees"])
     notes = pd.DataFrame({"read this first": [words, stamp, *LIMITS]})
     figure = Illustration("judges/heat_map", "Which test sees which attention", CAPTION, lambda: drawing)
-    write_related_runs(folder / "judges.html", TITLE, {"In short": notes} | tables, [figure])
+    Page(TITLE, {"In short": notes} | tables, [figure]).write(folder / "judges.html")
     trained = TRAINED if (folder / "judges-trained.md").is_file() else ""
     write_text(folder / "judges.md", _markdown(tables, words, " ".join([stamp, trained]).strip()))
     return words

@@ -25,7 +25,7 @@ from attest.experiments.judges.trained import (
 )
 from attest.report.figures import Illustration, save_png
 from attest.report.judges import frame_as_markdown, listed
-from attest.report.related_table import write_related_runs
+from attest.report.related import Page
 from attest.runs.folder import write_atomically, write_table, write_text
 
 NAME = "judges-trained"
@@ -84,7 +84,7 @@ def write_trained(
     }
     notes = pd.DataFrame({"read this first": [words, stamp, *LIMITS]})
     figure = Illustration("judges/trained", "Which test sees which trained attention", CAPTION, lambda: drawing)
-    write_related_runs(folder / f"{NAME}.html", TITLE, {"In short": notes} | tables, [figure])
+    Page(TITLE, {"In short": notes} | tables, [figure]).write(folder / f"{NAME}.html")
     write_text(folder / f"{NAME}.md", _markdown(tables, words, stamp))
     return words
 

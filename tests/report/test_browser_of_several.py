@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from attest.report.comparison import write_comparison
-from attest.report.controls_page import write_controls
-from attest.report.sweep import write_sweep
+from attest.report.related_pages import write_controls, write_sweep
 from attest.runs.folder import RunFolder
 from tests.report.browsers import AXE, WIDTHS, in_a_browser, with_axe
 from tests.report.made import made_run

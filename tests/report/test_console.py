@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from attest.report.related_table import Conclusion, as_text, related_table, write_related_runs
+from attest.report.related import Conclusion, Page, as_text, related_table
 
 ROWS = pd.DataFrame(
     {
@@ -47,7 +47,7 @@ def test_the_console_says_what_the_page_says(tmp_path, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     said = Conclusion("Attention moved by more than another seed does, and predictions did not.", "JSD 0.6.")
     tables = {"Adversaries": ROWS, "None": ROWS.head(0)}
-    lines = write_related_runs(tmp_path / "page.html", "Adversaries", tables, [], [said]).splitlines()
+    lines = Page("Adversaries", tables, conclusions=[said]).write(tmp_path / "page.html").splitlines()
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert said.said in page
     assert " ".join(lines).startswith(said.said)

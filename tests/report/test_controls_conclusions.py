@@ -4,7 +4,7 @@ import pytest
 
 from attest.core.measures import Paired
 from attest.report.collection import Pairing
-from attest.report.controls_page import conclusions, guides_compared
+from attest.report.related_pages import conclusions, guides_compared
 
 BASE = {"experiment": "", "name": "the base itself", "accuracy": 0.9}
 UNIFORM = {"experiment": "E4", "name": "uniform attention", "accuracy": 0.8, "jsd": 0.2}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.report.controls_page import write_controls
+from attest.report.related_pages import write_controls
 from attest.runs.folder import RunFolder
 from tests.report.made import decided, made_run
 

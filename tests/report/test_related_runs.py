@@ -6,11 +6,11 @@ import re
 import pandas as pd
 import pytest
 
-from attest.report.related_table import HEADINGS, LONG, plain, related_table, write_related_runs
+from attest.report.related import HEADINGS, LONG, Page, plain, related_table
 
 
 def page_of(tmp_path, rows: pd.DataFrame) -> str:
-    write_related_runs(tmp_path / "page.html", "Adversaries", {"Adversaries": rows}, [])
+    Page("Adversaries", {"Adversaries": rows}).write(tmp_path / "page.html")
     return html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
 
 

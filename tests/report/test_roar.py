@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from attest.report.roar import write_roar
+from attest.report.related_pages import write_roar
 from tests.report.made import made_run
 
 SHARES = (0.0, 0.5, 1.0)

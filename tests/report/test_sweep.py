@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from attest.report.sweep import write_sweep
+from attest.report.related_pages import write_sweep
 from attest.runs.folder import read_json, write_json
 from tests.report.made import made_run
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from attest.report.sweep import Sweep
+from attest.report.related_pages import Sweep
 
 LAMBDAS = [0.001, 0.01, 0.1]
 

@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
     from attest.app.adversaries import adversary, lambdas_of, require_adversary
     from attest.app.dependent import train_base, train_dependent
-    from attest.report.sweep import write_sweep
+    from attest.report.related_pages import write_sweep
 
     base = train_base(typed, lambda settings: require_adversary(choices, settings))
     lambdas = lambdas_of(choices, base.settings)
@@ -56,10 +56,10 @@ def main(arguments: list[str]) -> int:
 
 def say_who_stayed(runs: Sequence[RunFolder]) -> None:
     """Name the adversaries that never left their base, and what moves them."""
-    from attest.report.related_table import distances_of
+    from attest.report.related import distances_of
 
     for run in runs:
-        if distances_of(run, "E7")["jsd"] < STAYED:
+        if distances_of(run)["jsd"] < STAYED:
             print(
                 f"{run.path.name} attends as its base does (JSD below {STAYED:g}). Where both attend alike, the gradient of "
                 "the divergence is zero. Type a larger LAMBDA, or -- --model.init_args.attention_learning_rate_scale=10",

@@ -60,8 +60,8 @@ def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int,
     from lightning_utilities.core.rank_zero import rank_zero_only
 
     from attest.app.adversaries import announced, controls, guiding_lambdas, without_sense
-    from attest.report.controls_page import write_controls
     from attest.report.page import write_report
+    from attest.report.related_pages import write_controls
 
     planned = list(controls(base, typed, own, seeds, choices, choices.lambdas or guiding_lambdas(base)))
     print("Controls, trained unless they are there:", *(announced(control, base) for control in planned), sep="\n", flush=True)

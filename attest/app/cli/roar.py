@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
     expand(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.app.dependent import train_base
     from attest.app.roar import require_classifier, train_steps
-    from attest.report.roar import write_roar  # what follows takes seconds
+    from attest.report.related_pages import write_roar  # what follows takes seconds
 
     base = train_base(typed, require_classifier)
     asked = dict.fromkeys((RANDOM, *readings))

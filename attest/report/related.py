@@ -1,0 +1,210 @@
+"""A page of several runs that belong together: what came out, tables and figures, for a browser and for a terminal."""
+
+import os
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from attest.core.measures.numbers import rounded
+from attest.experiments.registry import EXPERIMENTS
+from attest.report.described import QUESTIONS
+from attest.report.described import SCORES as DESCRIBED
+from attest.report.figures import Illustration, as_svg, embedded
+from attest.report.run_tables import PAGE
+from attest.report.templating import render
+from attest.runs.folder import RunFolder, read_json, write_text
+
+SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
+DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
+"""Columns of E7, which every run has that was compared with a base."""
+
+
+def _heading(distance: str) -> str:
+    """Return what the spec of E7 calls a distance to the base, and its unit; the mean of 0 or 1 a text is a share."""
+    spec = EXPERIMENTS["E7"]
+    title = next(measure.title for measure in spec.measures if measure.column == distance)
+    unit = getattr(spec.column(distance), "unit", "").replace("0 or 1", "share")
+    return f"{title[0].upper()}{title[1:]}{unit and f', {unit}'}"
+
+
+HEADINGS = {
+    **{key.removeprefix("test/"): score.title for key, score in DESCRIBED.items()},
+    **{"chunk_f1": "F1 of chunks", "token_f1": "F1 of tokens", "lambda": "λ", "knee": "Knee of the curve"},
+    **{"name": "Run", "reading": "Reading", "share erased": "Share of tokens erased"},
+    **{"area": "Area to random erasure", "RACU": "RACU, share of the largest area"},
+    **{distance: _heading(distance) for distance in DISTANCES},
+}
+"""The headings of columns, by their names."""
+EXPERIMENT, REPORT = "experiment", "report"
+"""Columns that are not shown as such: under whose question a row stands, and where its first cell leads."""
+LONG = 12
+"""Rows from which on a table scrolls within the page."""
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """One thing that came out.
+
+    Args:
+        said: a plain sentence.
+        figures: the numbers that it was read from, and the test that decided its words.
+    """
+
+    said: str
+    figures: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cells as text, and the link of the first cell; None if there is no page to lead to."""
+
+    cells: list[str]
+    link: str | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A header, and rows in groups; experiment and question of a group are empty if its rows have none."""
+
+    header: list[str]
+    groups: list[tuple[str, str, list[Row]]]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it scrolls within the page."""
+        return sum(len(rows) for _, _, rows in self.groups) > LONG
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page shows.
+
+    Args:
+        title: of the page.
+        tables: by heading, as ``related_table`` takes them; empty ones are left out.
+        figures: in order; they stand below the first table.
+        conclusions: what the page begins with.
+    """
+
+    title: str
+    tables: Mapping[str, pd.DataFrame]
+    figures: Sequence[Illustration] = ()
+    conclusions: Sequence[Conclusion] = ()
+
+    def write(self, path: Path) -> str:
+        """Write the page into a file, and return what it says and its tables, for a terminal."""
+        tables = {name: related_table(rows, path) for name, rows in self.tables.items() if len(rows)}
+        figures = embedded(as_svg(self.figures))
+        write_text(
+            path, render("related.html", title=self.title, tables=tables, figures=figures, conclusions=self.conclusions)
+        )
+        return as_text(tables, self.conclusions, shutil.get_terminal_size((PAGE, 1)).columns)
+
+
+def related_table(rows: pd.DataFrame, page: Path) -> Table:
+    """Return a table for a page; columns without any value are left out.
+
+    Args:
+        rows: one a run; may have the columns ``experiment`` and ``report``.
+        page: from which links lead.
+    """
+    shown = rows.drop(columns=[EXPERIMENT, REPORT], errors="ignore")
+    shown = shown[[name for name in shown if not all(pd.isna(value) or value is False for value in shown[name])]]
+    experiments = rows[EXPERIMENT] if EXPERIMENT in rows else [""] * len(rows)
+    reports = rows[REPORT] if REPORT in rows else [None] * len(rows)
+    cells = ([_cell(str(name), row[place]) for place, name in enumerate(shown)] for row in shown.itertuples(index=False))
+    linked = [Row(each, link_between(page, report)) for each, report in zip(cells, reports, strict=True)]
+    groups = groupby(zip(experiments, linked, strict=True), key=lambda pair: pair[0])
+    named = [(name, QUESTIONS.get(name, ""), [row for _, row in pairs]) for name, pairs in groups]
+    return Table([HEADINGS.get(str(name), str(name)) for name in shown], named)
+
+
+def link_between(page: Path, report: Path | None) -> str | None:
+    """Return the link to a report as seen from a page; None if there is no such report."""
+    if report is None or not report.is_file():
+        return None
+    return os.path.relpath(report, page.parent).replace(os.sep, "/")
+
+
+def _cell(name: str, value: object) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "–"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else ""
+    if not isinstance(value, float):
+        return str(value)
+    return plain(value) if name == "lambda" else rounded(value)
+
+
+def plain(value: float) -> str:
+    """Return λ and the like with all digits and no exponent: ``0.00001``."""
+    return np.format_float_positional(value, trim="-")
+
+
+def exceeds(value: float, other: float) -> bool:
+    """Return whether one number is larger as both are written; what a reader sees as the same is not called more."""
+    return round(value, 3) > round(other, 3)
+
+
+NARROW = 10
+"""Characters of a column from which on its heading is broken into lines."""
+GAP = "  "
+
+
+def as_text(tables: Mapping[str, Table], conclusions: Sequence[Conclusion], width: int) -> str:
+    """Return the conclusions, then the tables.
+
+    Args:
+        tables: by heading.
+        conclusions: as on the page, in its order.
+        width: characters of a line of sentences; tables are as wide as their columns.
+    """
+    lines: list[str] = []
+    for each in conclusions:
+        lines += textwrap.wrap(each.said, width)
+        lines += textwrap.wrap(each.figures, width, initial_indent=GAP, subsequent_indent=GAP)
+    return "\n\n".join(filter(None, ["\n".join(lines), *("\n".join(_lines(*table)) for table in tables.items())]))
+
+
+def _lines(name: str, table: Table) -> Iterator[str]:
+    """Yield the heading, the names of the columns, and the rows of each question below it."""
+    cells = [row.cells for _, _, rows in table.groups for row in rows]
+    longest = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    heads = [
+        textwrap.wrap(head, max(NARROW, size), break_long_words=False)
+        for head, size in zip(table.header, longest, strict=True)
+    ]
+    widths = [max(size, *map(len, head)) for size, head in zip(longest, heads, strict=True)]
+    deep = max(map(len, heads))
+    yield name
+    for line in zip(*([""] * (deep - len(head)) + head for head in heads), strict=True):
+        yield _line(line, widths)
+    yield GAP.join("-" * width for width in widths)
+    for experiment, question, rows in table.groups:
+        if question:
+            yield f"{experiment}{GAP}{question}"
+        yield from (_line(row.cells, widths) for row in rows)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Return the first cell to the left, numbers to the right."""
+    numbers = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
+    return GAP.join([cells[0].ljust(widths[0]), *numbers]).rstrip()
+
+
+def scores_of(run: RunFolder) -> dict[str, float]:
+    """Return the test scores of a run that tables show."""
+    summary = read_json(run.summary)
+    return {name: summary[f"test/{name}"] for name in SCORES if f"test/{name}" in summary}
+
+
+def distances_of(run: RunFolder) -> dict[str, float]:
+    """Return how far a run is from its base: the means of the columns of E7."""
+    summary = read_json(run.summary)
+    return {name: summary[f"E7/{name}/mean"] for name in DISTANCES if f"E7/{name}/mean" in summary}

@@ -1,0 +1,380 @@
+"""Pages of the runs that were trained for one base: its controls, its adversaries, and the models of recursive ROAR."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
+from typing import Any
+
+import pandas as pd
+
+from attest.core.measures import summarise
+from attest.core.measures.numbers import percent, rounded
+from attest.core.measures.summary import area_between, knee, racu
+from attest.experiments.readings.kinds import READINGS
+from attest.experiments.registry import EXPERIMENTS
+from attest.report.collection import Decided, Interval, Pairing, over_texts, paired
+from attest.report.evidence_figures import divergence_against_distance, divergence_violins, roar_curves
+from attest.report.figures import Illustration
+from attest.report.findings import Findings
+from attest.report.related import DISTANCES, REPORT, SCORES, Conclusion, Page, distances_of, exceeds, plain, scores_of
+from attest.runs.choices import RANDOM
+from attest.runs.comparison import compare_runs
+from attest.runs.control_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, UNIFORM
+from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.identity import ROAR, identity_of
+
+Rows = Sequence[Mapping[str, Any]]
+"""One a run, the base first: ``experiment``, ``name``, scores and distances to the base."""
+MOST = "the most there can be is 0.693"
+PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
+
+
+def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]]) -> None:
+    """Write ``controls/`` into the base's folder, and print what its page says.
+
+    ``summary.json`` holds ``rows``, one a control, and the summary of every table; ``evidence/E4.parquet``, ``E5.parquet`` and
+    ``E6.parquet`` one row an instance: the columns of ``attest.runs.comparison``, each with the name of the control behind a
+    slash, and for E5 their means over seeds.
+
+    Args:
+        base: the run on trial.
+        found: experiment, name and folder of each finished control.
+    """
+    compared: dict[str, dict[str, pd.DataFrame]] = {}
+    for experiment, name, run in found:
+        compared.setdefault(experiment, {})[name] = compare_runs(base, run)
+    evidence = {experiment: _side_by_side(experiment, compared[experiment]) for experiment in sorted(compared)}
+    folder = RunFolder(base.path / "controls")
+    for experiment, table in evidence.items():
+        folder.write_evidence(experiment, table)
+    rows: list[dict[str, Any]] = [{"experiment": "", "name": "the base itself"} | scores_of(base)]
+    for experiment, name, run in found:
+        means = compared[experiment][name].filter(DISTANCES).mean().to_dict()
+        rows.append({"experiment": experiment, "name": name} | scores_of(run) | means)
+    measured = {f"{name}/{key}": value for name, table in evidence.items() for key, value in summarise(table).items()}
+    write_json(folder.summary, {"version": 1, "rows": rows} | measured)
+
+    decided, ours = {name: Decided.by(run) for _, name, run in found}, Decided.by(base)
+    guides = guides_compared([*decided])
+    of_use = None if guides is None else paired(*(decided[name] for name in guides))
+    page = Page(
+        f"Controls of {identity_of(base)}",
+        {"Scores, and distance to the base": pd.DataFrame(rows).assign(
+            **{REPORT: [run.report for run in (base, *(run for _, _, run in found))]}
+        )},
+        _figures_of_seeds(evidence, Findings(base).class_names),
+        conclusions(rows, {name: paired(ours, theirs) for name, theirs in decided.items()}, of_use),
+    )  # fmt: skip
+    with folder.claimed():
+        said = page.write(folder.report)
+    print(f"{said}\n\nControls:   {folder.report}", flush=True)
+
+
+def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Join the comparisons of one experiment, and of seeds their means."""
+    tables = [*compared.values()]
+    joined = tables[0][[column for column in PER_INSTANCE if column in tables[0]]]
+    columns = [column for column in DISTANCES if column in tables[0]]
+    if experiment == "E5":
+        joined = joined.assign(**{column: sum(rows[column] for rows in tables) / len(tables) for column in columns})
+    return joined.assign(**{f"{column}/{name}": rows[column] for name, rows in compared.items() for column in columns})
+
+
+def _figures_of_seeds(evidence: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> list[Illustration]:
+    if "E5" not in evidence:
+        return []
+    return [
+        Illustration(
+            "E5/jsd_by_max_attention",
+            "E5  How far apart are seeds?",
+            "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
+            "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
+            partial(divergence_violins, evidence["E5"], class_names),
+        )
+    ]
+
+
+def guides_compared(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the names of the two controls that say whether a base's attention is of use; None if one of them is missing.
+
+    A tagger that must attend uniformly is what E4 has trained already.
+    """
+    uniform = next((name for name in (BY_UNIFORM, UNIFORM) if name in names), None)
+    return (BY_BASE, uniform) if uniform is not None and BY_BASE in names else None
+
+
+def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None) -> list[Conclusion]:
+    """Return a conclusion for each kind of control that was run.
+
+    Args:
+        rows: of all runs.
+        pairs: the base, first, against each control, by its name.
+        of_use: what is guided by the base's attention, first, against what is guided by uniform attention; None if one of
+            the two is missing.
+    """
+    tagging = any(pair.tagging for pair in pairs.values())
+    base = percent(rows[0]["accuracy"], 1)
+    return [
+        *_uniform(rows, pairs.get(UNIFORM), "tokens" if tagging else "test texts", base),
+        *_moved(rows),
+        *_guided(rows, pairs, of_use, "the same tagger" if tagging else "a model without context", base),
+    ]
+
+
+def _uniform(rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterator[Conclusion]:
+    """Say that uniform attention is better or worse only if a test says so."""
+    found = _accuracies(rows, "E4")
+    if pair is not None and found:
+        does = {1: "does worse", 0: "is not shown to do worse", -1: "does better"}[pair.better]
+        rightly = f"It decides {percent(found[UNIFORM], 1)} of the {units} rightly, learned attention {base}"
+        yield Conclusion(f"Uniform attention {does} than learned attention.", f"{rightly} ({pair.tested}).")
+
+
+def _moved(rows: Rows) -> Iterator[Conclusion]:
+    """Say that an adversary has moved farther than seeds if it lies farther from the base than each of them."""
+    seeds = [_distance(row) for row in rows if row["experiment"] == "E5"]
+    adversaries = [row for row in rows if row["name"].startswith(BY_ADVERSARY)]
+    floor = f"Measured as JSD; {MOST}. Other seeds were not compared."
+    if seeds:
+        ends = dict.fromkeys([rounded(min(seeds)), rounded(max(seeds))])
+        count = f"{len(seeds)} other seeds lie" if len(seeds) > 1 else "Another seed lies"
+        floor = f"{count} {' to '.join(ends)} nats from the base (JSD); {MOST}."
+    if adversaries:
+        farthest = max(adversaries, key=_distance)
+        distance = _distance(farthest)
+        lies = f"The adversary's attention ({_lambda(farthest['name'])}) lies {rounded(distance)} nats from the base's"
+        farther = "farther" if exceeds(distance, max(seeds, default=0.0)) else "no farther"
+        yield Conclusion(f"{lies}, {farther} than another seed's." if seeds else f"{lies}.", floor)
+    elif seeds:
+        yield Conclusion(f"Attention moves by {rounded(fmean(seeds))} nats when nothing but the seed differs.", floor)
+
+
+def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, model: str, base: str) -> Iterator[Conclusion]:
+    """Say that the base's attention is of use if it guides better than uniform attention does, by more than chance."""
+    found = _accuracies(rows, "E6")
+    if not found:
+        return
+    if of_use is None:
+        best = f"What guides {model} best is {_called(max(found, key=lambda name: found[name]))}."
+    else:
+        guides = {1: "guides", 0: "is not shown to guide", -1: "does not guide"}[of_use.better]
+        does = " does" if of_use.better == 1 else ""
+        best = f"The base's attention {guides} {model} better than uniform attention{does}."
+    kept = [_called(name) for name in found if pairs[name].better < 1]
+    figures = f"Decided rightly under {', '.join(f'{_called(name)}: {percent(value, 1)}' for name, value in found.items())}"
+    tested = "" if of_use is None else f" (the base's against uniform, {of_use.tested})"
+    keeps = f"Not shown to be worse than the base itself, {base}: {', '.join(kept) or 'none of these'}."
+    yield Conclusion(best, f"{figures}{tested}. {keeps}")
+
+
+def _accuracies(rows: Rows, experiment: str) -> dict[str, float]:
+    return {row["name"]: row["accuracy"] for row in rows if row["experiment"] == experiment and "accuracy" in row}
+
+
+def _distance(row: Mapping[str, Any]) -> float:
+    """Return the JSD to the base's attention, of taggers with heads matched."""
+    return float(row.get("jsd_matched", row.get("jsd")))
+
+
+def _called(guide: str) -> str:
+    if guide.startswith(BY_ADVERSARY):
+        return f"the adversary's attention ({_lambda(guide)})"
+    return "the base's attention" if guide == BY_BASE else guide.removeprefix(GUIDE)
+
+
+def _lambda(name: str) -> str:
+    return name.rpartition(", ")[2]
+
+
+def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
+    """Write ``adversarial/<sweep>.json`` and ``.html``, and print what the page says.
+
+    Args:
+        base: whose adversaries they are.
+        sweep: what they have in common, ``unfrozen-kl``.
+        runs: the finished adversaries.
+    """
+    adversaries = [
+        {"run": run.path.name, "lambda": run.settings()["model"]["init_args"]["lam"]} | scores_of(run) | distances_of(run)
+        for run in runs
+    ]
+    rows = pd.DataFrame(adversaries).sort_values("lambda", ignore_index=True)
+    tagging = "nll" in rows  # Yang plots KL against the NLL of the base's tags; Wiegreffe & Pinter plot JSD against TVD
+    gained, cost = ("kl", "nll") if tagging else ("jsd", "tvd")
+    at = knee(rows[gained].to_numpy(), rows[cost].to_numpy())
+    rows["knee"] = [place == at for place in range(len(rows))]
+    shown, folder = _baselines(base), base.path / "adversarial"
+    write_json(folder / f"{sweep}.json", {"adversaries": rows.to_dict("records"), "baselines": shown.to_dict("records")})
+    figure = Illustration(
+        f"E7/{sweep}",
+        "E7  What a different attention costs",
+        "One point an adversary, labelled with its λ where there is room: how differently it attends, and how far its "
+        "predictions are from the base's (Wiegreffe & Pinter 2019, Fig. 5; Yang 2020, Fig. 1). Seeds (E5) are the noise "
+        "floor; ringed: the knee, the point farthest below the chord.",
+        partial(divergence_against_distance, rows, shown, cost, gained),
+    )
+    found = [RunFolder(folder / name) for name in rows["run"]]
+    seeds = shown.loc[shown["experiment"] == "E5", gained].dropna().astype(float).tolist() if gained in shown else []
+    accuracy = read_json(base.summary).get("test/accuracy")
+    said_of = Sweep(rows, [read_json(run.summary) for run in found], gained, cost, seeds, accuracy)
+    tables = {
+        "Adversaries": rows.assign(**{REPORT: [run.report for run in found]}).drop(columns="run"),
+        "Compared with": shown,
+    }
+    page = Page(f"Adversaries of {identity_of(base)}: {sweep}", tables, [figure], said_of.conclusions())
+    with RunFolder(folder).claimed():
+        said = page.write(folder / f"{sweep}.html")
+    print(f"{said}\n\nSweep:      {folder / sweep}.html", flush=True)
+
+
+def _baselines(base: RunFolder) -> pd.DataFrame:
+    """Return what is known of the base without adversaries, maybe nothing: E3 of its summary, E4 and E5 of its controls."""
+    rows = []
+    known, controls = read_json(base.summary), base.path / "controls" / "summary.json"
+    if "E3/jsd_exact/mean" in known:
+        means = {name: known[f"E3/{name}_exact/mean"] for name in ("tvd", "jsd")}
+        rows.append({"experiment": "E3", "name": "each text its own adversary"} | means)
+    if controls.is_file():
+        rows += [row for row in read_json(controls)["rows"] if row["experiment"] in ("E4", "E5")]
+    found = pd.DataFrame(rows)
+    return found[[name for name in ("experiment", "name", *SCORES, *DISTANCES) if name in found]]
+
+
+FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer to"}
+"""What is said of a number by whether its interval lies higher at the end of the sweep, overlaps, or lies lower."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Two adversaries or more of one base, by λ.
+
+    Args:
+        rows: one an adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
+        summaries: of the same runs, in the same order.
+        gained: the column that says how differently an adversary attends.
+        cost: the column that says what it pays for that.
+        seeds: how far other seeds lie from the base, in the column ``gained``.
+        base: the accuracy of the base; None if it has none.
+    """
+
+    rows: pd.DataFrame
+    summaries: Sequence[Mapping[str, Any]]
+    gained: str
+    cost: str
+    seeds: Sequence[float] = ()
+    base: float | None = None
+
+    def conclusions(self) -> list[Conclusion]:
+        """Return the change over the sweep, its price, the noise floor if it is known, and the knee."""
+        moves = f"the adversaries' attention {FARTHER[self._change(self.gained)]} the base's"
+        pay = FARTHER[self._change(self.cost)].replace("moves", "move").replace("comes", "come")
+        return [
+            Conclusion(
+                f"As λ grows from {plain(self._lambdas[0])} to {plain(self._lambdas[-1])}, {moves}.",
+                f"{self._from_to(self.gained)}.",
+            ),
+            Conclusion(f"Their predictions {pay} the base's.", f"{self._from_to(self.cost)}{self._accuracy()}."),
+            *self._beyond_seeds(),
+            self._bend(),
+        ]
+
+    def _accuracy(self) -> str:
+        scores = [summary["test/accuracy"] for summary in self.summaries if summary.get("test/accuracy") is not None]
+        theirs = "" if self.base is None else f", the base's {percent(self.base, 1)}"
+        return f"; accuracy is {percent(min(scores), 1)} to {percent(max(scores), 1)}{theirs}" if scores else ""
+
+    def _beyond_seeds(self) -> Iterator[Conclusion]:
+        """Say from where on adversaries lie farther from the base than every other seed."""
+        if not self.seeds:
+            return
+        beyond = [exceeds(value, max(self.seeds)) for value in self.rows[self.gained]]
+        if all(beyond):
+            where = "at every λ"
+        elif beyond == sorted(beyond) and any(beyond):
+            where = f"from λ = {plain(self._lambdas[beyond.index(True)])} on"
+        else:
+            where = f"at λ = {', '.join(plain(each) for each, is_so in zip(self._lambdas, beyond, strict=True) if is_so)}"
+        farther = f"farther from the base's than any other seed's {where}" if any(beyond) else "no farther than another seed's"
+        farthest = f"{self.gained.upper()} {rounded(max(self.seeds))}{_unit(self.gained)}"
+        yield Conclusion(f"Their attention lies {farther}.", f"The farthest of {len(self.seeds)} seeds lies at {farthest}.")
+
+    def _bend(self) -> Conclusion:
+        bend = self.rows[self.rows["knee"]]
+        if bend.empty:
+            return Conclusion("No λ stands out.", "The curve of cost against gain has no knee.")
+        at = bend.iloc[0]
+        stands = " for ".join(f"{name.upper()} {rounded(at[name])}{_unit(name)}" for name in (self.gained, self.cost))
+        return Conclusion(f"The curve has its knee at λ = {plain(at['lambda'])}.", f"There an adversary has {stands}.")
+
+    @property
+    def _lambdas(self) -> list[float]:
+        return [float(each) for each in self.rows["lambda"]]
+
+    def _change(self, column: str) -> int:
+        """Return 1 if a number is larger at the end, -1 if smaller, 0 if the intervals of both ends overlap."""
+        found = self._intervals(column)
+        return 0 if found is None else found[-1].apart(found[0])
+
+    def _from_to(self, column: str) -> str:
+        found = self._intervals(column)
+        ends = [rounded(self.rows[column].iloc[place]) if found is None else str(found[place]) for place in (0, -1)]
+        said = f"{column.upper()} goes from {ends[0]} to {ends[1]}{_unit(column)}"
+        if found is None or not (between := max(found)).apart(found[-1]) or not between.apart(found[0]):
+            return said
+        return f"{said}; in between it reaches {between} at λ = {plain(self._lambdas[found.index(between)])}"
+
+    def _intervals(self, column: str) -> list[Interval] | None:
+        """Return one interval an adversary; None if one has none."""
+        found = [over_texts(summary, f"E7/{column}") for summary in self.summaries]
+        known = [each for each in found if each is not None]
+        return known if len(known) == len(found) else None
+
+
+def _unit(column: str) -> str:
+    described = EXPERIMENTS["E7"].column(column)
+    return f" {described.unit}" if described is not None and described.unit else ""
+
+
+def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFolder]]]) -> None:
+    """Write ``roar/summary.json`` and ``roar/report.html`` into the base's folder, and print what the page says.
+
+    Args:
+        base: the run on trial.
+        curves: share erased and finished run, by reading, each curve at the same shares; ``random`` among them.
+    """
+    folder = RunFolder(base.path / ROAR)
+    shares = [share for share, _ in curves[RANDOM]]
+    scores = {name: [read_json(run.summary)["test/accuracy"] for _, run in curve] for name, curve in curves.items()}
+    gains = {
+        name: {"area": area_between(shares, scores[RANDOM], values), "RACU": racu(shares, scores[RANDOM], values)}
+        for name, values in scores.items()
+        if name != RANDOM
+    }
+    measured = {f"{name}/{share:g}": value for name in scores for share, value in zip(shares, scores[name], strict=True)}
+    measured |= {f"{name}/{key}": value for name, gain in gains.items() for key, value in gain.items()}
+    write_json(folder.summary, {"version": 1} | measured)
+    titled = {READINGS[name].title: values for name, values in scores.items()}
+    areas = pd.DataFrame([{"reading": READINGS[name].title} | gain for name, gain in gains.items()])
+    figure = Illustration(
+        "roar/curves",
+        "Accuracy of models trained anew on texts without what was ranked first",
+        "After each step the new model is read, and says what goes next (Madsen et al. 2022). A reading that finds what "
+        "matters falls faster than random erasure; RACU is the area between, of the largest there could be. Every point is "
+        "another model, trained on what is left, so this speaks of readings on this task, not of one model alone.",
+        partial(roar_curves, shares, titled, READINGS[RANDOM].title),
+    )
+    tables = {"Gain on random": areas, "Accuracy": pd.DataFrame({"share erased": shares} | titled)}
+    page = Page(f"Recursive ROAR of {identity_of(base)}", tables, [figure], [_gains_most(areas)])
+    with folder.claimed():
+        said = page.write(folder.report)
+    print(f"{said}\n\nROAR:       {folder.report}", flush=True)
+
+
+def _gains_most(areas: pd.DataFrame) -> Conclusion:
+    """Name the reading that gains most; in words only what shows in the number as it is written."""
+    best = areas.loc[areas["area"].idxmax()]
+    who = best["reading"] if exceeds(best["area"], 0.0) else "No reading"
+    largest = f"The largest area to random erasure is {rounded(best['area'])} ({best['reading']})."
+    untested = "Each point is one model, so this is not tested against what another seed does."
+    return Conclusion(f"{who} makes accuracy fall faster than random erasure does.", f"{largest} {untested}")
