@@ -1,4 +1,4 @@
-"""The scripts of the Kubernetes profile against a stand-in for ``kubectl``, which keeps what it was given and says what it is told."""
+"""The scripts of the Kubernetes profile against a stand-in for ``kubectl``, which keeps what it is given."""
 
 import os
 import subprocess
