@@ -22,7 +22,7 @@ from rich.text import Text
 
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import TokenWeights
-from attest.report.readings import of_text
+from attest.report.readings import readings_of_text
 from attest.report.templating import render
 from attest.runs.folder import INSTANCES, write_text
 
@@ -162,7 +162,7 @@ def _print_explanation(console: Console, explanation: Explanation, tokens: Seque
 
 def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
     """The table of all readings, where the text has more tokens than one."""
-    readings = of_text(text, text["tokens"])
+    readings = readings_of_text(text, text["tokens"])
     if readings is None:
         return
     table = Table(title=READINGS_HEADING, title_justify="left", box=None, pad_edge=False)
@@ -209,7 +209,7 @@ def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) ->
             "decides": None,
             "explanations": explanations(text, in_detail=True),
             "unknown": text["unknown"],
-            "readings": of_text(text, text["tokens"]),
+            "readings": readings_of_text(text, text["tokens"]),
         }
         for number, text in enumerate(texts, start=1)
     ]

@@ -6,11 +6,18 @@ from typing import Any
 import pandas as pd
 
 from attest.experiments.judges import findings as judges
-from attest.report import survival, truth
 from attest.report.answers import answers
 from attest.report.collection import pairing
 from attest.report.controls import Baseline, Controls, baseline
-from attest.report.first_tokens import QUESTION, FirstTokens, compared_first_tokens
+from attest.report.readings import (
+    QUESTION,
+    FirstTokens,
+    compared_first_tokens,
+    survival_lines,
+    survival_sentence,
+    truth_lines,
+    truth_sentence,
+)
 from attest.report.verdict import Group, Line, verdict
 from attest.runs.folder import INSTANCES, RunFolder, no_configuration, read_json, read_table
 from attest.runs.naming import NAME_PARTS
@@ -85,7 +92,7 @@ class Findings:
     @cached_property
     def truth(self) -> str | None:
         """Whether the attention is right, where the corpus knows which tokens decide."""
-        return truth.sentence(self.instances, self.table("E1"))
+        return truth_sentence(self.instances, self.table("E1"))
 
     @cached_property
     def first_tokens(self) -> FirstTokens | None:
@@ -95,12 +102,12 @@ class Findings:
     @cached_property
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
         """What the page opens with, the truth first where it is known: link, question and the lines that are drawn."""
-        known = truth.lines(self.instances, self.table("E1"))
+        known = truth_lines(self.instances, self.table("E1"))
         drawn = [("truth", "Does its top token decide?", known)] if known else []
         for group in self.verdict:
             placed = [line for line in group.lines if line.place(line.value) is not None]
             if group.experiment == "E15" and (readings := self.table("E15")) is not None:
-                placed = survival.lines(readings) or placed
+                placed = survival_lines(readings) or placed
                 drawn += [(group.experiment, group.question, placed[:2])] if placed else []
                 continue
             first = placed[:1] + [line for line in placed[1:] if line.key == CHUNKS]
@@ -123,7 +130,7 @@ class Findings:
         pair = None if twin is None else pairing(self.folder, twin)
         said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
         readings = self.table("E15")
-        survived = None if readings is None else survival.sentence(readings)
+        survived = None if readings is None else survival_sentence(readings)
         first = None if self.first_tokens is None else self.first_tokens.sentence
         ranked = {"E1": f"{said['E1']} {first}"} if first and "E1" in said else {}
         return said | ranked | ({"E15": survived} if survived else {})

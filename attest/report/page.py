@@ -17,7 +17,7 @@ from attest.datamodules.corpus import SPACED
 from attest.datamodules.rows import told
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
-from attest.report import evidence_figures, first_tokens, readings
+from attest.report import evidence_figures, readings
 from attest.report.controls import NAMES, warnings
 from attest.report.explained import explanations, joined
 from attest.report.figures import Illustration, as_svg, drawable, embedded, legend, most_predicted, save_figures
@@ -191,7 +191,7 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "pictures": found.pictures,
         "judged": found.judged,
         "first_tokens": found.first_tokens,
-        "first_question": first_tokens.QUESTION,
+        "first_question": readings.QUESTION,
         "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
         "masked": _was_masked(settings),
@@ -242,7 +242,7 @@ def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
 def _readings(found: Findings, timing: Mapping[str, Any]) -> readings.Table | None:
     """All readings of the model side by side, where E15 was asked."""
     rows = found.table("E15")
-    return None if rows is None else readings.of_run(rows, timing.get("seconds_a_text"))
+    return None if rows is None else readings.readings_of_run(rows, timing.get("seconds_a_text"))
 
 
 def _sentences(folder: RunFolder, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:

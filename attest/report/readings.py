@@ -1,18 +1,334 @@
-"""The readings of one model beside one another in a table: of a run as means, of one text with the tokens they rank first."""
+"""Attention beside the other readings of a model: do they find the tokens that decide, rank the same first, survive erasure?
+
+Everything is read off the tables that a run has stored. Each part gives the lines that are drawn, a sentence, and a table.
+"""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import mean
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+from torch import Tensor
 
-from attest.core.measures import top_k_overlap
-from attest.core.measures.numbers import number
+from attest.core.measures import signed_rank, top_k_overlap
+from attest.core.measures.comparison import LEVEL
+from attest.core.measures.numbers import number, p_value, percent
+from attest.core.memory import by_rows
 from attest.experiments.readings.compared import SURVIVAL, title_of
+from attest.experiments.registry import EXPERIMENTS
+from attest.report.controls import Control
+from attest.report.verdict import Line, share
+
+IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
+"""Columns of E1 that are drawn beside attention, and what a reader calls them."""
+EMPTY = "–"
+
+
+def read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the texts that E1 read; all if it read none of them.
+
+    Args:
+        instances: one row a text.
+        importances: the table of E1, which has fewer texts if it stopped early; None if it did not run.
+    """
+    if importances is None or "id" not in instances:
+        return instances
+    read = instances[instances["id"].isin(importances["id"])]
+    return read if len(read) else instances
+
+
+def of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Return the importances of the texts of a run, in their order; None if a text lacks them.
+
+    Args:
+        instances: one row a text, with ``id``.
+        importances: one row a text, with ``id``, in any order; maybe of more texts.
+    """
+    if importances is None or "id" not in instances or not importances["id"].is_unique:
+        return None
+    return None if {*instances["id"]} - {*importances["id"]} else importances.set_index("id").loc[instances["id"]]
+
+
+# Whether the attention is right, where the corpus knows which tokens decide.
+
+RIGHT, WRONG = 0.9, 0.1
+"""Share of its mass on the deciding tokens from which attention is right, and up to which it is wrong."""
+ABOUT_FIRST = "Share of texts in which the token ranked first is one that decides; tokens that tie share the place."
+
+
+def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> str | None:
+    """Say how often attention finds a deciding token, and how much of it lies on them; None if these are not known.
+
+    Args:
+        instances: one row a text; ``attention`` and ``rationale`` hold one value a token.
+        importances: the table of E1, whose readings are named beside attention; None if E1 did not run.
+    """
+    found = truth_lines(instances, importances)
+    if instances is None or not found:
+        return None
+    (attention, *others), random = found, found[0].controls[0]
+    beside = "".join(f"{percent(line.value or 0.0, 1)} for {line.name}, " for line in others)
+    part = _part(" (over the ", read_of(instances, importances), instances)
+    pairs = zip(instances["attention"], instances["rationale"], strict=True)
+    mass = np.array([np.asarray(weights)[np.asarray(decides, dtype=bool)].sum() for weights, decides in pairs])
+    right, wrong = percent((mass >= RIGHT).mean()), percent((mass <= WRONG).mean())
+    return (
+        "Here the tokens that decide the label are known. The top token is a deciding word in "
+        f"{percent(attention.value or 0.0, 1)} of texts for attention, {beside}and {random.text} for a random token"
+        f"{part and f'{part} that E1 read)'}. In the average text {percent(mass.mean())} of the attention lies on them. "
+        f"Attention is right (at least {percent(RIGHT)} on them) in {right} of texts and wrong (at most {percent(WRONG)}) "
+        f"in {wrong}."
+    )
+
+
+def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> list[Line]:
+    """Return how often the token ranked first decides: of attention, then of each importance; empty if that is not known.
+
+    Args:
+        instances: as in ``truth_sentence``.
+        importances: as in ``truth_sentence``; its texts are found by ``id``. If E1 read only some, all are compared on these.
+    """
+    if instances is None or not {"attention", "rationale"} <= {*instances.columns}:
+        return []
+    read = read_of(instances, importances)
+    rows = of_same_texts(read, importances)
+    rankings = {"attention": read["attention"]}
+    rankings |= {} if rows is None else {name: rows[column] for column, name in IMPORTANCES.items() if column in rows}
+    decides = [np.asarray(each, dtype=bool) for each in read["rationale"]]
+    chance = float(np.mean([each.mean() for each in decides]))
+    random = Control(f"random token{_part(', ', read, instances)}", percent(chance, 1), chance)
+    hits = {name: pd.Series(_hits(weights, decides)) for name, weights in rankings.items()}
+    return [share("truth/first", name, each, ABOUT_FIRST, random) for name, each in hits.items()]
+
+
+def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
+    """Say how many of how many texts were read; empty if all were."""
+    return "" if len(read) == len(instances) else f"{before}{len(read):,} of {len(instances):,} texts"
+
+
+def _hits(weights: Iterable[np.ndarray], decides: Iterable[np.ndarray]) -> list[float]:
+    """Return for each text the share of deciding tokens among those that tie for the first place."""
+    pairs = ((np.asarray(each, dtype=float), truth) for each, truth in zip(weights, decides, strict=True))
+    return [truth[each == each.max()].mean() if len(each) and not np.isnan(each).any() else np.nan for each, truth in pairs]
+
+
+# Whether others rank the same tokens first as attention does.
+
+K = (1, 3, 5)
+"""Sizes of the sets that are compared."""
+DRAWN = 3
+"""The size that is drawn."""
+QUESTION = f"Do others rank the same {DRAWN} tokens first?"
+ALIVE = 12
+"""Numbers of 8 bytes that are alive for each token of each importance while sets are compared."""
+ABOUT_SAME = "Of the tokens that attention ranks first, the share that the other reading ranks first, too."
+LEGEND = (
+    "Columns “first k”: of the k tokens with the most attention, the share that the other reading has among its k first, too. "
+    "Means over the texts with more than k tokens, in brackets the 95 % confidence interval; tokens that tie at the k-th "
+    "place share the places that are left. Random tokens share k of the T tokens of a text. τ-b compares all pairs of tokens, "
+    "most of them of two unimportant tokens: readings that agree on the first tokens can still have a low τ-b."
+)
+SPECIAL = (
+    " Special tokens such as [CLS], and the token at which a Transformer decides, are left out: they are in every text, and a "
+    "model may attend to them because it stores there what it has read."
+)
+UNKNOWN = (
+    " Special tokens such as [CLS] and [SEP] count as tokens here: this run has not stored which they are. They are in every "
+    "text, so readings may share them among their first."
+)
+
+
+@dataclass(frozen=True)
+class FirstTokens:
+    """How many of the first tokens of attention are also those of each importance.
+
+    Args:
+        shares: one row a text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN where undefined.
+        taus: Kendall's τ-b with attention, mean over texts, by importance; NaN where undefined.
+        legend: how to read the table.
+    """
+
+    shares: pd.DataFrame
+    taus: Mapping[str, float]
+    legend: str
+
+    def lines(self, k: int = DRAWN) -> list[Line]:
+        """Return the lines of the importances that are drawn, each beside random tokens of the same texts."""
+        return [line for name, title in IMPORTANCES.items() if (line := self._line(name, title, k)) is not None]
+
+    @property
+    def sentence(self) -> str | None:
+        """How often the very first token is the same; None if that is not known."""
+        found = self.lines(1)
+        if not found:
+            return None
+        said = " and ".join(f"of {line.name} in {percent(line.value or 0.0, 1)}" for line in found)
+        chance = f"a random token would be in {found[0].controls[0].text}"
+        return f"The token with the most attention is also the first {said} of texts; {chance}."
+
+    @property
+    def header(self) -> list[str]:
+        """Headings of the table."""
+        return ["reading", "τ-b with attention", *(f"first {k}" for k in self._sizes)]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """Its cells as text, random tokens last."""
+        body = []
+        for name in self.taus:
+            lines = [self._line(name, name, k) for k in self._sizes]
+            body.append([_TITLES[name], _cell(self.taus[name]), *(EMPTY if line is None else line.ours for line in lines)])
+        random = (percent(float(self.shares[f"random/{k}"].mean()), 1) for k in self._sizes)
+        return [*body, ["Random tokens", number(0.0), *random]]
+
+    @property
+    def _sizes(self) -> list[int]:
+        """The sizes that some text is long enough for."""
+        return [k for k in K if self.shares[f"random/{k}"].notna().any()]
+
+    def _line(self, name: str, title: str, k: int) -> Line | None:
+        values = self.shares.get(f"{name}/{k}")
+        if values is None or not values.notna().any():
+            return None
+        chance = float(self.shares.loc[values.notna(), f"random/{k}"].mean())
+        return share("first_tokens/share", title, values, ABOUT_SAME, Control("random tokens", percent(chance, 1), chance))
+
+
+_TITLES = {weights.column: weights.title for weights in EXPERIMENTS["E1"].weights}
+"""What each importance is called beside a text, by its column."""
+
+
+def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFrame | None) -> FirstTokens | None:
+    """Compare the first tokens of attention with those of every importance; None if their weights are not stored.
+
+    Args:
+        instances: one row a text; ``attention`` holds one value a token, ``special``, if it is there, marks tokens that are
+            not ranked.
+        importances: the table of E1; its texts are found by ``id``. Texts that it did not read are left out.
+    """
+    if instances is None or importances is None or not {"id", "attention"} <= {*instances}:
+        return None
+    read = read_of(instances, importances)
+    rows = of_same_texts(read, importances)
+    if rows is None or not len(read):
+        return None
+    names = [name for name in _TITLES if {name, f"tau_{name}"} <= {*rows}]
+    if not names:
+        return None
+    tau, legend = "tau_", LEGEND
+    weights = {name: each.to_numpy() for name, each in {"attention": read["attention"], **rows[names]}.items()}
+    if "special" in read:
+        ranked = [~np.asarray(each, dtype=bool) for each in read["special"]]
+        weights = {name: _only(each, ranked) for name, each in weights.items()}
+        legend += "" if all(map(np.all, ranked)) else SPECIAL
+        if any(name.startswith("tau_without_special_") for name in rows):  # of runs whose τ-b still ranks special tokens
+            tau = "tau_without_special_"
+    elif any(name.startswith("tau_words_") for name in rows):
+        legend += UNKNOWN
+    taus = {name: float(rows[f"{tau}{name}"].mean()) if f"{tau}{name}" in rows else np.nan for name in names}
+    return FirstTokens(_shares(weights.pop("attention"), weights), taus, legend)
+
+
+def _only(weights: np.ndarray, kept: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the weights of the tokens that are kept, one array a text."""
+    some = np.empty(len(weights), dtype=object)
+    some[:] = [np.asarray(each)[left] for each, left in zip(weights, kept, strict=True)]
+    return some
+
+
+def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Compare the first tokens, one row a text; texts are padded to the longest of those that are compared at once."""
+    lengths = torch.tensor([len(weights) for weights in attention])
+
+    def of_rows(texts: Tensor) -> Tensor:
+        mask = torch.arange(int(lengths[texts].max())) < lengths[texts].unsqueeze(-1)
+        ours, *others = (_padded(each[texts.numpy()], mask) for each in (attention, *importances.values()))
+        return torch.stack([top_k_overlap(ours, other, k, mask) for other in others for k in K], dim=-1)
+
+    columns = [f"{name}/{k}" for name in importances for k in K]
+    row = 8 * ALIVE * (1 + len(importances)) * max(1, int(lengths.max()))
+    found = pd.DataFrame(by_rows(of_rows, row, torch.arange(len(lengths))).numpy(), columns=columns)
+    random = {f"random/{k}": np.where(lengths > k, k / lengths, np.nan) for k in K}
+    return found.assign(**random)
+
+
+def _padded(weights: np.ndarray, mask: Tensor) -> Tensor:
+    """Return ragged weights of texts as one tensor, 0 at padding: object ``(B,)``, ``(B, T)`` -> float64 ``(B, T)``."""
+    padded = torch.zeros(mask.shape, dtype=torch.float64)
+    padded[mask] = torch.from_numpy(np.concatenate(weights).astype(float))
+    return padded
+
+
+# Which reading survived erasure best, by how much, and whether that is more than chance.
+
+ATTENTIONS = ("attention", "rollout")
+"""What the others are held against: the attention that pools, or, if there is none, rollout."""
+APART = ("random", "oracle")
+"""Rankings that are no readings of a model."""
+ABOUT_SURVIVAL = "Share of random sets that its first tokens beat, the mean of both ways to erase."
+
+
+def survival_sentence(rows: pd.DataFrame) -> str | None:
+    """Say which reading survived erasure best; None if there is nothing to compare.
+
+    A text's score is the mean of the shares of random sets beaten under both operators. The best reading is chosen on the
+    texts that it is then tested on, so that its p-value is multiplied by the number of readings that it was chosen from.
+
+    Args:
+        rows: the table of E15.
+    """
+    scores, base = _scores(rows)
+    if base is None:
+        return None
+    best, others = str(scores.mean().idxmax()), len(scores.columns) - 1
+    said = f"On {len(scores)} of {len(rows)} texts, {len(scores.columns)} readings were compared."
+    beaten = {str(reading): percent(scores[reading].mean()) for reading in scores}
+    if best == base:
+        runner = str(scores.drop(columns=base).mean().idxmax())
+        then = f"then {title_of(runner)} with {beaten[runner]}"
+        return f"{said} {title_of(best)} itself survived best: it beats {beaten[best]} of random sets, {then}."
+    found = signed_rank(np.asarray(scores[best]), np.asarray(scores[base]))
+    corrected = min(1.0, found.p_value * others)
+    chance = "That is more than chance" if corrected < LEVEL else "That may be chance"
+    return (
+        f"{said} {title_of(best)} survived best: its first tokens beat {beaten[best]} of as many random ones, those "
+        f"of {title_of(base)} {beaten[base]}. {chance} (Wilcoxon's signed-rank test, corrected for the choice among "
+        f"{others} readings: {p_value(corrected)})."
+    )
+
+
+def survival_lines(rows: pd.DataFrame) -> list[Line]:
+    """Return the lines of the sentence, to be drawn: the attention, then the best reading if that is another.
+
+    Args:
+        rows: the table of E15.
+    """
+    scores, base = _scores(rows)
+    if base is None:
+        return []
+    chance = Control("as many random tokens", percent(0.5), 0.5)
+    shown = dict.fromkeys((base, str(scores.mean().idxmax())))
+    return [
+        share("E15/survival", f"random sets beaten by {title_of(name)}", scores[name], ABOUT_SURVIVAL, chance)
+        for name in shown
+    ]
+
+
+def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
+    """Return one column a reading, of the texts that all have numbers for, and the attention; None if nothing is beside it."""
+    first, second = SURVIVAL
+    names = [name.removeprefix(f"{first}_") for name in rows if name.startswith(f"{first}_")]
+    kept = [name for name in names if name not in APART and rows[f"{first}_{name}"].count() == rows[f"{first}_random"].count()]
+    scores = pd.DataFrame({name: (rows[f"{first}_{name}"] + rows[f"{second}_{name}"]) / 2 for name in kept}).dropna()
+    base = next((name for name in ATTENTIONS if name in scores), None)
+    return scores, base if len(scores.columns) > 1 and len(scores) else None
+
+
+# All readings beside one another in a table: of a run as means, of one text with the tokens that they rank first.
 
 SIGNED = "_signed"
 FIRST = 3
@@ -28,7 +344,7 @@ SCORES = {
 """Headings, and the beginnings of E15's columns."""
 AGREEMENT, SHARED = "τ-b with attention", f"first {FIRST} shared"
 SECONDS, RANKED_FIRST = "seconds a text", "ranked first"
-LEGEND = (
+ABOUT_SCORES = (
     "Random sets beaten: share of random sets of as many tokens that move the prediction less, nothing attending to them, or "
     "the text shortened; 0.5 is chance. NAOPC: place between the sets that move it least, 0, and most, 1. τ-b with attention: "
     "whether both order the tokens alike, by magnitude."
@@ -46,37 +362,33 @@ ABOUT_TRUTH = (
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text."""
+    """Cells as text, and what the columns and rows mean."""
 
     header: list[str]
     rows: list[list[str]]
-    has_signed: bool = False
-
-    @property
-    def legend(self) -> str:
-        """What the columns and rows mean."""
-        said = {
-            LEGEND: True,
-            ABOUT_SHARED: SHARED in self.header,
-            ABOUT_SIGNED: self.has_signed,
-            ABOUT_TRUTH: "P@k" in self.header,
-        }
-        return " ".join(sentence for sentence, is_said in said.items() if is_said)
+    legend: str
 
 
-def of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> Table | None:
-    """Means over the sampled texts, the reading that survived best first; None without any.
+def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> Table | None:
+    """Return means over the sampled texts, the reading that survived best first; None if there is no reading.
 
     Args:
         rows: the table of E15.
-        seconds: a text, by name of the reading; None where that was not measured.
+        seconds: a text, by name of the reading; None if that was not measured.
     """
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
-    return _table(means, {SECONDS: _seconds(seconds or {})})
+
+    def seconds_of(reading: str) -> str:
+        value = (seconds or {}).get(
+            reading.removesuffix(SIGNED).replace("_", "-")
+        )  # both rankings take what the reading takes
+        return EMPTY if value is None else f"{value:.2g}"
+
+    return _table(means, {SECONDS: seconds_of})
 
 
-def of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | None:
-    """Of one text, by magnitude, with the tokens that each reading ranks first; None where the text has no such numbers.
+def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | None:
+    """Return the readings of one text, by magnitude, with the tokens that each ranks first; None if it has no such numbers.
 
     Args:
         row: with the columns of E15 as ``E15/<column>``, weights of tokens among them.
@@ -87,68 +399,47 @@ def of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | None:
     weights = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
     weights["attention"] = np.asarray(row.get("instances/attention", ()))
     known = {name: each for name, each in weights.items() if len(each) == len(tokens) and not np.isnan(each).any()}
-    beside = {
-        SHARED: lambda reading: _shared(known.get("attention"), known.get(reading)),
-        RANKED_FIRST: lambda reading: _ranked_first(known.get(reading), tokens),
-    }
-    return _table(numbers, beside)
+
+    def shared(reading: str) -> str:
+        if "attention" not in known or reading not in known:
+            return EMPTY
+        ours, theirs = (torch.from_numpy(known[name].astype(float)).unsqueeze(0) for name in ("attention", reading))
+        return _cell(float(top_k_overlap(ours, theirs, FIRST, torch.ones_like(ours, dtype=torch.bool))))
+
+    def ranked_first(reading: str) -> str:
+        if reading not in known:
+            return EMPTY
+        return ", ".join(tokens[place] for place in np.argsort(-known[reading], kind="stable")[:FIRST])
+
+    return _table(numbers, {SHARED: shared, RANKED_FIRST: ranked_first})
 
 
 def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> Table | None:
-    readings = sorted(_readings(values), key=lambda reading: -_survived(values, reading))
+    """Return a row a reading, in the order of ``survival_sentence``; columns without a number are left out.
+
+    Args:
+        values: numbers by the columns of E15.
+        beside: the cell of a reading, by the heading of its column.
+    """
+    first = f"{SURVIVAL[0]}_"
+    readings = [name.removeprefix(first) for name, value in values.items() if name.startswith(first) and not math.isnan(value)]
     if not readings:
         return None
-    scores = {title: column for title, column in SCORES.items() if any(f"{column}_{each}" in values for each in readings)}
-    columns = {title: [_cell(values.get(f"{column}_{each}")) for each in readings] for title, column in scores.items()}
-    columns[AGREEMENT] = [_cell(_agreement(values, each)) for each in readings]
+    readings.sort(key=lambda reading: -fmean(values.get(f"{column}_{reading}", 0.0) for column in SURVIVAL))
+    columns = {title: [_cell(values.get(f"{column}_{each}")) for each in readings] for title, column in SCORES.items()}
+    agreement = {**values, "tau_attention_and_attention": 1.0}  # signed rankings have none: they are compared by erasure alone
+    columns[AGREEMENT] = [_cell(agreement.get(f"tau_attention_and_{each}")) for each in readings]
     columns |= {title: [cell(each) for each in readings] for title, cell in beside.items()}
     shown = {title: cells for title, cells in columns.items() if {*cells} != {EMPTY}}
     body = [[title_of(each), *(cells[place] for cells in shown.values())] for place, each in enumerate(readings)]
-    return Table(["reading", *shown], body, SIGNED in "".join(readings))
-
-
-def _readings(values: Mapping[str, float]) -> Iterator[str]:
-    """By the ends of their columns; those without a number are left out."""
-    first = f"{SURVIVAL[0]}_"
-    yield from (name.removeprefix(first) for name, value in values.items() if name.startswith(first) and not math.isnan(value))
-
-
-def _survived(values: Mapping[str, float], reading: str) -> float:
-    """What the sentence below the table names the best by (``attest.report.survival``)."""
-    return mean(values.get(f"{column}_{reading}", 0.0) for column in SURVIVAL)
-
-
-def _agreement(values: Mapping[str, float], reading: str) -> float | None:
-    """A magnitude's; of a signed ranking, which is compared by erasure alone, None."""
-    return 1.0 if reading == "attention" else values.get(f"tau_attention_and_{reading}")
-
-
-EMPTY = "–"
+    about = {
+        ABOUT_SCORES: True,
+        ABOUT_SHARED: SHARED in shown,
+        ABOUT_SIGNED: SIGNED in "".join(readings),
+        ABOUT_TRUTH: "P@k" in shown,
+    }
+    return Table(["reading", *shown], body, " ".join(sentence for sentence, is_said in about.items() if is_said))
 
 
 def _cell(value: float | None) -> str:
     return EMPTY if value is None or math.isnan(value) else number(value)
-
-
-def _seconds(measured: Mapping[str, float]) -> Any:
-    """Both rankings by one reading take what the reading takes."""
-
-    def cell(reading: str) -> str:
-        value = measured.get(reading.removesuffix(SIGNED).replace("_", "-"))
-        return EMPTY if value is None else f"{value:.2g}"
-
-    return cell
-
-
-def _shared(attention: np.ndarray | None, weights: np.ndarray | None) -> str:
-    """Of the first tokens of attention, the share that are among the first of a reading."""
-    if attention is None or weights is None:
-        return EMPTY
-    ours, theirs = (torch.from_numpy(np.asarray(each, dtype=float)).unsqueeze(0) for each in (attention, weights))
-    return _cell(float(top_k_overlap(ours, theirs, FIRST, torch.ones_like(ours, dtype=torch.bool))))
-
-
-def _ranked_first(weights: np.ndarray | None, tokens: Sequence[str]) -> str:
-    if weights is None:
-        return EMPTY
-    return ", ".join(tokens[place] for place in np.argsort(-weights, kind="stable")[:FIRST])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from attest.report.findings import Findings
-from attest.report.first_tokens import compared_first_tokens
+from attest.report.readings import compared_first_tokens
 
 NAN = float("nan")
 INSTANCES = pd.DataFrame(

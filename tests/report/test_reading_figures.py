@@ -3,7 +3,7 @@
 import pandas as pd
 
 from attest.report.evidence_figures import readings_side_by_side
-from attest.report.readings import of_run
+from attest.report.readings import readings_of_run
 
 WINS = {"attention": (0.4, 0.9), "gradient_input": (0.6, 0.6), "random": (0.5, 0.5)}
 """By the mean of both operators attention is better, by the worse of them gradient × input."""
@@ -15,4 +15,4 @@ def test_the_figure_has_the_order_of_the_table():
     rows = pd.DataFrame(columns)
     (axes,) = readings_side_by_side(rows, ["a", "b"]).axes
     from_the_top = [label.get_text() for label in axes.get_yticklabels()][::-1]
-    assert from_the_top == [row[0] for row in of_run(rows).rows]
+    assert from_the_top == [row[0] for row in readings_of_run(rows).rows]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attest.report.readings import EMPTY, of_run, of_text
+from attest.report.readings import EMPTY, readings_of_run, readings_of_text
 
 NAN = float("nan")
 ROWS = pd.DataFrame(
@@ -24,7 +24,7 @@ ROWS = pd.DataFrame(
 
 
 def test_a_run_has_the_means_of_the_sampled_texts_and_what_survived_best_first():
-    table = of_run(ROWS, {"attention": 0.00012, "gradient-input": 0.5})
+    table = readings_of_run(ROWS, {"attention": 0.00012, "gradient-input": 0.5})
     assert table.header == [
         *("reading", "random sets beaten", "… text shortened", "NAOPC", "P@k", "τ-b with attention", "seconds a text")
     ]
@@ -38,11 +38,11 @@ def test_a_run_has_the_means_of_the_sampled_texts_and_what_survived_best_first()
 
 
 def test_a_column_without_any_number_is_left_out():
-    table = of_run(ROWS.drop(columns="precision_attention"))
+    table = readings_of_run(ROWS.drop(columns="precision_attention"))
     assert "P@k" not in table.header
     assert "seconds a text" not in table.header
     assert "P@k" not in table.legend
-    assert of_run(pd.DataFrame({"id": [1]})) is None
+    assert readings_of_run(pd.DataFrame({"id": [1]})) is None
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def text():
 
 
 def test_a_text_names_the_tokens_that_each_reading_ranks_first(text):
-    table = of_text(text, ["a", "fine", "film", "."])
+    table = readings_of_text(text, ["a", "fine", "film", "."])
     assert table.header[-1] == "ranked first"
     assert [(row[0], row[-1]) for row in table.rows] == [
         ("Attention α", "fine, film, a"),
@@ -67,6 +67,8 @@ def test_a_text_names_the_tokens_that_each_reading_ranks_first(text):
 
 def test_a_text_without_numbers_has_no_table(text):
     assert (
-        of_text({name: NAN if np.isscalar(value) else value for name, value in text.items()}, ["a", "fine", "film", "."])
+        readings_of_text(
+            {name: NAN if np.isscalar(value) else value for name, value in text.items()}, ["a", "fine", "film", "."]
+        )
         is None
     )

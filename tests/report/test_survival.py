@@ -6,7 +6,7 @@ from scipy.stats import wilcoxon
 
 from attest.core.measures.numbers import p_value
 from attest.report.evidence_figures import agreement_of_readings, erasure_by_operator, readings_side_by_side
-from attest.report.survival import lines, sentence
+from attest.report.readings import survival_lines, survival_sentence
 
 
 def table(better: float, texts: int = 60) -> pd.DataFrame:
@@ -25,7 +25,7 @@ def table(better: float, texts: int = 60) -> pd.DataFrame:
 
 
 def test_a_clear_winner_is_named_with_its_lead_and_its_p_value():
-    said = sentence(table(0.3))
+    said = survival_sentence(table(0.3))
     assert said.startswith("On 60 of 100 texts, 3 readings were compared. Gradient × input (signed) survived best")
     assert "beat 80\N{NO-BREAK SPACE}% of as many random ones, those of Attention α 50\N{NO-BREAK SPACE}%" in said
     assert "That is more than chance" in said
@@ -33,7 +33,7 @@ def test_a_clear_winner_is_named_with_its_lead_and_its_p_value():
 
 
 def test_a_small_lead_may_be_chance():
-    assert "That may be chance" in sentence(table(0.01))
+    assert "That may be chance" in survival_sentence(table(0.01))
 
 
 def test_a_lead_that_is_chance_among_so_many_readings_is_called_so():
@@ -48,7 +48,7 @@ def test_a_lead_that_is_chance_among_so_many_readings_is_called_so():
             break
     for column in ("win_comprehensiveness_norm", "win_deleted_comprehensiveness_norm"):
         rows[column] += more
-    said = sentence(rows)
+    said = survival_sentence(rows)
     assert "Norm-weighted ‖αh‖ survived best" in said
     assert "That may be chance" in said
     assert p_value(2 * alone) in said
@@ -57,12 +57,12 @@ def test_a_lead_that_is_chance_among_so_many_readings_is_called_so():
 def test_attention_may_win_itself():
     rows = table(-0.3)
     rows["win_comprehensiveness_attention"] += 0.2
-    assert "Attention α itself survived best" in sentence(rows)
+    assert "Attention α itself survived best" in survival_sentence(rows)
 
 
 def test_without_an_attention_there_is_nothing_to_hold_against():
     rows = table(0.3)
-    assert sentence(rows[[name for name in rows if "attention" not in name]]) is None
+    assert survival_sentence(rows[[name for name in rows if "attention" not in name]]) is None
 
 
 def test_figures_show_every_reading_and_operator():
@@ -84,7 +84,7 @@ def test_figures_show_every_reading_and_operator():
 
 
 def test_what_is_drawn_is_what_the_sentence_says():
-    attention, best = lines(table(0.3))
+    attention, best = survival_lines(table(0.3))
     assert [attention.name, best.name] == [
         "random sets beaten by Attention α",
         "random sets beaten by Gradient × input (signed)",
@@ -93,8 +93,8 @@ def test_what_is_drawn_is_what_the_sentence_says():
     assert best.place(best.controls[0].value) == 50, "chance"
     rows = table(-0.3)
     rows["win_comprehensiveness_attention"] += 0.2
-    assert [each.name for each in lines(rows)] == ["random sets beaten by Attention α"]
-    assert lines(table(0.3).iloc[:0]) == []
+    assert [each.name for each in survival_lines(rows)] == ["random sets beaten by Attention α"]
+    assert survival_lines(table(0.3).iloc[:0]) == []
 
 
 def test_agreement_has_readings_and_not_their_kinds():

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from attest.report.findings import pools
-from attest.report.truth import lines, sentence
+from attest.report.readings import truth_lines, truth_sentence
 
 
 def texts(*masses: float) -> pd.DataFrame:
@@ -12,7 +12,7 @@ def texts(*masses: float) -> pd.DataFrame:
 
 
 def test_it_says_how_much_lies_on_the_deciding_tokens():
-    said = sentence(texts(1.0, 0.9, 0.5, 0.0)).replace("\N{NO-BREAK SPACE}", " ")
+    said = truth_sentence(texts(1.0, 0.9, 0.5, 0.0)).replace("\N{NO-BREAK SPACE}", " ")
     assert said == (
         "Here the tokens that decide the label are known. The top token is a deciding word in 62.5 % of texts for attention, "
         "and 50.0 % for a random token. In the average text 60 % of the attention lies on them. "
@@ -33,8 +33,8 @@ def test_importances_are_held_against_the_same_truth_text_by_text():
     assert (
         "in 25.0 % of texts for attention, 50.0 % for gradient × input, 87.5 % for leave-one-out, "
         "and 50.0 % for a random token."
-    ) in sentence(rows, importances).replace("\N{NO-BREAK SPACE}", " ")
-    drawn = lines(rows, importances)
+    ) in truth_sentence(rows, importances).replace("\N{NO-BREAK SPACE}", " ")
+    drawn = truth_lines(rows, importances)
     assert [line.name for line in drawn] == ["attention", "gradient × input", "leave-one-out"]
     assert [line.place(line.value) for line in drawn] == [25.0, 50.0, 87.5]
     assert {line.place(control.value) for line in drawn for control in line.controls} == {50.0}
@@ -44,27 +44,27 @@ def test_importances_are_held_against_the_same_truth_text_by_text():
 def test_where_e1_stopped_early_all_are_compared_on_the_texts_that_it_read():
     rows = texts(1.0, 0.0, 0.0).assign(id=[3, 1, 2])
     early = pd.DataFrame({"id": [3, 1], "leave_one_out_inputs": [[0.2, 0.1], [0.2, 0.1]]})
-    said = sentence(rows, early).replace("\N{NO-BREAK SPACE}", " ")
+    said = truth_sentence(rows, early).replace("\N{NO-BREAK SPACE}", " ")
     assert (
         "The top token is a deciding word in 50.0 % of texts for attention, 100.0 % for leave-one-out, and 50.0 % for a "
         "random token (over the 2 of 3 texts that E1 read). In the average text 33 % of the attention lies on them."
     ) in said
-    drawn = lines(rows, early)
+    drawn = truth_lines(rows, early)
     assert [(line.name, line.value) for line in drawn] == [("attention", 0.5), ("leave-one-out", 1.0)]
     assert {control.name for line in drawn for control in line.controls} == {"random token, 2 of 3 texts"}
 
 
 def test_where_e1_read_no_text_of_the_run_attention_stands_alone():
     rows = texts(1.0, 0.0).assign(id=[3, 1])
-    drawn = lines(rows, pd.DataFrame({"id": [7], "leave_one_out_inputs": [[0.2, 0.1]]}))
+    drawn = truth_lines(rows, pd.DataFrame({"id": [7], "leave_one_out_inputs": [[0.2, 0.1]]}))
     assert [(line.name, line.value) for line in drawn] == [("attention", 0.5)]
-    assert "E1" not in sentence(rows, pd.DataFrame({"id": [7], "leave_one_out_inputs": [[0.2, 0.1]]}))
+    assert "E1" not in truth_sentence(rows, pd.DataFrame({"id": [7], "leave_one_out_inputs": [[0.2, 0.1]]}))
 
 
 @pytest.mark.parametrize("rows", [None, texts(1.0).drop(columns="rationale"), texts(1.0).drop(columns="attention")])
 def test_it_is_silent_where_the_truth_is_not_known(rows):
-    assert sentence(rows) is None
-    assert lines(rows) == []
+    assert truth_sentence(rows) is None
+    assert truth_lines(rows) == []
 
 
 def test_rollout_is_no_attention_that_pools():

@@ -249,7 +249,7 @@ SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
 
 
 def _answer(mean: Means) -> str | None:
-    """From the means alone; a report that has the table says by a test whether it is chance (``attest.report.survival``)."""
+    """From the means alone; a report that has the table says by a test whether it is chance (``attest.report.readings``)."""
     names = [column_of(name) for name in READINGS if name != "random"]
     found_: dict[str, list[float]] = defaultdict(list)
     for name in [*names, *(f"{column_of(name)}_signed" for name in _signed())]:
