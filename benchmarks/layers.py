@@ -68,14 +68,14 @@ class Race:
             return layer_adversarial_attention(seen, restarts=RESTARTS, steps=self.steps, seed=SEED)
 
         def swap() -> Tensor:
-            found = layer_activation_swap(seen, PROJECTIONS, labels)
+            found = layer_activation_swap(seen, labels, PROJECTIONS)
             return torch.cat([_columns(found, f"tvd_{name}") for name in PROJECTIONS])
 
         def permute() -> Tensor:
-            return _columns(layer_permutation(seen, PERMUTATIONS, SEED, labels), "tvd_max")
+            return _columns(layer_permutation(seen, labels, SEED, PERMUTATIONS), "tvd_max")
 
         def shuffle() -> Tensor:
-            return _columns(key_shuffle(seen, SHUFFLES, SEED, labels), "tvd_shuffled")
+            return _columns(key_shuffle(seen, labels, SEED, SHUFFLES), "tvd_shuffled")
 
         def identify() -> Tensor:
             columns = layer_identifiability(seen)

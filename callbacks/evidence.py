@@ -20,9 +20,14 @@ from attest.core.errors import AttestError
 from attest.core.measures import summarise
 from attest.core.memory import give_back_freed_memory, longest_quadratic
 from attest.datamodules.notice import say
+from attest.experiments.erasure import Background
 from attest.experiments.readings import read_as, where_explained
+from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context
 from attest.experiments.rows import joined, rows_of
+from attest.experiments.spec import Spec
 from attest.models.contract import require_finite_logits
+from attest.models.layers_observed import LayerObservation
+from attest.models.observation import Observation
 from attest.runs.folder import RunFolder
 
 Batch = Any
@@ -45,28 +50,24 @@ class Evidence(Callback):
     Args:
         every_n_epochs: how often at validation end; 0 for never.
         validation_instances: about how many validation instances: whole batches, one of each of equal stretches; 0 for never.
-        options: of the experiment, by the names of its parameters.
+        options: of the experiment, by the names of its parameters; None leaves the experiment's own default.
     """
 
     id: str
     """E1, E2 and so on: file name, metric prefix, section of the report."""
 
     experiment: Callable[..., Columns]
-    """Takes an observation, ``options`` and, if it has parameters of these names, ``seed``, ``labels`` and ``everyone``,
-    the ids of all texts; returns columns.
+    """Takes an observation, ``options`` and, by the names of its attributes, what a ``Context`` knows; returns columns.
 
     In a class it stands as ``staticmethod``."""
 
     observes: ClassVar[str] = "observe"
     """The method of the LightningModule that is called with a batch."""
 
-    quadratic: ClassVar[str | None] = None
-    """What of the experiment compares every token with every other and so leaves out very long texts; None for nothing."""
-
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256, **options: Any) -> None:
         self.every_n_epochs = every_n_epochs
         self.validation_instances = validation_instances
-        self.options = options
+        self.options = {name: value for name, value in options.items() if value is not None}
         self.folder: RunFolder | None = None
         """Where the test table goes; set by whoever starts the run, None for nowhere."""
         self.table: pd.DataFrame | None = None
@@ -77,14 +78,17 @@ class Evidence(Callback):
         """Set to False where the table is there already."""
         self.seconds = 0.0
         """What the last validation or test took in this process."""
+        self.clock: dict[str, float] = {}
+        """Seconds by reading, where the experiment counts them."""
+        self._background: Background | None = None
         self._running = RunningBatch()
         self._parts: list[pd.DataFrame] = []
         self._seconds = 0.0
 
     @property
     def draws_a_sample(self) -> bool:
-        """Whether it reads a sample of ``texts`` test texts, for some of its columns at least."""
-        return hasattr(self, "texts")
+        """Whether it reads a sample of the test texts, for some of its columns at least."""
+        return "texts" in signature(getattr(self, "experiment", self.measure)).parameters
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -99,28 +103,34 @@ class Evidence(Callback):
         """Columns of evidence: ``(B,)`` one number an instance, ``(B, T)`` one a token."""
         if not hasattr(self, "experiment"):
             raise NotImplementedError(f"{type(self).__name__} must say what it measures: set experiment, or define measure.")
-        return self.experiment(observation, **self.arguments(observation, trainer))
-
-    def arguments(self, observation: Any, trainer: Trainer) -> dict[str, Any]:
-        """What the experiment is told beside the observation."""
         asked = signature(self.experiment).parameters
-        found = dict(self.options)
-        if "seed" in asked:
-            found["seed"] = seed_of(trainer)
-        if "labels" in asked:
-            found["labels"] = self.labels(observation)
-        if "everyone" in asked:
-            found["everyone"] = self._everyone(observation)
-        return found
+        context = Context(
+            labels=self.labels(observation) if "labels" in asked else None,
+            everyone=self.split.everyone(observation) if "everyone" in asked else None,
+            seed=seed_of(trainer),
+            background=self._drawn_from(trainer, observation) if "background" in asked else None,
+            truth=_truth(observation, batch) if "truth" in asked else None,
+            clock=self.clock,
+        )
+        settings = self.options if trainer.testing else self.options | dict(self.at_validation)
+        return ConfiguredExperiment(self.id, self.experiment, settings)(observation, context)
 
-    def _everyone(self, observation: Any) -> Tensor:
-        everyone = self.split.everyone(observation)
-        if everyone is None:
-            raise AttestError(
-                f"{self.id} draws a sample of all texts, and the data set does not list their ids; expected an attribute ids "
-                "with one id for each text. Define it, or let the observation number the texts: ids=None."
-            )
-        return everyone
+    @property
+    def at_validation(self) -> Mapping[str, Any]:
+        """Settings at validation end, of an experiment of the registry."""
+        return {} if self._spec is None else self._spec.at_validation
+
+    @property
+    def _spec(self) -> Spec | None:
+        spec = EXPERIMENTS.get(self.id)
+        return spec if spec is not None and spec.run is getattr(self, "experiment", None) else None
+
+    def _drawn_from(self, trainer: Trainer, observation: Observation | LayerObservation) -> Background | None:
+        """Return the training texts, if the DataModule has them as token ids and texts are no lists of sentences."""
+        flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
+        if self._background is None and flat is not None and observation.tokens.ndim == 2:
+            self._background = Background(*flat).to(observation.tokens.device)
+        return self._background
 
     def labels(self, observation: Any) -> Tensor:
         """The gold labels, int64 ``(B,)``, or the tags ``(B, T)``.
@@ -188,13 +198,8 @@ class Evidence(Callback):
     ) -> None:
         """Measure a batch of the test split."""
         if self.enabled_on_test:
-            split = self._running.enter(trainer, outputs, batch, batch_idx, dataloader_idx)
-            if self.chosen(split, batch_idx):
-                self._collect(trainer, pl_module, batch)
-
-    def chosen(self, split: Split, batch_idx: int) -> bool:
-        """Whether a batch of the test split is measured: all are, unless a subclass chooses."""
-        return True
+            self._running.enter(trainer, outputs, batch, batch_idx, dataloader_idx)
+            self._collect(trainer, pl_module, batch)
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Log the summary; write the table, or keep it."""
@@ -220,11 +225,11 @@ class Evidence(Callback):
     def _name_left_out(self, rows: pd.DataFrame) -> None:
         longest = longest_quadratic()
         count = int((rows["length"] > longest).sum())
-        if self.quadratic and count:
+        if self._spec is not None and self._spec.quadratic and count:
             limits = "attest.core.memory.set_memory_budget sets" if self.folder is None else OPTIONS
             say(
-                f"{self.id}: {self.quadratic} skipped for {count} of {len(rows)} texts, which have more than {longest:,} "
-                f"tokens. {limits} this limit."
+                f"{self.id}: {self._spec.quadratic} skipped for {count} of {len(rows)} texts, which have more than "
+                f"{longest:,} tokens. {limits} this limit."
             )
 
     def _name_unlabelled(self, rows: pd.DataFrame) -> None:
@@ -292,6 +297,12 @@ def seed_of(trainer: Trainer) -> int:
 def datamodule_of(trainer: Trainer) -> Any:
     """The DataModule of a running trainer, an attribute that Lightning sets but does not declare; None where it has none."""
     return getattr(trainer, "datamodule", None)
+
+
+def _truth(observation: Any, batch: Batch) -> Tensor | None:
+    """Return the tokens that decide, bool ``(B, T)``; None if the corpus does not know them."""
+    rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
+    return rationale if rationale is not None and rationale.shape == observation.mask.shape else None
 
 
 def class_names(trainer: Trainer, count: int) -> list[str]:

@@ -1,54 +1,32 @@
-"""Any experiment, without a class of its own.
+"""Experiments as callbacks: any by its id, and each under the name that people look for.
 
-E14 on the test split.
+What an experiment does, and what its options are by default, stands in its function in ``attest.experiments``; a class here
+says which function is run, and which options YAML may set.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from inspect import signature
 from typing import Any, Literal
 
-import torch
 from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor
 
-from attest.callbacks.evidence import Batch, Columns, Evidence, datamodule_of, seed_of
-from attest.callbacks.split import Split
+from attest.callbacks.evidence import Batch, Columns, Evidence
 from attest.core.attention import Projection
 from attest.core.errors import AttestError
-from attest.experiments import (
-    Observation,
-    activation_swap,
-    adversarial_attention,
-    attention_permutation,
-    erasure_until_flip,
-    feature_importance,
-    identifiability,
-    importance_entropy,
-    single_erasure,
-)
-from attest.experiments.erasure import Background, erasure, tag_erasure
-from attest.experiments.layers import (
-    LayerObservation,
-    attention_rollout,
-    key_shuffle,
-    layer_activation_swap,
-    layer_adversarial_attention,
-    layer_identifiability,
-    layer_permutation,
-    where_rollout_begins,
-)
-from attest.experiments.readings import side_by_side
-from attest.experiments.registry import runnable
+from attest.experiments import Observation
+from attest.experiments.layers import LayerObservation, attention_rollout, where_rollout_begins
+from attest.experiments.registry import EXPERIMENTS, INSIDE, OF_TAGS, askable
 
 
 class Experiment(Evidence):
-    """Runs an experiment on the observation of every batch: ``Experiment("E12", draws=10)``.
+    """Any experiment, on the observation of every batch: ``Experiment("E12", draws=10)``.
 
     Args:
         id: file name, metric prefix.
-        experiment: takes an observation, ``options``, and, if it has parameters of these names, ``seed`` and ``labels``;
-            returns columns, ``(B,)`` one number an instance or ``(B, T)`` one a token. None for the one that the registry
-            has under this id.
+        experiment: takes an observation, ``options``, and, by the names of its attributes, what
+            ``attest.experiments.registry.Context`` knows, such as ``seed`` and ``labels``; returns columns, ``(B,)`` one
+            number an instance or ``(B, T)`` one a token. None for the experiment that the registry has under this id.
         every_n_epochs, validation_instances: as in ``Evidence``.
         options: of the experiment, by the names of its parameters.
     Raises:
@@ -64,7 +42,7 @@ class Experiment(Evidence):
         **options: Any,
     ) -> None:
         super().__init__(every_n_epochs, validation_instances, **options)
-        self.id, self.experiment = id, _registered(id) if experiment is None else experiment
+        self.id, self.experiment = id, self._registered(id) if experiment is None else experiment
         known = list(signature(self.experiment).parameters)[1:]
         for option in options:
             if option not in known:
@@ -73,58 +51,20 @@ class Experiment(Evidence):
                     f"{', '.join(known) or 'none'}. Leave it out."
                 )
 
+    @classmethod
+    def _registered(cls, id: str) -> Callable[..., dict[str, Tensor]]:
+        known = cls._known()
+        if id not in known:
+            raise AttestError(f"no experiment is called {id}; expected one of {', '.join(known)}, or a function of your own.")
+        return known[id]
 
-def _registered(id: str) -> Callable[..., dict[str, Tensor]]:
-    spec = runnable().get(id)
-    if spec is None or spec.run is None:
-        raise AttestError(f"no experiment is called {id}; expected one of {', '.join(runnable())}, or a function of your own.")
-    return spec.run
-
-
-class ActivationSwap(Evidence):
-    """E8: the trained model under other projections; columns as in ``attest.experiments.activation_swap``.
-
-    Args:
-        projections: to evaluate under, by name.
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E8"
-    experiment = staticmethod(activation_swap)
-
-    def __init__(self, projections: dict[str, Projection], every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, projections=projections)
+    @classmethod
+    def _known(cls) -> dict[str, Callable[..., dict[str, Tensor]]]:
+        return {name: experiment.run for name, experiment in askable().items()}
 
 
-class AdversarialAttention(Evidence):
-    """E3: the most different attention with the same prediction; columns as in ``attest.experiments.adversarial_attention``.
-
-    The search waits for the test split; at validation end the exact answer, which is nearly free, speaks alone.
-
-    Args:
-        epsilon, filter_epsilon: as in ``attest.experiments.adversarial_attention``.
-        restarts, steps: of the published search; 0 restarts leave it out.
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E3"
-    experiment = staticmethod(adversarial_attention)
-    quadratic = "the exact adversary"
-
-    def __init__(
-        self,
-        epsilon: float = 0.01,
-        filter_epsilon: float = 0.05,
-        restarts: int = 5,
-        steps: int = 500,
-        every_n_epochs: int = 1,
-        validation_instances: int = 256,
-    ) -> None:
-        of_search = {"restarts": restarts, "steps": steps}
-        super().__init__(every_n_epochs, validation_instances, epsilon=epsilon, filter_epsilon=filter_epsilon, **of_search)
-
-    def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
-        return super().arguments(observation, trainer) | ({} if trainer.testing else {"restarts": 0})
+def _on_batches(id: str) -> Any:
+    return staticmethod(EXPERIMENTS[id].run)  # type: ignore[arg-type]
 
 
 class Explaining(Evidence):
@@ -134,7 +74,7 @@ class Explaining(Evidence):
         explanation: ``attention``, the weights that pool, which must be learned; or ``rollout``, from them down to the tokens
             through the attention of all layers, where a Transformer has its attention inside: the LightningModule then offers
             ``observe_steps(batch)``, which observes what pools even if that is a mean, and ``observe_layers(batch)``.
-        every_n_epochs, validation_instances: as in ``Evidence``.
+        every_n_epochs, validation_instances, options: as in ``Evidence``.
     """
 
     def __init__(
@@ -142,8 +82,9 @@ class Explaining(Evidence):
         explanation: Literal["attention", "rollout"] = "attention",
         every_n_epochs: int = 1,
         validation_instances: int = 256,
+        **options: Any,
     ) -> None:
-        super().__init__(every_n_epochs, validation_instances)
+        super().__init__(every_n_epochs, validation_instances, **options)
         self.explanation = explanation
 
     @property
@@ -162,6 +103,142 @@ class Explaining(Evidence):
         return first.explained_by(attention_rollout(layers.attention, where_rollout_begins(first)))
 
 
+class FeatureImportance(Explaining):
+    """E1: rank correlation of attention with importance; columns as in ``attest.experiments.feature_importance``.
+
+    Leave-one-out, which reads a text once a token, waits for the test split; at validation end gradients speak alone.
+    """
+
+    id = "E1"
+    experiment = _on_batches("E1")
+
+
+class AttentionPermutation(Evidence):
+    """E2: random permutations of attention; columns as in ``attest.experiments.attention_permutation``.
+
+    Args:
+        permutations: per instance, 100 in the paper.
+        every_n_epochs, validation_instances: as in ``Evidence``.
+    """
+
+    id = "E2"
+    experiment = _on_batches("E2")
+
+    def __init__(self, permutations: int | None = None, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
+        super().__init__(every_n_epochs, validation_instances, permutations=permutations)
+
+
+class AdversarialAttention(Evidence):
+    """E3: the most different attention with the same prediction; columns as in ``attest.experiments.adversarial_attention``.
+
+    The search waits for the test split; at validation end the exact answer, which is nearly free, speaks alone.
+
+    Args:
+        epsilon, filter_epsilon: as in ``attest.experiments.adversarial_attention``.
+        restarts, steps: of the published search; 0 restarts leave it out.
+        every_n_epochs, validation_instances: as in ``Evidence``.
+    """
+
+    id = "E3"
+    experiment = _on_batches("E3")
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        filter_epsilon: float | None = None,
+        restarts: int | None = None,
+        steps: int | None = None,
+        every_n_epochs: int = 1,
+        validation_instances: int = 256,
+    ) -> None:
+        super().__init__(
+            every_n_epochs,
+            validation_instances,
+            epsilon=epsilon,
+            filter_epsilon=filter_epsilon,
+            restarts=restarts,
+            steps=steps,
+        )
+
+
+class ActivationSwap(Evidence):
+    """E8: the trained model under other projections; columns as in ``attest.experiments.activation_swap``.
+
+    Args:
+        projections: to evaluate under, by name.
+        every_n_epochs, validation_instances: as in ``Evidence``.
+    """
+
+    id = "E8"
+    experiment = _on_batches("E8")
+
+    def __init__(
+        self,
+        projections: dict[str, Projection] | None = None,
+        every_n_epochs: int = 1,
+        validation_instances: int = 256,
+    ) -> None:
+        super().__init__(every_n_epochs, validation_instances, projections=projections)
+
+
+class ImportanceEntropy(Evidence):
+    """E10: entropy of importance; columns as in ``attest.experiments.importance_entropy``.
+
+    Leave-one-out and the sample of Table 1 wait for the test split; at validation end the gradients speak alone.
+
+    Args:
+        texts, positions: how many test texts are sampled for Table 1, and how many hidden states of each.
+        every_n_epochs, validation_instances: as in ``Evidence``.
+    """
+
+    id = "E10"
+    experiment = _on_batches("E10")
+
+    def __init__(
+        self,
+        texts: int | None = None,
+        positions: int | None = None,
+        every_n_epochs: int = 1,
+        validation_instances: int = 256,
+    ) -> None:
+        super().__init__(every_n_epochs, validation_instances, texts=texts, positions=positions)
+
+
+class SingleErasure(Evidence):
+    """E11: the most attended token erased, or another; columns as in ``attest.experiments.single_erasure``."""
+
+    id = "E11"
+    experiment = _on_batches("E11")
+
+    def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
+        super().__init__(every_n_epochs, validation_instances)
+
+
+class ErasureUntilFlip(Evidence):
+    """E12: weights erased until the decision flips; columns as in ``attest.experiments.erasure_until_flip``.
+
+    Args:
+        draws: random orders, averaged.
+        every_n_epochs, validation_instances: as in ``Evidence``.
+    """
+
+    id = "E12"
+    experiment = _on_batches("E12")
+
+    def __init__(self, draws: int | None = None, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
+        super().__init__(every_n_epochs, validation_instances, draws=draws)
+
+
+class Identifiability(Evidence):
+    """E13: whether the outcome determines the attention; columns as in ``attest.experiments.identifiability``."""
+
+    id = "E13"
+    experiment = _on_batches("E13")
+
+    def __init__(self, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
+        super().__init__(every_n_epochs, validation_instances)
+
+
 class Erasure(Explaining):
     """E14: what is ranked first erased by four operators; columns as in ``attest.experiments.erasure``.
 
@@ -176,240 +253,18 @@ class Erasure(Explaining):
     """
 
     id = "E14"
-    experiment = staticmethod(erasure)
+    experiment = _on_batches("E14")
 
     def __init__(
         self,
-        texts: int = 16,
-        sets: int = 20,
-        beam_texts: int = 0,
+        texts: int | None = None,
+        sets: int | None = None,
+        beam_texts: int | None = None,
         explanation: Literal["attention", "rollout"] = "attention",
         every_n_epochs: int = 0,
         validation_instances: int = 256,
     ) -> None:
-        super().__init__(explanation, every_n_epochs, validation_instances)
-        self.options = {"sets": sets, "beam_texts": beam_texts}
-        self.texts = texts
-        self._background: Background | None = None
-
-    def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
-        sampled = self.split.sampled(seed_of(trainer), observation, self.texts)
-        return super().arguments(observation, trainer) | {
-            "sampled": sampled,
-            "background": self._drawn_from(trainer, observation),
-        }
-
-    def _drawn_from(self, trainer: Trainer, observation: Observation) -> Background | None:
-        if observation.tokens.ndim > 2:
-            return None
-        self._background = self._background or drawn_from(trainer, observation.tokens.device)
-        return self._background
-
-
-def drawn_from(trainer: Trainer, device: torch.device) -> Background | None:
-    """The training texts, where the DataModule has them as token ids."""
-    flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
-    return None if flat is None else Background(*flat).to(device)
-
-
-class ErasureUntilFlip(Evidence):
-    """E12: weights erased until the decision flips; columns as in ``attest.experiments.erasure_until_flip``.
-
-    Args:
-        draws: random orders, averaged.
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E12"
-    experiment = staticmethod(erasure_until_flip)
-
-    def __init__(self, draws: int = 5, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, draws=draws)
-
-
-class FeatureImportance(Explaining):
-    """E1: rank correlation of attention with importance; columns as in ``attest.experiments.feature_importance``.
-
-    Leave-one-out, which reads a text once a token, waits for the test split; at validation end gradients speak alone.
-    """
-
-    id = "E1"
-    experiment = staticmethod(feature_importance)
-    quadratic = "leave-one-out"
-
-    def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
-        return {"leave_one_out": bool(trainer.testing)}
-
-
-class Identifiability(Evidence):
-    """E13: whether the outcome determines the attention; columns as in ``attest.experiments.identifiability``.
-
-    Args:
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E13"
-    experiment = staticmethod(identifiability)
-
-    def __init__(self, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances)
-
-
-class ImportanceEntropy(Evidence):
-    """E10: entropy of importance; columns as in ``attest.experiments.importance_entropy``.
-
-    Leave-one-out and the sample of Table 1 wait for the test split; at validation end the gradients speak alone.
-
-    Args:
-        texts, positions: how many test texts are sampled for Table 1, and how many hidden states of each.
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E10"
-    experiment = staticmethod(importance_entropy)
-    quadratic = "the entropy of leave-one-out"
-
-    def __init__(
-        self, texts: int = 200, positions: int = 16, every_n_epochs: int = 1, validation_instances: int = 256
-    ) -> None:
-        super().__init__(every_n_epochs, validation_instances, positions=positions)
-        self.texts = texts
-
-    def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
-        if not trainer.testing:
-            return {"leave_one_out": False}
-        sampled = self.split.sampled(seed_of(trainer), observation, self.texts)
-        return super().arguments(observation, trainer) | {"sampled": sampled}
-
-
-class LayerEvidence(Evidence):
-    """An experiment on self-attention, of classifiers and taggers alike; a tagger has no one label or prediction a text.
-
-    The LightningModule offers ``observe_layers(batch)``, which returns what ``attest.experiments.layers.observe_layers`` does.
-    """
-
-    observes = "observe_layers"
-
-
-class LayerActivationSwap(LayerEvidence):
-    """E8: other projections in each layer; columns as in ``attest.experiments.layers.activation_swap``.
-
-    Args:
-        projections: to evaluate under, by name.
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E8"
-    experiment = staticmethod(layer_activation_swap)
-
-    def __init__(self, projections: dict[str, Projection], every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, projections=projections)
-
-
-class LayerAdversarialAttention(LayerEvidence):
-    """E3: other attention, same prediction; columns as in ``attest.experiments.layers.adversarial_search``.
-
-    Each step of the search is a forward and a backward pass, so it is asked of a part of the test split: whole batches, one
-    from each of equal stretches of the lengths. The table has the rows of these texts alone.
-
-    Args:
-        texts: about how many test texts.
-        epsilon, filter_epsilon, restarts, steps: as in ``attest.experiments.layers.adversarial_search``.
-    """
-
-    id = "E3"
-    experiment = staticmethod(layer_adversarial_attention)
-
-    def __init__(
-        self, texts: int = 64, epsilon: float = 0.01, filter_epsilon: float = 0.05, restarts: int = 2, steps: int = 200
-    ) -> None:
-        super().__init__(every_n_epochs=0, epsilon=epsilon, filter_epsilon=filter_epsilon, restarts=restarts, steps=steps)
-        self.texts = texts
-
-    def chosen(self, split: Split, batch_idx: int) -> bool:
-        """One of each of equal stretches of the split."""
-        return split.place_of(batch_idx) in split.part(self.texts)
-
-
-class TagErasure(LayerEvidence):
-    """E14 about the tag of one token a sentence; columns as in ``attest.experiments.erasure.tag_erasure``.
-
-    Args:
-        texts: how many test sentences.
-        sets: random sets of each size.
-    """
-
-    id = "E14"
-
-    def __init__(self, texts: int = 64, sets: int = 20) -> None:
-        super().__init__(every_n_epochs=0)
-        self.texts, self.sets = texts, sets
-        self._background: Background | None = None
-
-    def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
-        seed = seed_of(trainer)
-        self._background = self._background or drawn_from(trainer, observation.tokens.device)
-        sampled = self.split.sampled(seed, observation, self.texts)
-        return dict(tag_erasure(observation, sampled, seed, self.sets, self._background))
-
-
-class LayerIdentifiability(LayerEvidence):
-    """E13: whether heads determine their attention; columns as in ``attest.experiments.layers.identifiability``.
-
-    Args:
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E13"
-    experiment = staticmethod(layer_identifiability)
-
-    def __init__(self, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances)
-
-
-class KeyShuffle(LayerEvidence):
-    """E9: keys permuted over tokens; columns as in ``attest.experiments.layers.key_shuffle``.
-
-    Args:
-        draws: shuffles per instance.
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E9"
-    experiment = staticmethod(key_shuffle)
-
-    def __init__(self, draws: int = 5, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, draws=draws)
-
-
-class LayerPermutation(LayerEvidence):
-    """E2: rows of attention permuted; columns as in ``attest.experiments.layers.permutation``.
-
-    Args:
-        permutations: per instance; each costs a forward pass for every layer and one for all.
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E2"
-    experiment = staticmethod(layer_permutation)
-
-    def __init__(self, permutations: int = 10, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, permutations=permutations)
-
-
-class AttentionPermutation(Evidence):
-    """E2: random permutations of attention; columns as in ``attest.experiments.attention_permutation``.
-
-    Args:
-        permutations: per instance, 100 in the paper.
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E2"
-    experiment = staticmethod(attention_permutation)
-
-    def __init__(self, permutations: int = 100, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, permutations=permutations)
+        super().__init__(explanation, every_n_epochs, validation_instances, texts=texts, sets=sets, beam_texts=beam_texts)
 
 
 class SideBySide(Evidence):
@@ -425,46 +280,154 @@ class SideBySide(Evidence):
     """
 
     id = "E15"
-    experiment = staticmethod(side_by_side)
+    experiment = _on_batches("E15")
     observes = "observe_steps"
 
-    def __init__(self, texts: int = 20, sets: int = 20, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, sets=sets)
-        self.texts = texts
-        self._clock: dict[str, float] = {}
+    def __init__(
+        self,
+        texts: int | None = None,
+        sets: int | None = None,
+        every_n_epochs: int = 0,
+        validation_instances: int = 256,
+    ) -> None:
+        super().__init__(every_n_epochs, validation_instances, texts=texts, sets=sets)
         self._timed = 0
 
     def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> Columns:
-        arguments = self.arguments(observation, trainer)
-        self._timed += int((arguments["sampled"] & (observation.lengths > 1)).sum())
-        return side_by_side(observation, truth=_truth(observation, batch), **arguments)
-
-    def arguments(self, observation: Observation, trainer: Trainer) -> dict[str, Any]:
-        sampled = self.split.sampled(seed_of(trainer), observation, self.texts)
-        return super().arguments(observation, trainer) | {"sampled": sampled, "clock": self._clock}
+        columns = super().measure(observation, batch, trainer)
+        self._timed += int(columns["comprehensiveness_random"].isfinite().sum()) if columns else 0
+        return columns
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         super().on_test_epoch_end(trainer, pl_module)
         if self.enabled_on_test and self.folder is not None and trainer.is_global_zero and self._timed:
-            self.folder.note(seconds_a_text={name: seconds / self._timed for name, seconds in self._clock.items()})
-        self._clock, self._timed = {}, 0
+            self.folder.note(seconds_a_text={name: seconds / self._timed for name, seconds in self.clock.items()})
+        self.clock, self._timed = {}, 0
 
 
-def _truth(observation: Observation, batch: Batch) -> Tensor | None:
-    """The tokens that decide, where the corpus knows them."""
-    rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
-    return rationale if rationale is not None and rationale.shape == observation.mask.shape else None
+class LayerEvidence(Evidence):
+    """An experiment on self-attention, of classifiers and taggers alike; a tagger has no one label or prediction a text.
+
+    The LightningModule offers ``observe_layers(batch)``, which returns what ``attest.experiments.layers.observe_layers`` does.
+    """
+
+    observes = "observe_layers"
 
 
-class SingleErasure(Evidence):
-    """E11: the most attended token erased, or another; columns as in ``attest.experiments.single_erasure``.
+class LayerExperiment(LayerEvidence, Experiment):
+    """Any experiment inside the layers of a Transformer: ``LayerExperiment("E9", draws=3)``.
 
     Args:
+        id, experiment, every_n_epochs, validation_instances, options: as in ``Experiment``.
+    """
+
+    @classmethod
+    def _known(cls) -> dict[str, Callable[..., dict[str, Tensor]]]:
+        return {name: inside.run for name, inside in OF_TAGS.items()}
+
+
+class LayerPermutation(LayerEvidence):
+    """E2: rows of attention permuted; columns as in ``attest.experiments.layers.permutation``.
+
+    Args:
+        permutations: per instance; each costs a forward pass for every layer and one for all.
         every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
-    id = "E11"
-    experiment = staticmethod(single_erasure)
+    id = "E2"
+    experiment = staticmethod(INSIDE["E2"].run)
 
-    def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
+    def __init__(self, permutations: int | None = None, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
+        super().__init__(every_n_epochs, validation_instances, permutations=permutations)
+
+
+class LayerAdversarialAttention(LayerEvidence):
+    """E3: other attention, same prediction, on a sample of the test texts; columns as in
+    ``attest.experiments.layers.adversarial_search``.
+
+    Args:
+        texts: how many test texts are sampled: each step of the search is a forward and a backward pass.
+        epsilon, filter_epsilon, restarts, steps, each_layer: as in ``attest.experiments.layers.adversarial_search``.
+    """
+
+    id = "E3"
+    experiment = staticmethod(INSIDE["E3"].run)
+
+    def __init__(
+        self,
+        texts: int | None = None,
+        epsilon: float | None = None,
+        filter_epsilon: float | None = None,
+        restarts: int | None = None,
+        steps: int | None = None,
+        each_layer: bool | None = None,
+    ) -> None:
+        super().__init__(
+            every_n_epochs=0,
+            texts=texts,
+            epsilon=epsilon,
+            filter_epsilon=filter_epsilon,
+            restarts=restarts,
+            steps=steps,
+            each_layer=each_layer,
+        )
+
+
+class LayerActivationSwap(LayerEvidence):
+    """E8: other projections in each layer; columns as in ``attest.experiments.layers.activation_swap``.
+
+    Args:
+        projections: to evaluate under, by name.
+        every_n_epochs, validation_instances: as in ``Evidence``.
+    """
+
+    id = "E8"
+    experiment = staticmethod(INSIDE["E8"].run)
+
+    def __init__(
+        self,
+        projections: dict[str, Projection] | None = None,
+        every_n_epochs: int = 1,
+        validation_instances: int = 256,
+    ) -> None:
+        super().__init__(every_n_epochs, validation_instances, projections=projections)
+
+
+class KeyShuffle(LayerEvidence):
+    """E9: keys permuted over tokens; columns as in ``attest.experiments.layers.key_shuffle``.
+
+    Args:
+        draws: shuffles per instance.
+        every_n_epochs, validation_instances: as in ``Evidence``.
+    """
+
+    id = "E9"
+    experiment = staticmethod(INSIDE["E9"].run)
+
+    def __init__(self, draws: int | None = None, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
+        super().__init__(every_n_epochs, validation_instances, draws=draws)
+
+
+class LayerIdentifiability(LayerEvidence):
+    """E13: whether heads determine their attention; columns as in ``attest.experiments.layers.identifiability``."""
+
+    id = "E13"
+    experiment = staticmethod(INSIDE["E13"].run)
+
+    def __init__(self, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
         super().__init__(every_n_epochs, validation_instances)
+
+
+class TagErasure(LayerEvidence):
+    """E14 about the tag of one token a sentence; columns as in ``attest.experiments.erasure.tag_erasure``.
+
+    Args:
+        texts: how many test sentences are sampled.
+        sets: random sets of each size.
+    """
+
+    id = "E14"
+    experiment = staticmethod(OF_TAGS["E14"].run)
+
+    def __init__(self, texts: int | None = None, sets: int | None = None) -> None:
+        super().__init__(0, texts=texts, sets=sets)

@@ -21,6 +21,7 @@ from attest.core.attention.interventions import Intervention
 from attest.experiments import Observation
 from attest.experiments.layers import LayerObservation, attention_maps, with_shuffled_keys
 from attest.experiments.rows import text_columns
+from attest.experiments.sampling import in_sample
 from attest.lightning_modules.key_adversary import Attacked
 from attest.runs.folder import INSTANCES, MAPS
 
@@ -74,7 +75,7 @@ class AttentionMaps(LayerEvidence):
     def observe(self, pl_module: LightningModule, batch: Batch) -> LayerObservation | None:
         """The chosen texts of a batch, alone."""
         everyone = super().observe(pl_module, batch)
-        chosen = self.split.sampled(seed_of(pl_module.trainer), everyone, self.texts)
+        chosen = in_sample(seed_of(pl_module.trainer), everyone.ids, self.split.everyone(everyone), self.texts)
         return everyone.rows(chosen.nonzero().flatten()).under() if chosen.any() else None
 
     @torch.no_grad()

@@ -12,9 +12,8 @@ from torch import Tensor
 from torch.utils.data import BatchSampler, DistributedSampler, IterableDataset, SequentialSampler
 
 from attest.core.errors import AttestError
-from attest.core.randomness import random_bits
 from attest.datamodules.corpus import KEY
-from attest.experiments import sample_of_ids
+from attest.experiments.sampling import Everyone
 
 GIVE_IDS = "Give every instance a number of its own in the data set, and pass these to attest's observe as ids."
 
@@ -107,30 +106,13 @@ class Split:
         sampler = getattr(self.loader, "batch_sampler", None)
         return list(sampler) if type(sampler) is BatchSampler and _in_order(sampler.sampler) else None
 
-    def sampled(self, seed: int, observation: Any, size: int) -> Tensor:
-        """Which instances of a batch belong to a random sample of the split, bool ``(B,)``, the same however they are dealt.
-
-        Args:
-            seed: of the run.
-            observation: of the batch; knows ``ids``, int64 ``(B,)``, and whether they were given.
-            size: of the sample; about, where instances have ids and the data set does not offer them all.
-        Raises:
-            AttestError: nobody knows how many instances there are.
-        """
+    def everyone(self, observation: Any) -> Everyone:
+        """Return the ids of all instances; how many there are if instances have ids and the data set does not list them."""
         if not hasattr(self.dataset, "__len__"):
-            raise AttestError(
-                f"a sample of {size} instances needs to know how many there are, and {type(self.dataset).__name__} has no "
-                "length; expected a data set that has one."
-            )
-        ids, everyone = observation.ids, self.everyone(observation)
-        if everyone is None:
-            return random_bits(seed, ids).double() < (2 * min(size / len(self.dataset), 1.0) - 1) * 2.0**63
-        return torch.isin(ids, sample_of_ids(seed, everyone, size))
-
-    def everyone(self, observation: Any) -> Tensor | None:
-        """The ids of all instances, int64 ``(N,)``; None where instances have ids and the data set does not offer them all."""
-        known = getattr(self.dataset, "ids", None) if observation.ids_given else range(len(self.dataset))
-        return None if known is None else torch.tensor(known, device=observation.ids.device)
+            return None
+        count = len(self.dataset)
+        known = getattr(self.dataset, "ids", None) if observation.ids_given else range(count)
+        return count if known is None else torch.tensor(known, device=observation.ids.device)
 
     def with_tokens(self, rows: pd.DataFrame, method: str) -> pd.DataFrame:
         """A table with the texts of its instances as ``tokens``, where the data set has a method that gives them by id."""

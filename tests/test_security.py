@@ -40,7 +40,7 @@ REACHES = {
     ("attest/app/cli/main.py", "import_module"): "names of ours alone: commands are looked up in a list",
     ("attest/app/cli/trial.py", "load"): "a model's folder: safetensors alone, see models/pretrained/loading.py",
     ("attest/experiments/registry.py", "import_module"): OURS,
-    ("attest/experiments/registry.py", "run"): "numbers: an experiment of ours",
+    ("attest/experiments/registry.py", "self.run"): "numbers: an experiment of ours",
     (
         "attest/report/figures.py",
         "(figures / stale).unlink",

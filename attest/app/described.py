@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from transformers import PreTrainedTokenizerBase
 
-from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
-from attest.experiments.registry import runnable_inside
+from attest.experiments.registry import INSIDE, askable, suited
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.prompted import Prompt
 from attest.models.pretrained.texts import longest_read
@@ -32,11 +31,9 @@ def described(
     yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
     yield "decides", DECIDES[network.decides_by]
     yield "reads", f"{longest_read(model, tokenizer)} tokens of a text at most"
-    ahead = [] if network.attends_everywhere else list(TAMPERING)
-    known = runnable_inside(network.tags)
-    whole = [name for name, inside in known.items() if inside is None] if network.tags else []
-    of_decoders = [] if network.looks_back else list(LOOKING_BACK)
-    yield "experiments", ", ".join(name for name in known if name not in (*ahead, *whole, *of_decoders))
+    ahead = [each.id for each in INSIDE.values() if each.needs == "attends_everywhere" and not each.suits(network)]
+    whole = [name for name in askable(inside=True) if name not in askable(inside=True, tags=network.tags)]
+    yield "experiments", ", ".join(suited(network))
     if ahead:
         yield "left out", f"{', '.join(ahead)}: tokens see only what stands before them; it would let them look ahead"
     if whole:

@@ -37,7 +37,7 @@ from attest.datamodules.batching import WHOLE, Shard
 from attest.datamodules.notice import say
 from attest.datamodules.record import DataRecord
 from attest.experiments import Observation
-from attest.experiments.registry import EXPERIMENTS, Asked, Run, runnable
+from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
 from attest.experiments.stopping import ALL, READ
 from attest.report.page import write_report
 from attest.report.summary import summarise_run
@@ -397,11 +397,12 @@ def evidence_on(observation: Observation) -> dict[str, Tensor]:
 
     Rollout is no attention that could be another or be swapped, so that experiments on tokens alone are asked of it.
     """
-    asked = Asked(observation.predicted, observation.ids)
+    context = Context(observation.predicted, observation.ids)
     shown = [spec for spec in runnable().values() if spec.weights and (spec.of_tokens or observation.read_instead is None)]
     columns = {f"{INSTANCES}/attention": observation.explanation}
     for spec in shown:
-        measured = Run(spec, spec.when_explaining)(observation, asked)
+        assert spec.run is not None
+        measured = ConfiguredExperiment(spec.id, spec.run, spec.when_explaining)(observation, context)
         columns |= {f"{spec.id}/{name}": values for name, values in measured.items()}
     return columns
 

@@ -20,10 +20,9 @@ from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
 from attest.datamodules.encoded import EncodedDocuments, read_erased
 from attest.experiments.erasure.sets import ranks_of, sizes
-from attest.experiments.readings.kinds import random_reading, reading_of
+from attest.experiments.readings.kinds import RANDOM, random_reading, reading_of
 from attest.models.observation import Observation, spared_by
 from attest.runs.capabilities import predicts
-from attest.runs.choices import RANDOM
 from attest.runs.folder import RunFolder, write_table
 from attest.runs.identity import ROAR
 

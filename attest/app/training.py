@@ -13,7 +13,8 @@ Experiments that need too many texts, and those that take a sample of their own,
 
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -34,7 +35,7 @@ from attest.core.memory import cores, processes_that_fit
 from attest.core.processes import can_fork, together
 from attest.datamodules import TextDataModule
 from attest.experiments.registry import EXPERIMENTS
-from attest.experiments.stopping import Stopping, in_random_order, looks
+from attest.experiments.stopping import read_until
 from attest.report.controls import last_words
 from attest.report.page import illustrations, write_report
 from attest.report.summary import summarise_run
@@ -121,10 +122,8 @@ class _Company(ClusterEnvironment):
 Experiments = Mapping[str, Evidence]
 
 
-def read_until(precision: float, folder: RunFolder, experiments: Experiments, trainer: Trainer, **tested: Any) -> None:
+def write_early_tables(precision: float, folder: RunFolder, experiments: Experiments, trainer: Trainer, **tested: Any) -> None:
     """Write the tables of the experiments that know their means from a part of the texts, and enable these no longer.
-
-    Every process looks at the rows of all, so all come to the same end, however many there are.
 
     Args:
         precision: half the width of the intervals for the means, in their units.
@@ -137,24 +136,26 @@ def read_until(precision: float, folder: RunFolder, experiments: Experiments, tr
     """
     data = _require_parts(tested["datamodule"], trainer)
     asked = [name for name, evidence in experiments.items() if evidence.enabled_on_test]
-    going = {name: _Reading(experiments[name], Stopping(name, precision, len(data.test)))
-             for name in asked if name in EXPERIMENTS and not experiments[name].draws_a_sample}  # fmt: skip
-    stopped: dict[str, _Reading] = {}
-    order, read = in_random_order(torch.tensor(data.test.ids), data.seed), 0
+    seconds: dict[str, float] = defaultdict(float)
+
+    def measure(texts: list[int], going: Collection[str]) -> dict[str, pd.DataFrame]:
+        _enable(experiments, going)
+        data.part = texts
+        trainer.test(**tested, verbose=False, weights_only=True)
+        for name in going:
+            seconds[name] += experiments[name].seconds
+        return {name: cast(pd.DataFrame, experiments[name].table) for name in going}
+
+    stoppable = [name for name in asked if name in EXPERIMENTS and not experiments[name].draws_a_sample]
     with _in_parts(trainer, data, experiments):
-        for after in looks(len(order)) if going else []:
-            _enable(experiments, going)
-            data.part = order[read:after]
-            trainer.test(**tested, verbose=False, weights_only=True)
-            for name in [name for name, reading in going.items() if reading.knows_enough(data.part)]:
-                stopped[name] = going.pop(name)
-                stopped[name].write(folder, trainer)
-            if not going:
-                break
-            read = after
-    for name, reading in stopped.items():
-        log_table(trainer, name, reading.rows)
-    _enable(experiments, {*asked} - stopped.keys())
+        early = read_until(precision, stoppable, torch.tensor(data.test.ids), data.seed, measure)
+    for name, table in early.items():
+        if trainer.is_global_zero:
+            folder.write_evidence(name, table.rows, Stopped(precision, table.rule.found()))
+            part = f"evidence/{name}"
+            folder.note(seconds={part: seconds[name]}, processes={part: trainer.world_size})
+        log_table(trainer, name, table.rows)
+    _enable(experiments, {*asked} - early.keys())
 
 
 def _require_parts(data: Any, trainer: Trainer) -> TextDataModule:
@@ -188,39 +189,6 @@ def _in_parts(trainer: Trainer, data: TextDataModule, experiments: Experiments) 
         data.part, trainer.loggers = None, loggers
         for name, evidence in experiments.items():
             evidence.folder = folders[name]
-
-
-class _Reading:
-    """What an experiment has found so far.
-
-    Args:
-        evidence: the experiment.
-        rule: that says when to stop.
-    """
-
-    def __init__(self, evidence: Evidence, rule: Stopping) -> None:
-        self._evidence, self._rule = evidence, rule
-        self._parts: list[pd.DataFrame] = []
-        self._seconds = 0.0
-
-    def knows_enough(self, ids: Sequence[int]) -> bool:
-        """Take up the rows of the part that was measured last; ``ids`` in the order in which the rule counts them."""
-        assert self._evidence.table is not None
-        self._parts.append(self._evidence.table.set_index("id", drop=False).loc[[*ids]].reset_index(drop=True))
-        self._seconds += self._evidence.seconds
-        return self._rule.after(self._parts[-1])
-
-    @property
-    def rows(self) -> pd.DataFrame:
-        """All, as they stand in the table."""
-        return pd.concat(self._parts).sort_values("id", ignore_index=True)
-
-    def write(self, folder: RunFolder, trainer: Trainer) -> None:
-        """The table, and why it ends."""
-        if trainer.is_global_zero:
-            part = f"evidence/{self._evidence.id}"
-            folder.write_evidence(self._evidence.id, self.rows, Stopped(self._rule.precision, self._rule.found()))
-            folder.note(seconds={part: self._seconds}, processes={part: trainer.world_size})
 
 
 def train(run: ConfiguredRun) -> RunFolder:
@@ -278,7 +246,7 @@ def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
         tested = {"model": run.model, "datamodule": run.datamodule, "ckpt_path": checkpoint}
         with _interrupting(trainer):
             if run.run.until is not None and gathers:
-                read_until(run.run.until, run.folder, run.experiments, trainer, **tested)
+                write_early_tables(run.run.until, run.folder, run.experiments, trainer, **tested)
             return trainer.test(**tested, verbose=False, weights_only=True)
 
     callbacks = cast(Any, run.trainer).callbacks  # those below would put the model that was trained beside the average back

@@ -10,8 +10,9 @@ from attest.experiments.adversarial_attention import adversarial_attention
 from attest.experiments.erasure_until_flip import erasure_until_flip
 from attest.experiments.feature_importance import feature_importance
 from attest.experiments.identifiability import identifiability
-from attest.experiments.importance_entropy import importance_entropy, sample_of_ids
+from attest.experiments.importance_entropy import importance_entropy
 from attest.experiments.permutation import attention_permutation
+from attest.experiments.sampling import sample_of_ids
 from attest.experiments.single_erasure import single_erasure
 from attest.models.observation import Network, Observation, observe
 

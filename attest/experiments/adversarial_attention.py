@@ -155,5 +155,7 @@ SPEC = Spec(
         ),
     ),
     run=adversarial_attention,
+    at_validation={"restarts": 0},
+    quadratic="the exact adversary",
     when_explaining={"restarts": 0},
 )

@@ -256,4 +256,5 @@ SPEC = Spec(
     answer=_answer,
     drawings=(Drawing("erasure_until_flip", "Erasing until the decision flips", _caption, "erasure_boxes"),),
     run=erasure_until_flip,
+    any_reading=True,
 )

@@ -12,9 +12,10 @@ from torch import Tensor
 from attest.core.measures import normalised_entropy
 from attest.core.measures.numbers import number
 from attest.core.memory import by_rows
-from attest.core.randomness import random_bits, random_order
+from attest.core.randomness import random_order
 from attest.experiments.gradients import gradient_norm_inputs
 from attest.experiments.leave_one_out import leave_one_out_inputs
+from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.sink import left_out, parks_attention, without_sink
 from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation, observe
@@ -50,17 +51,6 @@ def importance_entropy(
     if sampled is not None:
         columns["entropy_hidden"] = _hidden_entropy(observation, sampled, positions, seed)
     return columns
-
-
-def sample_of_ids(seed: int, ids: Tensor, size: int) -> Tensor:
-    """A random sample of instances, the same however they are dealt out: the ids with the smallest hashes.
-
-    Args:
-        seed: the run's seed.
-        ids: int64 ``(N,)``, all instances there are.
-        size: of the sample.
-    """
-    return ids[random_bits(seed, ids).argsort()[:size]]
 
 
 def _hidden_entropy(observation: Observation, sampled: Tensor, positions: int, seed: int) -> Tensor:
@@ -104,20 +94,25 @@ def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor,
 
 
 def on_a_sample(
-    observation: Observation, everyone: Tensor, texts: int = 200, positions: int = 16, seed: int = 0
+    observation: Observation,
+    everyone: Everyone,
+    seed: int,
+    texts: int = 200,
+    positions: int = 16,
+    leave_one_out: bool = True,
 ) -> dict[str, Tensor]:
-    """``importance_entropy`` with the hidden states of a random sample of all texts, where the network shows any.
+    """Compute ``importance_entropy`` with the hidden states of a random sample of texts, if the network shows any.
 
     Args:
         observation: the batch.
-        everyone: int64 ``(N,)``, ids of all texts.
-        texts: how many are sampled.
-        positions, seed: as in ``importance_entropy``.
+        everyone: all texts.
+        seed: chooses the sample and the positions.
+        texts: of the sample; 0 leaves hidden states out.
+        positions, leave_one_out: as in ``importance_entropy``.
     """
-    if getattr(observation.network, "reads_in_decode", False):
-        return importance_entropy(observation)
-    sampled = torch.isin(observation.ids, sample_of_ids(seed, everyone, texts))
-    return importance_entropy(observation, True, sampled, positions, seed)
+    shows_hidden = texts and not getattr(observation.network, "reads_in_decode", False)
+    sampled = in_sample(seed, observation.ids, everyone, texts) if shows_hidden else None
+    return importance_entropy(observation, leave_one_out, sampled, positions, seed)
 
 
 def _answer(mean: Means) -> str | None:
@@ -189,5 +184,8 @@ SPEC = Spec(
         ),
     ),
     run=on_a_sample,
+    on_rollout=True,
+    at_validation={"leave_one_out": False, "texts": 0},
+    quadratic="the entropy of leave-one-out",
     of_tokens=True,
 )

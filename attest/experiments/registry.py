@@ -6,7 +6,7 @@ Adding an experiment takes its file here, one line of configuration and one test
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from typing import Any
 
@@ -15,8 +15,9 @@ from torch import Tensor
 import attest.experiments as room
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
-from attest.experiments.layers.inside import INSIDE, OF_ROLLOUT, OF_TAGS
-from attest.experiments.spec import Measure, Spec
+from attest.experiments.erasure.background import Background
+from attest.experiments.sampling import Everyone
+from attest.experiments.spec import Inside, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
 
@@ -24,14 +25,19 @@ NO_EXPERIMENTS = ("judges", "registry", "stopping")
 """What lies in the folder of the experiments and imports this file."""
 
 
-def _found() -> dict[str, Spec]:
-    names = (module.name for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."))
-    specs = (getattr(import_module(name), "SPEC", None) for name in names if name.split(".")[2] not in NO_EXPERIMENTS)
-    return {spec.id: spec for spec in sorted(filter(None, specs), key=lambda spec: spec.order)}
+def _stated(name: str) -> list[Any]:
+    """Return what the modules below ``attest.experiments`` state under a name."""
+    files = (module.name for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."))
+    found = (getattr(import_module(file), name, None) for file in files if file.split(".")[2] not in NO_EXPERIMENTS)
+    return [each for each in found if each is not None]
 
 
-EXPERIMENTS: dict[str, Spec] = _found()
+EXPERIMENTS: dict[str, Spec] = {spec.id: spec for spec in sorted(_stated("SPEC"), key=lambda spec: spec.order)}
 """By id, in the order in which reports list them."""
+
+INSIDE: dict[str, Inside] = {each.id: each for each in _stated("INSIDE") if not each.of_tags}
+OF_TAGS: dict[str, Inside] = INSIDE | {each.id: each for each in _stated("INSIDE") if each.of_tags}
+"""What is run inside the layers of a Transformer, by id; ``OF_TAGS`` if it decides each token."""
 
 
 def measures() -> dict[str, Measure]:
@@ -50,95 +56,114 @@ def range_of(key: str) -> tuple[float, float]:
     return (0.0, 1.0) if column is None or column.range is None else column.range
 
 
-TOLD = ("labels", "everyone", "seed")
+@dataclass(frozen=True)
+class Context:
+    """What experiments may need to know beside an observed batch."""
+
+    labels: Tensor | None
+    """int64 ``(B,)``, gold classes of the batch; None if they are not known."""
+    everyone: Everyone
+    """All texts, of which some experiments take a sample."""
+    seed: int = 0
+    """With an instance's id it fixes that instance's random draws."""
+    background: Background | None = None
+    """Training texts, from which replacements of erased tokens are drawn; None if there are none."""
+    truth: Tensor | None = None
+    """bool ``(B, T)``, the tokens that decide; None if the corpus does not know them."""
+    clock: dict[str, float] | None = None
+    """Seconds by reading, to which E15 adds; None if nobody counts."""
+
+
+TOLD = tuple(each.name for each in fields(Context))
 """Parameters of experiments that are no settings."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What experiments may need to know beside an observed batch."""
-
-    labels: Tensor | None
-    """int64 ``(B,)``, gold classes of the batch; None where they are not known."""
-    everyone: Tensor
-    """int64 ``(N,)``, the ids of all texts, of which some experiments take a sample."""
-    seed: int = 0
-    """With an instance's id it fixes that instance's random draws."""
-
-
-@dataclass(frozen=True)
-class Run:
+class ConfiguredExperiment:
     """An experiment with its settings, ready to be run on one observed batch after the other."""
 
-    spec: Spec
-    settings: Mapping[str, Any]
-    inside: Callable[..., dict[str, Tensor]] | None = None
-    """What runs in its place inside the layers of a Transformer, on a ``LayerObservation``."""
+    id: str
+    run: Callable[..., dict[str, Tensor]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    inside: bool = False
+    """Whether it takes a ``LayerObservation``, and not the pooled ``Observation``."""
 
-    def __call__(self, observation: Observation | LayerObservation, asked: Asked) -> dict[str, Tensor]:
-        """Columns ``(B,)``, one number a text, and ``(B, T)``, one a token."""
-        run = self.inside or self.spec.run
-        assert run is not None, "chosen() takes those alone that can be run"
-        known = inspect.signature(run).parameters
-        told = {name: getattr(asked, name) for name in TOLD if name in known}
-        return run(observation, **told, **self.settings)
+    def __call__(self, observation: Observation | LayerObservation, context: Context) -> dict[str, Tensor]:
+        """Return columns ``(B,)``, one number a text, and ``(B, T)``, one a token."""
+        known = inspect.signature(self.run).parameters
+        told = {name: getattr(context, name) for name in TOLD if name in known}
+        return self.run(observation, **told, **self.settings)
 
     @property
-    def takes(self) -> set[str]:
-        """Names of the settings that it can be given."""
-        run = self.inside or self.spec.run
-        return set() if run is None else {*settings_of(run)}
+    def samples(self) -> bool:
+        """Whether it reads a sample of the texts, for some of its columns at least."""
+        return "texts" in inspect.signature(self.run).parameters
 
 
 def runnable() -> dict[str, Spec]:
-    """The experiments that one observed batch after the other can answer."""
+    """Return the experiments that one observed batch after the other can answer, by id."""
     return {name: spec for name, spec in EXPERIMENTS.items() if spec.run is not None}
 
 
-def runnable_inside(tags: bool = False) -> dict[str, Callable[..., dict[str, Tensor]] | None]:
-    """What can be asked of a Transformer with attention inside its layers alone, by id in the order of reports.
-
-    The function that is run inside the layers; None where the experiment itself is run on attention rollout.
+def askable(inside: bool = False, tags: bool = False) -> dict[str, ConfiguredExperiment]:
+    """Return what can be asked of a network, with default settings, by id in the order of reports.
 
     Args:
-        tags: whether it decides each token; then nothing is left of those with None.
+        inside: whether its attention is inside the layers of a Transformer alone. Experiments that ask which tokens matter
+            are then run on attention rollout, which leads from the decision down to the tokens.
+        tags: whether it decides each token; then nothing is asked of the text as a whole.
     """
-    known = INSIDE | OF_TAGS if tags else INSIDE
-    return {name: known.get(name) for name in EXPERIMENTS if name in known or name in OF_ROLLOUT}
+    within = {} if not inside else OF_TAGS if tags else INSIDE
+    found = {}
+    for name, spec in EXPERIMENTS.items():
+        if name in within:
+            found[name] = ConfiguredExperiment(name, within[name].run, inside=True)
+        elif spec.run is not None and (not inside or (spec.on_rollout and not tags)):
+            found[name] = ConfiguredExperiment(name, spec.run)
+    return found
+
+
+def suited(network: Any) -> list[str]:
+    """Return the ids of what can be asked of a network that attends inside its layers alone."""
+    tags = bool(getattr(network, "tags", False))
+    within = OF_TAGS if tags else INSIDE
+    return [name for name in askable(True, tags) if name not in within or within[name].suits(network)]
 
 
 def settings_of(run: Callable[..., Any]) -> dict[str, Any]:
-    """The settings of an experiment with their defaults, by name."""
+    """Return the settings of an experiment with their defaults, by name."""
     given = list(inspect.signature(run).parameters.values())[1:]
     return {each.name: each.default for each in given if each.name not in TOLD}
 
 
 def chosen(
     experiments: Iterable[str] | Mapping[str, Mapping[str, Any]], inside: bool = False, tags: bool = False
-) -> dict[str, Run]:
-    """The experiments that somebody asks for, by id.
+) -> dict[str, ConfiguredExperiment]:
+    """Return the experiments that somebody asks for, by id.
 
     Args:
         experiments: ids, or the settings of each by id: ``{"E2": {"permutations": 20}}``.
-        inside: whether they are asked of the layers of a Transformer.
-        tags: whether that decides each token.
+        inside, tags: as in ``askable``.
     Raises:
         AttestError: an id or a setting is not known, or there is no id.
     """
     names = [experiments] if isinstance(experiments, str) else list(experiments)
     settings = experiments if isinstance(experiments, Mapping) else {}
-    known = runnable_inside(tags) if inside else dict.fromkeys(runnable())
+    known = askable(inside, tags)
+    if tags and (whole := [name for name in names if name in askable(inside) and name not in known]):
+        raise AttestError(
+            f"{whole[0]} asks which tokens decide a text, and this model decides each token; expected some of "
+            f"{', '.join(known)}."
+        )
     if not names or (unknown := [name for name in names if name not in known]):
         found = f"the experiment {unknown[0]!r} is not known" if names else "no experiment was asked for"
         raise AttestError(f"{found}; expected some of {', '.join(known)}. For example: experiments=('E1', 'E2')")
-    return {name: _with_settings(EXPERIMENTS[name], known[name], settings.get(name, {})) for name in names}
+    return {name: _with_settings(known[name], settings.get(name, {})) for name in names}
 
 
-def _with_settings(spec: Spec, inside: Callable[..., dict[str, Tensor]] | None, given: Mapping[str, Any]) -> Run:
-    run = inside or spec.run
-    assert run is not None
-    known = settings_of(run)
+def _with_settings(experiment: ConfiguredExperiment, given: Mapping[str, Any]) -> ConfiguredExperiment:
+    known = settings_of(experiment.run)
     if unknown := [setting for setting in given if setting not in known]:
-        raise AttestError(f"{spec.id} has no setting {unknown[0]!r}; expected {', '.join(known) or 'none'}.")
-    require_bounds(given, f"the setting {{}} of {spec.id}".format)
-    return Run(spec, given, inside)
+        raise AttestError(f"{experiment.id} has no setting {unknown[0]!r}; expected {', '.join(known) or 'none'}.")
+    require_bounds(given, f"the setting {{}} of {experiment.id}".format)
+    return replace(experiment, settings=given)

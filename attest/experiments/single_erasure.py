@@ -148,4 +148,5 @@ SPEC = Spec(
         ),
     ),
     run=single_erasure,
+    any_reading=True,
 )

@@ -147,6 +147,28 @@ class Drawing:
 
 
 @dataclass(frozen=True)
+class Inside:
+    """An experiment as it is run inside the layers of a Transformer; the ``INSIDE`` of its file.
+
+    Args:
+        id: of the experiment.
+        run: takes a ``LayerObservation``, and the rest as ``Spec.run`` does.
+        needs: an attribute that the network must have and that must be True: ``attends_everywhere`` if tokens are made to
+            attend to later ones, which a decoder never does; ``looks_back`` if it is about the last token of a decoder.
+        of_tags: whether it is for models that decide each token, and for no others.
+    """
+
+    id: str
+    run: Callable[..., dict[str, Tensor]]
+    needs: Literal["", "attends_everywhere", "looks_back"] = ""
+    of_tags: bool = False
+
+    def suits(self, network: Any) -> bool:
+        """Return whether the network has what the experiment needs."""
+        return not self.needs or bool(getattr(network, self.needs, self.needs == "attends_everywhere"))
+
+
+@dataclass(frozen=True)
 class Spec:
     """An experiment.
 
@@ -162,9 +184,14 @@ class Spec:
         answer: the sentence that answers the question, from the means; None where it cannot be said.
         weights: what it has to show on a text.
         drawings: its figures.
-        run: the experiment on one observed batch; takes the observation, the settings with their defaults, and, by these
-            names, ``seed``, ``labels`` and ``everyone``, the ids of all texts. None where it takes more than one model.
+        run: the experiment on one observed batch; takes the observation, the settings with their defaults, and, by the names
+            of its attributes, what a ``Context`` knows. None if it takes more than one model, or runs inside layers alone.
+        on_rollout: whether it asks the explanation alone which tokens matter, so that attention rollout can stand in for
+            attention where a Transformer attends inside its layers alone.
+        any_reading: whether any reading can stand in for attention (``--reading``).
+        at_validation: settings at validation end, where the whole would take too long.
         when_explaining: settings for one text at once, where the shipped ones would take too long.
+        quadratic: what of it compares every token with every other, and so leaves very long texts out.
         of_tokens: whether it needs attention over tokens, and not over sentences.
         needs: what it takes where a single trained run cannot answer: other runs to compare with, or trained adversaries.
         about_columns: a sentence above the reference of its columns.
@@ -183,6 +210,10 @@ class Spec:
     weights: tuple[TokenWeights, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     run: Callable[..., dict[str, Tensor]] | None = None
+    on_rollout: bool = False
+    any_reading: bool = False
+    at_validation: Mapping[str, Any] = field(default_factory=dict)
+    quadratic: str = ""
     when_explaining: Mapping[str, Any] = field(default_factory=dict)
     of_tokens: bool = False
     needs: Literal["", "controls", "adversaries", "attacks"] = ""

@@ -3,6 +3,10 @@
 Legend: K means, N texts.
 """
 
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from torch import Tensor
@@ -10,6 +14,7 @@ from torch import Tensor
 from attest.core.measures.betting import MeanByBetting
 from attest.core.randomness import random_bits, stream
 from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.rows import joined
 
 READ, ALL = "texts_read/count", "texts/count"
 """How a summary names the number of texts that an experiment read before it stopped, and the number of all texts."""
@@ -19,8 +24,6 @@ MOST_READ = 0.75
 """Share of all texts beyond which the rest is not worth leaving out: the whole evidence is gathered then."""
 STEPS = 20
 """Candidates for a mean within the precision that is asked for."""
-SAMPLING = ("E3", "E10", "E14", "E15")
-"""Experiments that read a sample of their own in a trial. A run's E3 reads all texts."""
 
 
 def looks(texts: int) -> list[int]:
@@ -82,3 +85,48 @@ class Stopping:
         for name, (low, high) in zip(self.names, self._sequence.intervals, strict=True):
             summary |= {f"{self.spec.id}/{name}/ci_low": float(low), f"{self.spec.id}/{name}/ci_high": float(high)}
         return summary
+
+
+@dataclass(frozen=True)
+class EarlyTable:
+    """The table of an experiment that knew its means from a part of the texts."""
+
+    rule: Stopping
+    rows: pd.DataFrame
+    """Sorted by id."""
+
+
+Measure = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]]
+"""Takes ids of texts and experiments; returns the rows of these texts for each experiment, of all processes."""
+
+
+def read_until(
+    precision: float, experiments: Collection[str], ids: Tensor, seed: int, measure: Measure
+) -> dict[str, EarlyTable]:
+    """Read texts in random order, until the experiments know their means, and return the tables of those that do.
+
+    An experiment that would need too many texts has no table here: it then reads all of them. Every process looks at the
+    rows of all, so that all come to the same end, however many there are.
+
+    Args:
+        precision: half the width of the intervals for the means, in their units.
+        experiments: ids; none that reads a sample of its own.
+        ids: int64 ``(N,)``, of all texts.
+        seed: of the order.
+        measure: called with the next texts and the experiments that go on.
+    """
+    order, read = in_random_order(ids, seed), 0
+    going = {name: Stopping(name, precision, len(order)) for name in experiments}
+    parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
+    tables: dict[str, EarlyTable] = {}
+    for after in looks(len(order)):
+        if not going:
+            break
+        texts = order[read:after]
+        found = measure(texts, tuple(going))
+        for name in list(going):
+            parts[name].append(found[name].set_index("id", drop=False).loc[texts].reset_index(drop=True))
+            if going[name].after(parts[name][-1]):
+                tables[name] = EarlyTable(going.pop(name), joined(parts[name]).sort_values("id", ignore_index=True))
+        read = after
+    return tables

@@ -11,14 +11,13 @@ import pandas as pd
 from attest.core.measures import summarise
 from attest.core.measures.numbers import percent, rounded
 from attest.core.measures.summary import area_between, knee, racu
-from attest.experiments.readings.kinds import READINGS
+from attest.experiments.readings.kinds import RANDOM, READINGS
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.collection import Decided, Interval, Pairing, over_texts, paired
 from attest.report.evidence_figures import divergence_against_distance, divergence_violins, roar_curves
 from attest.report.figures import Illustration
 from attest.report.findings import Findings
 from attest.report.related import DISTANCES, REPORT, SCORES, Conclusion, Page, distances_of, exceeds, plain, scores_of
-from attest.runs.choices import RANDOM
 from attest.runs.comparison import compare_runs
 from attest.runs.control_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, UNIFORM
 from attest.runs.folder import RunFolder, read_json, write_json

@@ -1,13 +1,11 @@
-"""Evidence inside the layers of Transformers: one small class for each experiment in ``attest.experiments.layers``.
-
-``base.py`` says what they observe, one for all: the attention of every layer, by the module's ``observe_layers(batch)``.
-"""
+"""Callbacks for evidence inside the layers of Transformers; all observe by the module's ``observe_layers(batch)``."""
 
 from attest.callbacks.experiment import (
     KeyShuffle,
     LayerActivationSwap,
     LayerAdversarialAttention,
     LayerEvidence,
+    LayerExperiment,
     LayerIdentifiability,
     LayerPermutation,
     TagErasure,
@@ -23,6 +21,7 @@ __all__ = [
     "LayerActivationSwap",
     "LayerAdversarialAttention",
     "LayerEvidence",
+    "LayerExperiment",
     "LayerIdentifiability",
     "LayerPermutation",
     "TagErasure",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from attest.runs.folder import read_table
 from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 
 ROOT = Path(__file__).parents[2]
@@ -24,12 +25,15 @@ def house(tmp_path_factory) -> Path:
         ROOT / "tests" / "experiments", house / "tests" / "experiments", ignore=shutil.ignore_patterns("__pycache__")
     )
     (house / "tests" / "__init__.py").touch()
-    experiment, test = re.findall(r"^```python\n(.*?)^```", STEPS, flags=re.MULTILINE | re.DOTALL)
-    (line,) = re.findall(r"^```yaml\n(.*?)^```", STEPS, flags=re.MULTILINE | re.DOTALL)
+    experiment, test, inside, test_inside = re.findall(r"^```python\n(.*?)^```", STEPS, flags=re.MULTILINE | re.DOTALL)
+    line, line_inside = re.findall(r"^```yaml\n(.*?)^```", STEPS, flags=re.MULTILINE | re.DOTALL)
     (house / "attest" / "experiments" / "first_token.py").write_text(experiment)
+    (house / "attest" / "experiments" / "layers" / "first_column.py").write_text(inside)
     (house / "tests" / "experiments" / "test_first_token.py").write_text(test)
-    with (house / "attest" / "configs" / "experiments" / "pooled.yaml").open("a") as pooled:
-        pooled.write(line)
+    (house / "tests" / "experiments" / "layers" / "test_first_column.py").write_text(test_inside)
+    for name, added in (("pooled", line), ("layers", line_inside)):
+        with (house / "attest" / "configs" / "experiments" / f"{name}.yaml").open("a") as file:
+            file.write(added)
     return house
 
 
@@ -52,12 +56,22 @@ def test_the_worked_example_of_an_experiment(house):
     assert "E99" in run(house, "-m", "attest", "evidence", "--run", str(folder.path), "E99")
 
 
-def test_its_own_test_passes(house):
-    run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/experiments/test_first_token.py")
+def test_the_worked_example_of_an_experiment_inside_layers(house):
+    options = ["MODEL=transformer-dr", "CUT=smoke", "LOGGER=csv", "--trainer.max_epochs=1", "--run.root=runs-inside"]
+    others = [f"--experiments.{name}=null" for name in ("E1", "E2", "E3", "E8", "E9", "E13", "E14", "E15", "maps")]
+    run(house, "-m", "attest", "fit", *options, *others)
+    folder = only_folder(house / "runs-inside")
+    assert 0 < read_table(folder.evidence("E98"))["first"].mean() < 1
+    assert "Inside the layers the first token gets" in folder.report.read_text(encoding="utf-8")
+
+
+def test_their_own_tests_pass(house):
+    tests = ("tests/experiments/test_first_token.py", "tests/experiments/layers/test_first_column.py")
+    run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
 
 
 def test_every_file_that_the_page_names_is_there():
     named = re.findall(r"`((?:attest|configs|tests|docs)/[\w/.-]+)`", TEXT)
-    missing = [name for name in named if "first_token" not in name and not (ROOT / name).exists()]
+    missing = [name for name in named if not re.search("first_(token|column)", name) and not (ROOT / name).exists()]
     assert len(named) > 6
     assert not missing

@@ -12,7 +12,7 @@ from attest.experiments.erasure.operators import UNKNOWN, operators
 from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out_inputs
 from attest.experiments.permutation import attention_permutation
 from attest.experiments.readings.gradients import integrated_gradients
-from attest.experiments.registry import Asked, Run, runnable
+from attest.experiments.registry import Context, chosen, runnable
 from attest.models.networks import BiLSTM, ConditionedClassifier
 from tests.experiments.networks import VOCABULARY
 
@@ -170,11 +170,11 @@ def test_integrated_gradients_add_up_to_what_the_passage_adds_to_its_question(ne
 @pytest.mark.parametrize("name", [*runnable()])
 def test_what_stands_beside_a_passage_in_its_batch_makes_no_difference_to_any_experiment(name, network, observation):
     """Each passage with its question alone, without padding, gives the numbers that it has among the others."""
-    run = Run(runnable()[name], SETTINGS.get(name, {}))
-    together = run(observation, Asked(observation.predicted, observation.ids))
+    run = chosen({name: SETTINGS.get(name, {})})[name]
+    together = run(observation, Context(observation.predicted, observation.ids))
     for row, text in enumerate(TEXTS):
         single = observe(network, observation.ids[row : row + 1], *rows_of([text], [network.beside[row]]))
-        apart = run(single, Asked(single.predicted, observation.ids))
+        apart = run(single, Context(single.predicted, observation.ids))
         for column, values in together.items():
             ours = values[row].double()[..., : len(text)] if values.ndim > 1 else values[row].double()
             if column not in apart:

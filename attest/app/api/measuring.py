@@ -7,7 +7,7 @@ Legend: B batch, T tokens, K tags.
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, cast
@@ -31,10 +31,11 @@ from attest.core.memory import give_back_freed_memory, memory_budget, rows_at_on
 from attest.core.processes import Turns, can_fork, together
 from attest.core.version import __version__
 from attest.datamodules.notice import say
+from attest.experiments.erasure import Background
 from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
-from attest.experiments.registry import Asked, Run
-from attest.experiments.rows import rows_of, tag_columns, text_columns
-from attest.experiments.stopping import SAMPLING, Stopping, in_random_order, looks
+from attest.experiments.registry import ConfiguredExperiment, Context
+from attest.experiments.rows import joined, rows_of, tag_columns, text_columns
+from attest.experiments.stopping import EarlyTable, read_until
 from attest.models.contract import require_finite_logits
 from attest.models.layers_observed import self_attending
 from attest.models.observation import Network, Observation, observe
@@ -135,19 +136,28 @@ class Measuring:
         measures: by id.
         label_names: in class order; empty for numbers.
         seed: of the random draws.
+        background: training texts, from which replacements of erased tokens are drawn; None if there are none.
     """
 
     first = INSTANCES
     """The table of the texts themselves."""
 
-    def __init__(self, network: nn.Module, measures: dict[str, Run], label_names: tuple[str, ...], seed: int) -> None:
+    def __init__(
+        self,
+        network: nn.Module,
+        measures: dict[str, ConfiguredExperiment],
+        label_names: tuple[str, ...],
+        seed: int,
+        background: Background | None = None,
+    ) -> None:
         self.network, self.measures, self.label_names, self.seed = network, measures, label_names, seed
+        self.background = background
         self.seconds: dict[str, float] = defaultdict(float)
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
         self._asked = {self.first, *measures}
         """What is measured now."""
-        self._stopped: dict[str, tuple[Stopping, list[pd.DataFrame]]] = {}
-        """The experiments that have read enough texts, with their tables."""
+        self._early: dict[str, EarlyTable] = {}
+        """The tables of the experiments that have read enough texts."""
 
     def all_of(
         self, batches: Sequence[Batch], progress: bool, processes: int = 1, until: float | None = None, batch_size: int = 32
@@ -168,7 +178,7 @@ class Measuring:
 
         def work(rank: int) -> None:
             if until is not None:
-                self._read_until(until, batches, everyone, progress and rank == 0, batch_size, turns)
+                self._read_early(until, batches, everyone, progress and rank == 0, batch_size, turns)
             self._some_of(batches, everyone, progress and rank == 0, turns)
             self._share()
 
@@ -177,8 +187,8 @@ class Measuring:
             work(0)
         else:
             together(processes, work)
-        for name, (_, tables) in self._stopped.items():
-            self._parts[name] = tables
+        for name, table in self._early.items():
+            self._parts[name] = [table.rows]
 
     def _share(self) -> None:
         """Have what all processes have measured, here and in each of them."""
@@ -194,7 +204,7 @@ class Measuring:
             for name, spent in seconds.items():
                 self.seconds[name] += spent
 
-    def _read_until(
+    def _read_early(
         self,
         precision: float,
         batches: Sequence[Batch],
@@ -203,24 +213,17 @@ class Measuring:
         batch_size: int,
         turns: Turns,
     ) -> None:
-        """Read texts in random order, until experiments know their means; those that need too many are left for later."""
-        order, read = in_random_order(everyone, self.seed), 0
-        going = {name: Stopping(name, precision, len(order)) for name in self.measures if name not in SAMPLING}
-        tables: dict[str, list[pd.DataFrame]] = defaultdict(list)
-        for after in looks(len(order)):
-            self._asked = set(going)
-            part = batches_of_ids(batches, order[read:after], batch_size)
-            self._some_of(part, everyone, progress, turns)
+        """Measure the experiments that know their means from a part of the texts; the others are left for later."""
+
+        def measure(texts: list[int], going: Collection[str]) -> dict[str, pd.DataFrame]:
+            self._asked = {*going}
+            self._some_of(batches_of_ids(batches, texts, batch_size), everyone, progress, turns)
             self._share()
-            for name in list(going):
-                rows = pd.concat(self._parts.pop(name)).set_index("id", drop=False).loc[order[read:after]]
-                tables[name].append(rows.reset_index(drop=True))
-                if going[name].after(tables[name][-1]):
-                    self._stopped[name] = going.pop(name), tables[name]
-            read = after
-            if not going:
-                break
-        self._asked = {self.first, *self.measures} - self._stopped.keys()
+            return {name: joined(self._parts.pop(name)) for name in going}
+
+        stoppable = [name for name, experiment in self.measures.items() if not experiment.samples]
+        self._early = read_until(precision, stoppable, everyone, self.seed, measure)
+        self._asked = {self.first, *self.measures} - self._early.keys()
         if distributed.is_initialized() and distributed.get_rank():
             self.seconds.clear()  # the first process has them all
 
@@ -259,17 +262,30 @@ class Measuring:
             rollout = attention_rollout(layers.attention, where_rollout_begins(observation))
             observation = observation.explained_by(rollout)
         decided = observation.predicted if label is None and layers is not None else label
-        asked = Asked(decided, everyone.to(observation.ids.device), self.seed)
+        context = self._context(decided, observation, everyone)
         known = {} if label is None else {"label": label}
         identity = {"id": observation.ids} | known | {"predicted": observation.predicted, "length": observation.lengths}
-        for name, measure in ({INSTANCES: self._texts} | self.measures).items():
-            if name not in self._asked:
-                continue
-            inside = layers if isinstance(measure, Run) and measure.inside else None
-            with self._timed(name):
-                rows = rows_of(identity | measure(inside or observation, asked), observation.mask)
-                self._parts[name].append(rows.assign(tokens=batch["tokens"]) if name == INSTANCES else rows)
-            yield name
+        if INSTANCES in self._asked:
+            with self._timed(INSTANCES):
+                rows = rows_of(identity | text_columns(observation, self.label_names), observation.mask)
+                self._parts[INSTANCES].append(rows.assign(tokens=batch["tokens"]))
+            yield INSTANCES
+        yield from self._experiments(observation, layers, context, identity)
+
+    def _experiments(
+        self, pooled: Observation | None, layers: LayerObservation | None, context: Context, identity: dict[str, Tensor]
+    ) -> Iterator[str]:
+        """Measure one batch by each experiment that is asked for; names each when it has been measured."""
+        for name, experiment in self.measures.items():
+            if name in self._asked:
+                observation = layers if experiment.inside else pooled
+                assert observation is not None
+                with self._timed(name):
+                    self._parts[name].append(rows_of(identity | experiment(observation, context), observation.mask))
+                yield name
+
+    def _context(self, labels: Tensor | None, observed: Observation | LayerObservation, everyone: Tensor) -> Context:
+        return Context(labels, everyone.to(observed.ids.device), self.seed, self.background)
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
@@ -309,14 +325,11 @@ class Measuring:
             return None
         return of_batch(batch["label"], observation.ids.shape, self.label_names).to(observation.ids)
 
-    def _texts(self, observation: Any, asked: Asked) -> dict[str, Tensor]:
-        return text_columns(observation, self.label_names)
-
     def write(self, folder: RunFolder, limits: dict[str, Any]) -> None:
         """Write all files of a run except the report."""
-        stopped = {name: Stopped(rule.precision, rule.found()) for name, (rule, _) in self._stopped.items()}
+        stopped = {name: Stopped(table.rule.precision, table.rule.found()) for name, table in self._early.items()}
         for name, parts in self._parts.items():
-            folder.write_evidence(name, pd.concat(parts).sort_values("id", ignore_index=True), stopped.get(name))
+            folder.write_evidence(name, joined(parts).sort_values("id", ignore_index=True), stopped.get(name))
         texts = pd.read_parquet(folder.evidence(self.first))
         write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
         summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts)
@@ -413,7 +426,7 @@ class TaggedMeasuring(Measuring):
     """Experiments inside the layers of a tagger; the table of the sentences is that of a run with a tagger.
 
     Args:
-        network, measures, label_names, seed: as in ``Measuring``.
+        network, measures, label_names, seed, background: as in ``Measuring``.
     """
 
     first = TAGGED
@@ -421,7 +434,7 @@ class TaggedMeasuring(Measuring):
     def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         layers = self._seen(batch)
         assert layers.labels is not None
-        asked = Asked(layers.labels, everyone.to(layers.ids.device), self.seed)
+        context = self._context(layers.labels, layers, everyone)
         identity = {"id": layers.ids, "length": layers.mask.sum(dim=-1)}
         heads = [attending(self.network)[layer].heads for layer in self_attending(self.network)]
         if TAGGED in self._asked:
@@ -429,12 +442,7 @@ class TaggedMeasuring(Measuring):
                 rows = rows_of(identity | tag_columns(layers, self.label_names), layers.mask)
                 self._parts[TAGGED].append(rows.assign(tokens=batch["tokens"], heads=[heads] * len(rows)))
             yield TAGGED
-        for name, measure in self.measures.items():
-            if name not in self._asked:
-                continue
-            with self._timed(name):
-                self._parts[name].append(rows_of(identity | measure(layers, asked), layers.mask))
-            yield name
+        yield from self._experiments(None, layers, context, identity)
 
     @torch.no_grad()
     def _seen(self, batch: Batch) -> LayerObservation:

@@ -4,7 +4,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +28,7 @@ from attest.core.errors import AttestError
 from attest.core.labels import names_of, require_no_table
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
 from attest.experiments.erasure import Background
-from attest.experiments.layers.inside import LOOKING_BACK, TAMPERING
-from attest.experiments.registry import Run as Measured
-from attest.experiments.registry import chosen, runnable, runnable_inside
+from attest.experiments.registry import chosen, runnable, suited
 from attest.models.contract import STEPS, require_steps
 from attest.models.itself import require_itself
 from attest.report.explained import ExplainedText
@@ -143,7 +140,7 @@ def trial(
         until: how well the means of the verdict are to be known at 95 %, in their units, 0.01 for example. Texts are then read
             in random order, and each experiment stops when it knows its means, by a betting confidence sequence without
             replacement; one that would need more than three quarters of the texts reads all of them, as without this.
-            Experiments that read a sample of their own (E3, E10, E14, E15) go on doing so. None for all texts.
+            Experiments that read a sample of their own (E10, E14, E15; inside layers E3) go on doing so. None for all texts.
         prompt: what a causal language model of transformers is asked about each text, with ``{text}`` in it once.
         answers: what stands for each label after the prompt, by label, in class order: ``{"bad": " bad", "good": " good"}``.
             The model decides between the labels by the logits of the tokens that these begin with.
@@ -170,10 +167,7 @@ def trial(
     inside = not getattr(network, "pools_by_attention", True)
     drawn_from = None if background is None else _background(network, background, encode)
     measures = chosen(_sensible(batches, network) if experiments is None else experiments, inside, tags)
-    if tags:
-        _require_inside(measures)
-    measures = _told(measures, background=drawn_from)
-    measuring = (TaggedMeasuring if tags else Measuring)(network, measures, names, seed)
+    measuring = (TaggedMeasuring if tags else Measuring)(network, measures, names, seed, drawn_from)
     with budget_kept(), in_evaluation_mode(network):
         for batch in _telling(batches, network):
             told = everything_of(encode, texts, batch["id"].tolist()) if foreign else {}
@@ -200,16 +194,6 @@ def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None)
     return Background.of(ids).to(device)
 
 
-def _told(measures: dict[str, Measured], **known: Any) -> dict[str, Measured]:
-    """Experiments with what is known for those of them that ask; None is not known."""
-    given = {name: value for name, value in known.items() if value is not None}
-    asked = {name: each.takes & {*given} for name, each in measures.items()}
-    return {
-        name: replace(each, settings={**each.settings, **{key: given[key] for key in asked[name]}})
-        for name, each in measures.items()
-    }
-
-
 def network_of(model: Any) -> nn.Module:
     """The network that is put on trial: the model itself, or the one that it trains.
 
@@ -228,28 +212,11 @@ def network_of(model: Any) -> nn.Module:
 
 
 def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
-    """All experiments; where attention is over sentences, those that do not ask for tokens.
-
-    Inside the layers of a decoder those are left out that let tokens attend to what comes later; elsewhere those that ask what
-    the last token of a decoder looks back at.
-    """
+    """Return all experiments that suit the network; if attention is over sentences, those that do not ask for tokens."""
     if not getattr(network, "pools_by_attention", True):
-        left_out = [] if getattr(network, "attends_everywhere", True) else [*TAMPERING]
-        left_out += [] if getattr(network, "looks_back", False) else [*LOOKING_BACK]
-        tags = getattr(network, "tags", False)
-        known = [name for name, inside in runnable_inside(tags).items() if inside or not tags]
-        return [name for name in known if name not in left_out]
+        return suited(network)
     of_sentences = "sentence_mask" in batches[0]
     return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
-
-
-def _require_inside(measures: dict[str, Measured]) -> None:
-    """Refuse experiments on the decision of a whole text, for a model that makes none."""
-    if whole := [name for name, measure in measures.items() if measure.inside is None]:
-        known = ", ".join(name for name, inside in runnable_inside(tags=True).items() if inside)
-        raise AttestError(
-            f"{whole[0]} asks which tokens decide a text, and this model decides each token; expected some of {known}."
-        )
 
 
 def _telling(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from attest.app.cli.main import TRUST, CommandParser
-from attest.core.errors import AttestError
+from attest.core.errors import AttestError, unknown_choice
 from attest.core.memory import cores
-from attest.runs.choices import Words, expand, of_reading, take_words
+from attest.runs.choices import Words, expand, take_words
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.identity import require_no_trial
 
@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
     options = [argument for argument in rest if argument not in named]
     options += [] if typed.until is None else [f"--run.until={typed.until}"]
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
-    wanted = wanted if typed.reading is None else of_reading(typed.reading, wanted)
+    wanted = wanted if typed.reading is None else _of_reading(typed.reading, wanted)
     checkpoint, run = _on_trial(typed)
     from attest.app.evaluating import Apart, RunOnTrial, configuration_of, evaluate  # takes seconds
 
@@ -68,6 +68,26 @@ def main(arguments: list[str]) -> int:
         apart = None if own else Apart(checkpoint, typed.out, typed.reading)
         evaluate(RunOnTrial(expand([*configuration, *options]), run, checkpoint, wanted, apart))
     return 0
+
+
+def _of_reading(reading: str, wanted: list[str]) -> list[str]:
+    """Return the experiments that take a reading in the attention's place: those that were typed, or all.
+
+    Raises:
+        AttestError: the reading is not known, or an experiment that was typed is on the attention itself.
+    """
+    from attest.experiments.readings import READINGS
+    from attest.experiments.registry import EXPERIMENTS
+
+    if reading not in READINGS:
+        raise unknown_choice("The reading", reading, READINGS, "attest evidence --run <folder> --reading {}")
+    known = [name for name, spec in EXPERIMENTS.items() if spec.any_reading]
+    if other := [name for name in wanted if name not in known]:
+        raise AttestError(
+            f"{other[0]} is about attention itself; expected some of {', '.join(known)} with --reading. Type: attest "
+            f"evidence --run <folder> {other[0]}"
+        )
+    return wanted or known
 
 
 def _refuse_apart(typed: argparse.Namespace) -> None:

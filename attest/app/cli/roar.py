@@ -10,7 +10,7 @@ takes. The models are in ``roar/`` of the base, which is trained first if it is 
 again. Options after a lone -- go to these models only.
 """
 
-from attest.runs.choices import RANDOM, expand, plain_help, require_readings, split_arguments, take_words
+from attest.runs.choices import expand, plain_help, split_arguments, take_words
 
 
 def main(arguments: list[str]) -> int:
@@ -27,11 +27,13 @@ def main(arguments: list[str]) -> int:
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("READING", "STEPS"))
     readings, steps = words.listed("READING", "attention"), words.count("STEPS", 10, least=2)
-    require_readings(readings)
     expand(typed)  # a mistyped choice is told before the imports below, which take seconds
+    from attest.experiments.readings.kinds import RANDOM, require_readings
+
+    require_readings(readings)
     from attest.app.dependent import train_base
     from attest.app.roar import require_classifier, train_steps
-    from attest.report.related_pages import write_roar  # what follows takes seconds
+    from attest.report.related_pages import write_roar
 
     base = train_base(typed, require_classifier)
     asked = dict.fromkeys((RANDOM, *readings))

@@ -20,7 +20,7 @@ from attest.experiments.erasure.outcomes import Scores, area, between_limits, ou
 from attest.experiments.erasure.randomised import tau_randomised
 from attest.experiments.erasure.sets import Columns, on_part, random_ranks, ranks_of, sizes
 from attest.experiments.erasure.soft import of_predicted_class, soft_scores
-from attest.experiments.importance_entropy import sample_of_ids
+from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import ANY, CORRELATION, SHARE, About, Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation
 
@@ -176,7 +176,7 @@ def _before(observation: Observation) -> Tensor:
 
 def on_a_sample(
     observation: Observation,
-    everyone: Tensor,
+    everyone: Everyone,
     texts: int = 12,
     sets: int = 20,
     beam_texts: int = 0,
@@ -185,15 +185,15 @@ def on_a_sample(
     extras: bool = True,
     seed: int = 0,
 ) -> Columns:
-    """``erasure`` with a random sample of all texts read anew.
+    """Compute ``erasure`` with a random sample of texts read anew.
 
     Args:
         observation: the batch.
-        everyone: int64 ``(N,)``, ids of all texts.
+        everyone: all texts.
         texts: how many are read anew.
         sets, beam_texts, background, erase_by, extras, seed: as in ``erasure``.
     """
-    sampled = torch.isin(observation.ids, sample_of_ids(seed, everyone, texts))
+    sampled = in_sample(seed, observation.ids, everyone, texts)
     return erasure(observation, sampled, seed, sets, background, beam_texts, erase_by, extras)
 
 
@@ -316,5 +316,7 @@ SPEC = Spec(
         ),
     ),
     run=on_a_sample,
+    on_rollout=True,
+    any_reading=True,
     of_tokens=True,
 )

@@ -16,7 +16,10 @@ from torch import Tensor, nn
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.erasure.background import Background
 from attest.experiments.erasure.four_operators import erasure
-from attest.experiments.layers import LayerObservation, attention_rollout
+from attest.experiments.layers.rollout import attention_rollout
+from attest.experiments.sampling import Everyone, in_sample
+from attest.experiments.spec import Inside
+from attest.models.layers_observed import LayerObservation
 from attest.models.observation import Observation
 
 PLACES = 1 << 20
@@ -114,3 +117,26 @@ class _TagOfOne:
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """``(B, T, K + 1)`` -> logits of the one token's tags ``(B, K)``, whatever the weights."""
         return (hidden[..., :-1] * hidden[..., -1:]).sum(dim=1)
+
+
+def on_a_sample(
+    observation: LayerObservation,
+    everyone: Everyone,
+    seed: int,
+    texts: int = 16,
+    sets: int = 20,
+    background: Background | None = None,
+) -> dict[str, Tensor]:
+    """Compute ``tag_erasure`` with a random sample of sentences read anew.
+
+    Args:
+        observation: of a tagger's batch.
+        everyone: all sentences.
+        seed: chooses the sample, too.
+        texts: how many sentences are sampled.
+        sets, background: as in ``tag_erasure``.
+    """
+    return tag_erasure(observation, in_sample(seed, observation.ids, everyone, texts), seed, sets, background)
+
+
+INSIDE = Inside("E14", on_a_sample, of_tags=True)

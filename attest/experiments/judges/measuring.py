@@ -1,10 +1,10 @@
 """Every experiment that gives one number for each text, run on a defendant. Columns here, directions in ``configs/judges``.
 
-A further experiment is one more entry of the registry of experiments, or of ``_LAYERED`` below.
+Another experiment is another entry of the registry of experiments; inside layers its settings stand below.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
 
@@ -16,28 +16,24 @@ from attest.core.randomness import random_uniforms
 from attest.experiments import feature_importance, observe
 from attest.experiments.judges.texts import Texts
 from attest.experiments.judges.truth import masses
-from attest.experiments.layers.activation_swap import layer_activation_swap
-from attest.experiments.layers.adversarial_search import layer_adversarial_attention
-from attest.experiments.layers.identifiability import layer_identifiability
-from attest.experiments.layers.key_shuffle import key_shuffle
-from attest.experiments.layers.permutation import layer_permutation
 from attest.experiments.layers.rollout import attention_rollout
-from attest.experiments.registry import Asked, chosen
+from attest.experiments.registry import Context, chosen
 from attest.models.layers_observed import LayerObservation, observe_layers
 
 Columns = dict[str, Tensor]
 COIN = 7
 """The draw that a coin has among those of a text."""
 
-_LAYERED: dict[str, Callable[[LayerObservation, Tensor, int, Mapping[str, int]], Columns]] = {
-    "E2": lambda seen, labels, seed, given: layer_permutation(seen, given["permutations"], seed, labels),
-    "E3": lambda seen, labels, seed, given: layer_adversarial_attention(
-        seen, restarts=given["restarts"], steps=given["steps"], seed=seed
-    ),
-    "E8": lambda seen, labels, seed, given: layer_activation_swap(seen, {"sparsemax": Sparsemax()}, labels),
-    "E9": lambda seen, labels, seed, given: key_shuffle(seen, given["shuffles"], seed, labels),
-    "E13": lambda seen, labels, seed, given: layer_identifiability(seen),
-}
+
+def _inside(settings: Mapping[str, Any], texts: int) -> dict[str, Mapping[str, Any]]:
+    """Return the settings of the experiments inside layers, by id; E3 reads all of so many texts."""
+    search = {"restarts": settings["restarts"], "steps": settings["steps"], "texts": texts, "each_layer": True}
+    return {
+        "E2": {"permutations": settings["permutations"]},
+        "E3": search,
+        "E8": {"projections": {"sparsemax": Sparsemax()}},
+        "E9": {"draws": settings["shuffles"]},
+    }
 
 
 def measure(
@@ -91,12 +87,12 @@ def _number(columns: Columns, test: Mapping[str, Any]) -> Tensor:
 def _pooled(
     network: Any, texts: Texts, seed: int, wanted: set[str], settings: Mapping[str, Any]
 ) -> tuple[dict[str, Columns], Tensor, dict[str, float]]:
-    asked = Asked(texts.labels, texts.ids, seed)
+    context = Context(texts.labels, texts.ids, seed)
     columns, milliseconds = {}, {}
     for name in sorted(wanted):  # each observes anew, so that what one has cached makes no other look cheap
         began = time.process_time()
         seen = observe(network, texts.ids, texts.tokens, texts.mask, texts.labels)
-        columns[name] = chosen({name: settings.get(name, {})})[name](seen, asked)
+        columns[name] = chosen({name: settings.get(name, {})})[name](seen, context)
         milliseconds[name] = 1000 * (time.process_time() - began) / len(texts.ids)
     return columns, seen.attention, milliseconds
 
@@ -109,7 +105,8 @@ def _layered(
         seen = observe_layers(network, texts.ids, texts.tokens, texts.mask, texts.labels)
     for name in sorted(wanted - {"rollout"}):
         began = time.process_time()
-        columns[name] = _LAYERED[name](seen, texts.labels, seed, settings)
+        given = {name: _inside(settings, len(texts.ids)).get(name, {})}
+        columns[name] = chosen(given, inside=True)[name](seen, Context(texts.labels, texts.ids, seed))
         milliseconds[name] = 1000 * (time.process_time() - began) / len(texts.ids)
     began = time.process_time()
     pooled = observe(network, texts.ids, texts.tokens, texts.mask, texts.labels)

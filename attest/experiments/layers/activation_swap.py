@@ -9,22 +9,24 @@ from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax, Unif
 from attest.core.attention.interventions import Intervention, attending
 from attest.experiments.layers.allowed import SinkKept
 from attest.experiments.sink import parks_attention
+from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
+PROJECTIONS: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
 WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
 """Projections of which two of a kind are the same."""
 
 
 @torch.no_grad()
 def layer_activation_swap(
-    observation: LayerObservation, projections: Mapping[str, Projection], labels: Tensor
+    observation: LayerObservation, labels: Tensor, projections: Mapping[str, Projection] = PROJECTIONS
 ) -> dict[str, Tensor]:
     """Evaluate under each projection, all parameters untouched.
 
     Args:
         observation: the batch, as the trained projection has it.
-        projections: by name; one equal to the trained projection moves nothing.
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
+        projections: by name; one equal to the trained projection moves nothing.
     Returns:
         Per instance ``(B,)``: ``correct`` and ``support`` of the trained projection, and for each name ``correct_<name>``,
         ``tvd_<name>`` of predictions in [0, 1], ``jsd_<name>`` of attention in nats and ``support_<name>``, with every layer
@@ -58,3 +60,6 @@ def _under(
     if type(projection) in WITHOUT_SETTINGS and trained == {type(projection)}:
         return observation
     return observation.under(Intervention("projection", SinkKept(projection) if sink_kept else projection, layers))
+
+
+INSIDE = Inside("E8", layer_activation_swap)

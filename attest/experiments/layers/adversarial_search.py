@@ -15,6 +15,8 @@ from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_normals
 from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY, pairs
 from attest.experiments.layers.random_tampering import keys_of_rows
+from attest.experiments.sampling import Everyone, in_sample
+from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
 COPIES = 24
@@ -144,3 +146,39 @@ def _penalty_slopes(
     if not beyond.any():
         return [None] * len(leaves)
     return torch.autograd.grad(PENALTY * beyond.sum(), leaves)
+
+
+def on_a_sample(
+    observation: LayerObservation,
+    everyone: Everyone,
+    seed: int,
+    texts: int = 16,
+    epsilon: float = 0.01,
+    filter_epsilon: float = 0.05,
+    restarts: int = 1,
+    steps: int = 100,
+    each_layer: bool = False,
+) -> dict[str, Tensor]:
+    """Compute ``layer_adversarial_attention`` of a random sample of texts; the columns are NaN for all others.
+
+    Each step of the search is a forward and a backward pass, and a large model takes minutes for what a small one does in
+    seconds. So the defaults search little, and what is found is a lower bound.
+
+    Args:
+        observation: the batch.
+        everyone: all texts.
+        seed: chooses the sample and the starting points.
+        texts: of the sample.
+        epsilon, filter_epsilon, restarts, steps, each_layer: as in ``layer_adversarial_attention``.
+    """
+    rows = in_sample(seed, observation.ids, everyone, texts).nonzero().flatten()
+    if not len(rows):
+        return {}
+    found = layer_adversarial_attention(observation.rows(rows), epsilon, filter_epsilon, restarts, steps, seed, each_layer)
+    columns = {name: column.new_full(observation.ids.shape, torch.nan) for name, column in found.items()}
+    for name, column in found.items():
+        columns[name][rows] = column
+    return columns
+
+
+INSIDE = Inside("E3", on_a_sample, needs="attends_everywhere")

@@ -17,6 +17,7 @@ from attest.core.attention.interventions import HookedModule, attending, recorde
 from attest.core.measures.identifiability import agreement, column_space, effective_attention, with_ones
 from attest.core.memory import by_rows
 from attest.experiments.sink import parks_attention, without_sink
+from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation, mean_over_rows
 
 COPIES = 12
@@ -133,3 +134,6 @@ def _measured(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, re
         columns += [space.rank.double().mean(dim=-1), trivial.nanmean(dim=-1)]
         columns += [mean_over_rows(values[..., place], real_BQ) for values in compared]
     return torch.stack(columns, dim=-1)
+
+
+INSIDE = Inside("E13", layer_identifiability)

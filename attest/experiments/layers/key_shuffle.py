@@ -12,19 +12,19 @@ from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers.keys import clean_keys, replacing_keys
 from attest.experiments.layers.random_tampering import Tamper, Tampering, tampered_at_random
 from attest.experiments.sink import parks_attention, spared
-from attest.experiments.spec import NATS, SHARE, Column, Measure, Spec
+from attest.experiments.spec import NATS, SHARE, Column, Inside, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 
 
 @torch.no_grad()
-def key_shuffle(observation: LayerObservation, draws: int, seed: int, labels: Tensor) -> dict[str, Tensor]:
+def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws: int = 2) -> dict[str, Tensor]:
     """Permute the token vectors of the clean keys over the real tokens, all heads alike, and see what is left.
 
     Args:
         observation: the batch.
-        draws: shuffles per instance, over which everything is averaged. A layer has the same ones alone and among all.
-        seed: with an instance's id it fixes that instance's shuffles, which differ from layer to layer.
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
+        seed: with an instance's id it fixes that instance's shuffles, which differ from layer to layer.
+        draws: shuffles per instance, over which everything is averaged. A layer has the same ones alone and among all.
     Returns:
         Per instance ``(B,)``: ``correct``; with every layer shuffled ``correct_shuffled`` in [0, 1], ``tvd_shuffled`` of
         predictions and ``jsd_shuffled`` of attention in nats, mean over rows; the same with ``_layer<l>``, the l-th alone; of
@@ -131,3 +131,5 @@ SPEC = Spec(
         spared(CORRECT_SHUFFLED),
     ),
 )
+
+INSIDE = Inside("E9", key_shuffle)

@@ -18,7 +18,7 @@ from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_order
 from attest.core.rounding import compared, rounding
 from attest.experiments.layers.random_tampering import MAPS
-from attest.experiments.spec import ANY, SHARE, Column, Drawing, Means, Measure, Spec
+from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 
 WINDOWS = 4
@@ -323,3 +323,5 @@ SPEC = Spec(
         ),
     ),
 )
+
+INSIDE = Inside("E16", knockout, needs="looks_back")

@@ -15,19 +15,21 @@ from attest.experiments.layers.deciding_row import deciding_row_permutation
 from attest.experiments.layers.random_tampering import Tamper, Tampering, keys_of_rows, tampered_at_random
 from attest.experiments.permutation import median
 from attest.experiments.sink import parks_attention, without_sink
+from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
 
-def layer_permutation(observation: LayerObservation, permutations: int, seed: int, labels: Tensor) -> dict[str, Tensor]:
+def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, permutations: int = 3) -> dict[str, Tensor]:
     """Permute each row of each head over the tokens that it may attend to, and see how far the prediction moves.
 
     In an encoder these are all real tokens; in a decoder those up to its own, and in a sliding window those within.
 
     Args:
         observation: the batch.
-        permutations: draws per instance. Every row of every head has its own; a layer the same alone and among all.
-        seed: with an instance's id it fixes that instance's permutations.
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
+        seed: with an instance's id it fixes that instance's permutations.
+        permutations: draws per instance. Every row of every head has its own; a layer the same alone and among all. Each
+            costs a forward pass for every layer and one for all.
     Returns:
         Per instance ``(B,)``: with every layer permuted ``tvd_median`` over permutations, in [0, 1]; ``tvd_max``; ``flipped``,
         the share that changes the decision; ``correct_permuted``, the share of right ones; ``max_attention``, the largest
@@ -82,3 +84,6 @@ def _permuted(clean: LayerObservation, orders: dict[str, Tensor]) -> list[Interv
 
 def _gathering(order: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
     return lambda weights, mask: weights.gather(-1, order)
+
+
+INSIDE = Inside("E2", layer_permutation)

@@ -21,11 +21,11 @@ from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.erasure.outcomes import outcomes_of, scored
 from attest.experiments.erasure.sets import Columns, on_part, random_ranks, ranks_of, sizes
 from attest.experiments.erasure.soft import of_predicted_class
-from attest.experiments.importance_entropy import sample_of_ids
 from attest.experiments.readings.gradients import completeness_gap
 from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
 from attest.experiments.readings.layers import relevance_gap
 from attest.experiments.readings.truth import found, hangs_on
+from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import (
     ANY,
     AT_LEAST_0,
@@ -225,23 +225,26 @@ def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tenso
 
 def on_a_sample(
     observation: Observation,
-    everyone: Tensor,
+    everyone: Everyone,
     texts: int = 12,
     sets: int = 20,
     seed: int = 0,
     weights: bool = False,
+    truth: Tensor | None = None,
+    clock: Clock | None = None,
 ) -> Columns:
-    """``side_by_side`` on a random sample of all texts.
+    """Compute ``side_by_side`` on a random sample of texts.
 
     Args:
         observation: the batch.
-        everyone: int64 ``(N,)``, ids of all texts.
+        everyone: all texts.
         texts: how many are sampled.
-        sets, seed: as in ``side_by_side``.
-        weights: whether the readings themselves are there too, by magnitude, ``(B, T)``; of all texts.
+        sets, seed, truth, clock: as in ``side_by_side``.
+        weights: whether the readings themselves are returned too, by magnitude, ``(B, T)``, of all texts.
     """
     shown = {name: values.abs() for name, values in readings_of(observation, seed).items()} if weights else {}
-    return shown | side_by_side(observation, torch.isin(observation.ids, sample_of_ids(seed, everyone, texts)), seed, sets)
+    sampled = in_sample(seed, observation.ids, everyone, texts)
+    return shown | side_by_side(observation, sampled, seed, sets, truth, clock)
 
 
 SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
@@ -399,6 +402,7 @@ SPEC = Spec(
         ),
     ),
     run=on_a_sample,
+    on_rollout=True,
     when_explaining={"texts": 1, "weights": True},
     of_tokens=True,
 )

@@ -1,6 +1,6 @@
 """The readings by name: what may be shown in place of the attention, each one number a token."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -13,6 +13,9 @@ from attest.experiments.erasure.operators import attends_within
 from attest.experiments.leave_one_out import leave_one_out_inputs
 from attest.experiments.readings import gradients, layers, pooled
 from attest.models.observation import Observation
+
+RANDOM = "random"
+"""The reading that knows nothing, with which others are compared."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ READINGS: dict[str, Reading] = {
         Reading("rollout", "Attention rollout", layers.rollout, needs=LAYERS, suits=_has_layers),
         Reading("flow", "Attention flow", layers.flow, needs=LAYERS, suits=_has_layers),
         Reading("lrp", "LRP", layers.relevance_propagation, signed=True, needs=LAYER_NORMS, suits=_has_layer_norms),
-        Reading("random", "Random", random_reading),
+        Reading(RANDOM, "Random", random_reading),
     )
 }
 """In the order in which they are listed."""
@@ -141,3 +144,16 @@ def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dic
         name: column.double().masked_fill(undefined, torch.nan) if column.ndim == 1 else column
         for name, column in columns.items()
     }
+
+
+def require_readings(names: Sequence[str]) -> None:
+    """Refuse readings that do not exist.
+
+    Raises:
+        AttestError: one does not, or none is named.
+    """
+    for name in names or ("",):
+        if name not in READINGS:
+            raise AttestError(
+                f"READING={name} is not known; expected some of {', '.join(READINGS)}, with commas between them."
+            )

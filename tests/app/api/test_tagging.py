@@ -12,7 +12,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 import attest
 from attest.app.cli.main import main
 from attest.core.errors import AttestError
-from attest.experiments.importance_entropy import sample_of_ids
+from attest.experiments.sampling import sample_of_ids
 from attest.runs.folder import RunFolder
 from tests.models.pretrained.tiny import WORDS, batch, tiny
 

@@ -12,10 +12,9 @@ import pytest
 
 from attest.app.cli import dashboard, evidence, judges, keys, reproduce
 from attest.app.cli.main import COMMANDS, main
-from attest.experiments.readings import READINGS
 from attest.lightning_modules.key_adversary import Attack
 from attest.report.tracking.dashboard import PURPOSES
-from attest.runs import adversary_names, choices
+from attest.runs import adversary_names
 from benchmarks.crashes import Laboratory
 from tests.conftest import fresh_shell
 
@@ -91,7 +90,6 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
         ["controls", "GUIDE=bas"],
         ["keys", "ATTACK=advers"],
         ["keys", "MODEL=transformr-dr"],
-        ["roar", "READING=attenton"],
     ]
     ask = ("explain", "evidence", "data", "doctor", "dashboard", "adversarial", "controls", "keys", "roar", "judges", "trial")
     helps = [[command, "--help"] for command in ask]
@@ -99,7 +97,6 @@ def test_mistyped_choices_and_help_load_nothing_of_training_and_tracking():
 
 
 def test_names_that_are_checked_before_their_owners_are_imported_are_theirs():
-    assert tuple(READINGS) == choices.READINGS
     assert get_args(Attack) == keys.TRAINED
     assert tuple(dashboard.NAMES) == PURPOSES
 

@@ -22,7 +22,7 @@ LABELS = torch.tensor([1, 0, 1, 0])
 @pytest.mark.parametrize("outputs", [1, 3])
 def test_equals_a_network_made_with_the_other_projection_there(suffix, swapped, outputs):
     observation = observed(classifier(outputs))
-    columns = layer_activation_swap(observation, {"sparsemax": Sparsemax()}, LABELS)
+    columns = layer_activation_swap(observation, LABELS, {"sparsemax": Sparsemax()})
     other = copy.deepcopy(observation.network)
     layers = list(attending(other))
     for place in swapped:
@@ -43,7 +43,7 @@ def test_equals_a_network_made_with_the_other_projection_there(suffix, swapped, 
 
 
 def test_the_trained_projection_moves_nothing():
-    columns = layer_activation_swap(observed(classifier()), {"softmax": Softmax()}, LABELS)
+    columns = layer_activation_swap(observed(classifier()), LABELS, {"softmax": Softmax()})
     for suffix in ("", "_layer1", "_layer2"):
         assert columns[f"tvd_softmax{suffix}"].max() == columns[f"jsd_softmax{suffix}"].max() == 0
         assert torch.equal(columns[f"support{suffix}"], torch.ones(4, dtype=torch.float64))
@@ -53,7 +53,7 @@ def test_nothing_is_run_again_under_the_trained_projection():
     observation = observed(classifier())
     passes = []
     observation.network.decoder.register_forward_hook(lambda *_: passes.append(1))
-    layer_activation_swap(observation, {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax": Entmax(1.0)}, LABELS)
+    layer_activation_swap(observation, LABELS, {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax": Entmax(1.0)})
     assert len(passes) == 2 * 3, "two projections that are not known to be the trained one, all layers and each of two alone"
 
 
@@ -61,7 +61,7 @@ def test_a_tagger_is_scored_by_the_share_of_its_tokens():
     observation = observed(tagger())
     tags = torch.where(observation.mask, observation.predicted, -100)
     tags[0, :2] = (tags[0, :2] + 1) % 3
-    columns = layer_activation_swap(observation, {"softmax": Softmax(), "sparsemax": Sparsemax()}, tags)
+    columns = layer_activation_swap(observation, tags, {"softmax": Softmax(), "sparsemax": Sparsemax()})
     np.testing.assert_allclose(columns["correct"], [4 / 6, 1, 1, 1])
     assert torch.equal(columns["correct_softmax"], columns["correct"])
     p, q = (

@@ -92,7 +92,7 @@ def test_only_the_deciding_row_is_shuffled(observation, monkeypatch):
 
 
 def test_shuffled_keys_leave_the_first_one_in_its_place(observation):
-    columns = key_shuffle(observation, 3, 0, LABELS)
+    columns = key_shuffle(observation, LABELS, 0, 3)
     assert (columns["jsd_shuffled_without_sink"] > 0).all()
     assert not torch.equal(columns["tvd_shuffled_without_sink"], columns["tvd_shuffled"])
 
@@ -110,7 +110,7 @@ def test_a_projection_of_the_others_leaves_the_first_token_its_weight():
 
 
 def test_sparse_attention_without_the_sink_is_another_than_with_it(observation):
-    columns = layer_activation_swap(observation, {"softmax": Softmax(), "sparsemax": Sparsemax()}, LABELS)
+    columns = layer_activation_swap(observation, LABELS, {"softmax": Softmax(), "sparsemax": Sparsemax()})
     assert (columns["tvd_softmax_without_sink"] == 0).all()
     assert (columns["tvd_sparsemax_without_sink"] > 0).all()
     assert not torch.equal(columns["tvd_sparsemax_without_sink"], columns["tvd_sparsemax"])
@@ -122,5 +122,5 @@ def test_an_encoder_has_no_sink_to_leave_out():
     seen = observe_layers(
         TransformerClassifier(40, 1, size=16, layers=2, heads=2, feedforward_size=16).eval(), IDS, tokens, mask
     )
-    for columns in (layer_permutation(seen, 2, 0, LABELS % 2), key_shuffle(seen, 2, 0, LABELS % 2)):
+    for columns in (layer_permutation(seen, LABELS % 2, 0, 2), key_shuffle(seen, LABELS % 2, 0, 2)):
         assert not [name for name in columns if "sink" in name or "deciding" in name]

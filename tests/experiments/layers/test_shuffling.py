@@ -31,7 +31,7 @@ def by_hand(observation, row, layer, order):
 @pytest.mark.parametrize("place", [0, 1])
 def test_shuffled_keys_are_shuffled_scores(place):
     observation = observed(classifier())
-    columns = key_shuffle(observation, DRAWS, 3, LABELS)
+    columns = key_shuffle(observation, LABELS, 3, DRAWS)
     layer = list(observation.attention)[place]
     for row in range(4):
         keys = torch.stack([random_bits(3, observation.ids[row], torch.tensor(draw)) for draw in range(DRAWS)])
@@ -71,22 +71,22 @@ def test_keys_of_all_heads_travel_together():
 def test_instances_do_not_depend_on_neighbours_or_memory(experiment, make, monkeypatch):
     observation = observed(make())
     labels = LABELS if make is classifier else torch.where(observation.mask, 0, -100)
-    together = experiment(observation, DRAWS, 1, labels)
+    together = experiment(observation, labels, 1, DRAWS)
     monkeypatch.setattr(memory, "_budget", 1)
-    torch.testing.assert_close(experiment(observation, DRAWS, 1, labels), together)
-    single = experiment(alone(observation, 2), DRAWS, 1, labels[2:3, :3] if make is tagger else labels[2:3])
+    torch.testing.assert_close(experiment(observation, labels, 1, DRAWS), together)
+    single = experiment(alone(observation, 2), labels[2:3, :3] if make is tagger else labels[2:3], 1, DRAWS)
     for name, column in single.items():
         torch.testing.assert_close(column[0], together[name][2], msg=name)
 
 
 @pytest.mark.parametrize("experiment", [key_shuffle, layer_permutation])
 def test_uniform_attention_does_not_mind(experiment):
-    columns = experiment(observed(classifier(projection=Uniform())), DRAWS, 0, LABELS)
+    columns = experiment(observed(classifier(projection=Uniform())), LABELS, 0, DRAWS)
     assert all(column.max() < 1e-9 for name, column in columns.items() if name.startswith(("tvd", "jsd", "flipped")))
 
 
 def test_one_token_cannot_be_shuffled():
-    columns = key_shuffle(observed(classifier(), [1, 1]), DRAWS, 0, torch.tensor([0, 1]))
+    columns = key_shuffle(observed(classifier(), [1, 1]), torch.tensor([0, 1]), 0, DRAWS)
     assert columns["tvd_shuffled"].max() < 1e-12
 
 
@@ -117,7 +117,7 @@ def one_order(key, head, row, length):
 
 def test_permuted_rows_move_the_prediction_as_far_as_by_hand():
     observation = observed(classifier(layers=1))
-    columns = layer_permutation(observation, DRAWS, 2, LABELS)
+    columns = layer_permutation(observation, LABELS, 2, DRAWS)
     (layer,) = observation.attention
     for row in (0, 2):
         text, outcomes = alone(observation, row), []

@@ -10,8 +10,7 @@ from transformers import BertConfig, BertForSequenceClassification, BertForToken
 
 from attest.experiments import observe
 from attest.experiments.layers import attention_rollout, observe_layers, where_rollout_begins
-from attest.experiments.layers.inside import keys_shuffled, layer_identifiability, permuted, searched, swapped
-from attest.experiments.registry import Asked, chosen
+from attest.experiments.registry import Context, chosen
 from attest.models.networks import TransformerClassifier, TransformerTagger
 from attest.models.networks.transformer import sinusoids
 from attest.models.pretrained.network import PretrainedNetwork
@@ -88,26 +87,18 @@ def require_same(columns, others):
 
 
 @pytest.mark.parametrize(
-    ("experiment", "settings"),
-    [
-        (permuted, {"seed": 0}),
-        (swapped, {}),
-        (keys_shuffled, {"seed": 0}),
-        (layer_identifiability, {}),
-        (searched, {"seed": 0, "steps": 5, "everyone": torch.tensor([3, 8, 5]), "each_layer": True}),
-    ],
+    ("experiment", "settings"), [("E2", {}), ("E8", {}), ("E9", {}), ("E13", {}), ("E3", {"steps": 5, "each_layer": True})]
 )
 def test_evidence_inside_layers_is_the_same_through_both_doors(taggers, experiment, settings):
     ids, tokens, mask = batch(padded=True)
-    labels = torch.zeros_like(tokens)
-    known = {"labels": labels} if "labels" in experiment.__annotations__ else {}
+    asked = chosen({experiment: settings}, inside=True)[experiment]
     seen = [observe_layers(network, ids, tokens, mask) for network in taggers]
-    require_same(*(experiment(each, **known, **settings) for each in seen))
+    require_same(*(asked(each, Context(torch.zeros_like(tokens), ids)) for each in seen))
 
 
 def test_what_rollout_says_of_tokens_is_the_same_through_both_doors(classifiers):
     ids, tokens, mask = batch(padded=False)
-    asked, columns = Asked(torch.zeros_like(ids), ids), []
+    asked, columns = Context(torch.zeros_like(ids), ids), []
     for network in classifiers:
         seen, layers = observe(network, ids, tokens, mask), observe_layers(network, ids, tokens, mask)
         rollout = attention_rollout(layers.attention, where_rollout_begins(seen)).detach()
