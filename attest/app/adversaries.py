@@ -1,7 +1,4 @@
-"""Which adversaries a base can have, and what each is as a dependent run (E7).
-
-What a base is compared with: its twin under uniform attention (E4), its seeds (E5), its guides (E6).
-"""
+"""The adversaries of a base (E7), and its controls: uniform attention (E4), other seeds (E5) and guides (E6)."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from attest.app.dependent import Base, Dependent, merged, overlay, train_base, train_dependent
+from attest.app.dependent import Base, Dependent, overlay, train_base, train_dependent
 from attest.core.errors import AttestError
 from attest.runs import capabilities
 from attest.runs.adversary_names import Choices, named
@@ -19,7 +16,6 @@ from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.control_names import BY_BASE, BY_LEARNED, BY_UNIFORM, UNIFORM, by_adversary, seed_name
 from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.identity import ADVERSARIAL, GUIDES
-from attest.runs.past import at_most
 
 Settings = dict[str, Any]
 DEFAULT_LAMBDA = {"label": "1e-3", "tags": "0.2"}
@@ -28,7 +24,7 @@ OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
 def lambdas_of(choices: Choices, base: Settings) -> tuple[float, ...]:
-    """The values of λ that are asked for, or the base's default one."""
+    """Return the values of λ that were typed, or the default value for this base."""
     return choices.lambdas or (float(DEFAULT_LAMBDA[_predicts(base)]),)
 
 
@@ -51,7 +47,7 @@ def require_adversary(choices: Choices, base: Settings) -> None:
 
 
 def _predicts(base: Settings) -> str:
-    """What the base predicts, if it is one that can have adversaries."""
+    """Return what the base predicts; refuse a base that can have no adversaries."""
     kind = capabilities.predicts(base)
     if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
         raise AttestError(
@@ -80,19 +76,19 @@ def _require_projection(choices: Choices, projection: Settings) -> None:
 
 
 def adversary(choices: Choices, lam: float, base: Settings) -> Dependent:
-    """The dependent run that trains this adversary against the base of these settings."""
+    """Return the dependent run that trains this adversary against the base of these settings."""
     terms = {"lam": lam, "divergence": choices.divergence, "variant": choices.variant}
-    settings = merged(overlay(OVERLAYS[_predicts(base)]), {"model": {"init_args": terms}})
+    settings = overlay(OVERLAYS[_predicts(base)], {"model": {"init_args": terms}})
     return Dependent(ADVERSARIAL, choices.name(lam), settings, {"E7": partial(write_comparison, "E7")})
 
 
 ABOUT_THE_MODEL = re.compile(
     r"(MODEL|SCORING|PROJECTION|RECIPE)=|EXPERIMENTS=(?!none$)|--model\.|--experiments\.(?!\w+=null$)"
 )
-"""What is typed of a base and cannot be said of a model without context; what is left out of one is left out of the other."""
+"""Words about a base that a model without context does not take. Experiments that are left out are left out of both."""
 GUIDE_OVERLAYS = {"label": "guide", "tags": "probe"}
 GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
-"""By what the base predicts; of the latter λ of the adversaries that guide, where none is typed."""
+"""By what the base predicts; ``GUIDING`` holds the λ of the adversaries that guide if no λ is typed."""
 
 
 @dataclass(frozen=True)
@@ -101,20 +97,16 @@ class Control:
 
     Args:
         experiment: E4, E5 or E6.
-        name: in tables.
-        train: trains it, unless it is there, and says where it lies.
-        epochs: of its training, at most; None or -1 for no limit.
-        adversary_epochs: likewise of the adversary that is trained before it; 0 for none.
+        name: its name in tables.
+        train: trains it, unless it is trained, and returns its folder.
     """
 
     experiment: str
     name: str
     train: Callable[[], RunFolder]
-    epochs: int | None
-    adversary_epochs: int = 0
 
 
-def require_controls(base: dict[str, Any]) -> None:
+def require_controls(base: Settings) -> None:
     """Refuse a base that has no learned attention to control for.
 
     Raises:
@@ -134,7 +126,7 @@ def require_controls(base: dict[str, Any]) -> None:
     require_comparable(base)
 
 
-def require_guides(base: dict[str, Any]) -> None:
+def require_guides(base: Settings) -> None:
     """Refuse a base whose attention guides no other model.
 
     Raises:
@@ -150,46 +142,43 @@ def require_guides(base: dict[str, Any]) -> None:
 
 
 def guiding_lambdas(base: Base) -> tuple[float, ...]:
-    """λ of the adversaries that guide a base, where none is typed."""
+    """Return the λ of the adversaries that guide a base if no λ is typed."""
     return GUIDING[str(predicts(base.settings))]
 
 
 def controls(
     base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: Choices, lambdas: Sequence[float]
 ) -> Iterator[Control]:
-    """All controls of a base, in the order of their experiments.
+    """Yield all controls of a base, in the order of their experiments.
 
     Args:
-        base: trained.
-        typed: the choices and options that named it.
-        own: options of the runs that depend on it alone.
-        seeds: how many other seeds; those that follow the base's.
-        choices, lambdas: of the adversaries whose attention guides; they are trained too.
+        base: a trained run.
+        typed: the choices and options that named the base.
+        own: options for adversaries and guides alone.
+        seeds: how many other seeds; they follow the seed of the base.
+        choices, lambdas: choices and λ of the adversaries whose attention guides; the adversaries are trained, too.
     """
     twins = _with_corpus(base, typed)
-    epochs = base.settings["trainer"]["max_epochs"]
-    guide_epochs = _typed_epochs(own, epochs)
-    adversary_epochs = _typed_epochs(own, adversary(choices, 0.0, base.settings).overlay["trainer"]["max_epochs"])
     left_out = dict(without_sense(base.settings))
     if "E4" not in left_out:
-        yield Control("E4", UNIFORM, lambda: train_base([*typed, "PROJECTION=uniform"]).folder, epochs)
-    for seed in range(base.settings["seed_everything"] + 1, base.settings["seed_everything"] + 1 + seeds):
-        yield Control("E5", seed_name(seed), partial(_train_seed, twins, seed), epochs)
+        yield Control("E4", UNIFORM, lambda: train_base([*typed, "PROJECTION=uniform"]).folder)
+    first = base.settings["seed_everything"] + 1
+    for seed in range(first, first + seeds):
+        yield Control("E5", seed_name(seed), partial(_train_seed, twins, seed))
     if "E6" in left_out:
         return
     if not _tags(base):
         yield from _contextless(base, typed)
-    yield Control("E6", BY_BASE, partial(train_guide, base, own, "base"), guide_epochs)
+    yield Control("E6", BY_BASE, partial(train_guide, base, own, "base"))
     for lam in lambdas:
-        train = partial(train_guide, base, own, choices.name(lam))
-        yield Control("E6", by_adversary(lam), train, guide_epochs, adversary_epochs)
+        yield Control("E6", by_adversary(lam), partial(train_guide, base, own, choices.name(lam)))
 
 
-def without_sense(base: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The experiments that say nothing of such a base, and why.
+def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the experiments that say nothing about a base, with the reason.
 
     Args:
-        base: its settings.
+        base: the settings of the base.
     """
     network = base["model"]["init_args"].get("network")
     if not network:
@@ -203,21 +192,8 @@ def without_sense(base: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "E6", f"{name} reads a question beside each text, and the model without context that E6 guides reads none"
 
 
-def _typed_epochs(own: Sequence[str], otherwise: Any) -> Any:
-    """``trainer.max_epochs`` of the runs that depend on the base, where that is typed in one word."""
-    typed = [option.partition("=")[2] for option in own if option.startswith("--trainer.max_epochs=")]
-    return int(typed[-1]) if typed and typed[-1].isdigit() else otherwise
-
-
-def announced(control: Control, base: Base) -> str:
-    """A line that says what is trained for a control, and about how long."""
-    most = partial(at_most, steps=base.settings["trainer"]["max_steps"], base=base.folder)
-    first = f"an adversary, {most(control.adversary_epochs)}, and then " if control.adversary_epochs else ""
-    return f"  {control.experiment}  {control.name}: {first}{most(control.epochs)}"
-
-
 def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
-    """Where a generated corpus is another with every seed, other seeds keep the base's, so that texts can be compared."""
+    """Return the words with which other seeds keep the generated corpus of the base, so that texts can be compared."""
     follows_seed = base.settings["data"]["init_args"].get("corpus_seed", 0) is None
     return [*typed, f"--data.init_args.corpus_seed={base.settings['seed_everything']}"] if follows_seed else list(typed)
 
@@ -231,19 +207,19 @@ def _tags(base: Base) -> bool:
 
 
 def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
-    """Guides of a classifier with uniform and with learned attention; of a tagger these are E4 and the base itself."""
-    recipe, epochs = base.settings["run"]["recipe"], base.settings["trainer"]["max_epochs"]
-    average = [*(each for each in typed if not ABOUT_THE_MODEL.match(each)), "MODEL=average", f"RECIPE={recipe}"]
-    yield Control("E6", BY_UNIFORM, lambda: train_base([*average, "PROJECTION=uniform"]).folder, epochs)
-    yield Control("E6", BY_LEARNED, lambda: train_base(average).folder, epochs)
+    """The guides of a classifier with uniform and with learned attention; for a tagger these are E4 and the base itself."""
+    kept = [each for each in typed if not ABOUT_THE_MODEL.match(each)]
+    average = [*kept, "MODEL=average", f"RECIPE={base.settings['run']['recipe']}"]
+    yield Control("E6", BY_UNIFORM, lambda: train_base([*average, "PROJECTION=uniform"]).folder)
+    yield Control("E6", BY_LEARNED, lambda: train_base(average).folder)
 
 
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
-    """Train what is guided by the base's attention, or by that of an adversary, which is trained first if it is missing.
+    """Train the model that attention of the base or of an adversary guides; a missing adversary is trained first.
 
     Args:
         base, own: as in ``controls``.
-        name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run is called the same.
+        name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run has the same name.
     """
     if name == "base":
         return train_dependent(base, guide(name, base), own)
@@ -252,13 +228,13 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
-    """The dependent run that learns with attention given by the base or by another run, an adversary of it."""
+    """Return the dependent run that learns with the attention of the base, or of ``reads``, an adversary of the base."""
     settings, comparison = overlay(GUIDE_OVERLAYS[str(predicts(base.settings))]), {"E6": partial(write_comparison, "E6")}
     return Dependent(GUIDES, name, settings, comparison, reads, None if _tags(base) else _contextless_network())
 
 
-def _contextless_network() -> dict[str, Any]:
-    """That of MODEL=average; its attention is given, so it learns none."""
-    model = read_yaml(config_file("MODEL", "average"))["model"]
-    network = model["init_args"]["network"]
-    return merged(network, {"init_args": {"projection": {"class_path": "attest.core.attention.Uniform"}}})
+def _contextless_network() -> Settings:
+    """The network of MODEL=average, which learns no attention: its attention is given."""
+    network = read_yaml(config_file("MODEL", "average"))["model"]["init_args"]["network"]
+    given = network["init_args"] | {"projection": {"class_path": "attest.core.attention.Uniform"}}
+    return network | {"init_args": given}

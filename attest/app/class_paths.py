@@ -1,4 +1,4 @@
-"""Which classes settings name: ours and those of two libraries, or somebody else's too."""
+"""Find the classes that settings name, and refuse those that are neither ours nor of torch or Lightning."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,36 +7,36 @@ from typing import Any
 from attest.core.errors import AttestError
 
 KNOWN = ("attest.", "torch.", "pytorch_lightning.")
-"""How class paths begin whose code changes with a version alone, and needs nothing that ours does not."""
+"""The beginnings of class paths whose classes may be imported."""
 SECTIONS = ("model", "data", "experiments", "trainer")
-"""Of settings: what is built."""
+"""The sections of settings that are built as objects."""
 DATA = "attest.datamodules."
-"""How class paths begin of data whose own options are words, paths and numbers, and no classes."""
+"""The beginning of the class paths of our data, whose options are words, paths and numbers, and no classes."""
 IMPORTABLE = re.compile(r"(?<![\w./-])[^\W\d]\w*(?:\.[^\W\d]\w*)+(?![\w/-])")
-"""In any text: a class may stand behind ``class_path``, alone, or in YAML within a text."""
+"""A dotted name in any text: a class may stand behind ``class_path``, alone, or in YAML within a text."""
 IDENTITY = re.compile(r"[\w-]+")
-"""What an experiment may be called, since its file is called so."""
+"""The names that an experiment may have, because its file has this name."""
 
 
 def strange_class(settings: Any, trusted: Iterable[str] = ()) -> str | None:
-    """What settings name that could be imported, and so run, and is not known; None where nothing is.
+    """Return the first name in the settings that could be imported, and so run, and is not known; None if there is none.
 
     Args:
-        settings: of a run, as they lie in its folder.
-        trusted: modules that are known too; the empty one stands for all.
+        settings: the settings of a run, as they lie in its folder.
+        trusted: modules that are known, too; an empty name stands for all modules.
     """
     known = (*KNOWN, *(f"{module}." if module else "" for module in trusted))
     return next((path for path in _importable(settings) if not path.startswith(known)), None)
 
 
 def require_trusted(settings: dict[str, Any], trusted: Iterable[str], where: str) -> None:
-    """Refuse settings that name a class of somebody else's, or a file outside the run's folder.
+    """Refuse settings that name an unknown class, or an experiment whose file would lie outside the folder of the run.
 
     Args:
         settings, trusted: as in ``strange_class``.
-        where: the settings lie.
+        where: the file of the settings, for the error.
     Raises:
-        AttestError: they do.
+        AttestError: the settings name an unknown class or such an experiment.
     """
     if strange := strange_class(settings, trusted):
         raise AttestError(

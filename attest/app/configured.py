@@ -370,15 +370,11 @@ class ConfiguredRun(LightningCLI):
         missing = {*self.folder.missing_evidence(self.expected_tables, self.run.until), *outdated}
         return [table for table in self.expected_tables if self.run.force or table in missing]
 
-    def expectation(self) -> str:
-        """What is known beforehand of how long training will take."""
-        return ""
-
     def before_training(self) -> None:
-        """What a kind of run has to do then."""
+        """Do what a kind of run needs before it is trained."""
 
     def after_testing(self) -> None:
-        """What a kind of run makes of its tables."""
+        """Make what a kind of run makes of its tables."""
 
     def _progress(self, bar: bool) -> Callback:
         return EvidenceProgress() if bar else EpochLines(self.curves, self.run.monitor)

@@ -1,11 +1,12 @@
-"""Runs that depend on another run, and lie inside its folder.
+"""Train runs that depend on another run, the base, and lie inside its folder.
 
-``runs/<data>/<base name>/seed<n>/<kind>/<readable name>[-<hash>]/`` holds what any run's folder holds, and ``base.json``:
-which checkpoint of the base was read. The base is trained first if it is missing or unfinished, a base that has changed is
-refused, and everything else (resuming, completeness, FORCE=1) is as in ``attest fit``.
+``runs/<data>/<base name>/seed<n>/<kind>/<readable name>[-<hash>]/`` holds what the folder of every run holds, and
+``base.json``, which names the checkpoint of the base: ``checkpoint``, relative to the folder, and its ``sha256``. The base is
+trained first if it is missing or unfinished. A base that has changed is refused. Everything else (resuming, completeness,
+FORCE=1) is as in ``attest fit``.
 
-A new kind of dependent run is a ``Dependent``: its folder, its name, and what it says differently from its base, usually
-another LightningModule. That module gets the base network from ``take_base``:
+A new kind of dependent run is a ``Dependent``: its folder, its name, and the settings that differ from those of its base,
+usually another LightningModule. That module gets the network of the base from ``take_base``:
 
     base = train_base(["DATA=sst", "MODEL=transformer-dr"])
     train_dependent(base, Dependent("keys", "adversarial", overlay("keys")))
@@ -38,18 +39,17 @@ from attest.runs.asked import asked, digest, identity
 from attest.runs.choices import expand
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.identity import RunIdentity, identity_of
-from attest.runs.past import at_most
 
 Settings = dict[str, Any]
 Compare = Callable[[RunFolder, RunFolder], None]
-"""Writes evidence into the second folder from the tables of the first, the base, and its own."""
+"""Writes evidence into the second folder, from its tables and those of the first folder, the base."""
 
 
 class TakesBase(Protocol):
     """A LightningModule whose training needs the network of its base run."""
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Called once before training and testing, with the parameters of the base network, on the CPU."""
+        """Take the parameters of the base network, on the CPU; called once before training and testing."""
 
 
 @dataclass(frozen=True)
@@ -58,22 +58,22 @@ class Base:
 
     folder: RunFolder
     settings: Settings
-    """As typed now, machine keys included."""
+    """The settings that were typed now, those of the machine included."""
 
 
 @dataclass(frozen=True)
 class Dependent:
-    """What one dependent run is.
+    """A description of one dependent run.
 
     Args:
-        kind: folder of all runs of its kind inside the base's: ``adversarial``, ``guides``, ``keys``.
-        name: readable name, which says how runs of this kind differ.
-        overlay: what it says differently from its base, whose experiments it leaves out; dictionaries are merged, everything
-            else replaces.
-        comparisons: evidence that is made from its tables and the base's when it has been tested, by id.
-        reads: the run whose checkpoint it reads, where that is not the base itself but another dependent of it.
-        network: the one it trains, where that is built otherwise than the base's.
-        own_network: whether it trains a network, beside the base's that it looks at; else ``network`` is the base's.
+        kind: the folder of all runs of this kind inside the folder of the base: ``adversarial``, ``guides``, ``keys``.
+        name: the readable name, which says how runs of this kind differ.
+        overlay: the settings that differ from those of the base: dictionaries are merged, everything else is replaced. The
+            experiments of the base are left out.
+        comparisons: by experiment, the evidence that is made from the tables of both runs after the test.
+        reads: the run whose checkpoint is read; None if that is the base itself, and not another dependent run of the base.
+        network: the settings of the network that is trained; None if they are those of the base.
+        own_network: whether a network of its own is trained beside the base network; else ``network`` is the base network.
     """
 
     kind: str
@@ -85,17 +85,17 @@ class Dependent:
     own_network: bool = True
 
 
-def overlay(name: str) -> Settings:
-    """The settings of ``configs/dependent/<name>.yaml``."""
-    return read_yaml(configs_folder() / "dependent" / f"{name}.yaml")
+def overlay(name: str, changes: Settings | None = None) -> Settings:
+    """Return the settings of ``configs/dependent/<name>.yaml`` with changes laid over them."""
+    return _laid_over(read_yaml(configs_folder() / "dependent" / f"{name}.yaml"), changes or {})
 
 
 def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = lambda settings: None) -> Base:
-    """The base of these choices, trained as ``attest fit`` does unless it is there.
+    """Train the base of these choices as ``attest fit`` does, unless it is trained, and return it.
 
     Args:
         arguments: what would follow ``attest fit``.
-        accept: raises AttestError if nothing can depend on such a base; asked before anything is trained.
+        accept: raises AttestError if nothing can depend on such a base; called before anything is trained.
     """
     run = _BaseRun(arguments, accept)
     folder = train(run)
@@ -104,12 +104,12 @@ def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = la
 
 
 def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -> RunFolder:
-    """Train, test and compare a dependent run, or take it up; nothing is done where it is complete.
+    """Train, test and compare a dependent run, or resume it, unless it is complete, and return its folder.
 
     Args:
-        base: what it depends on.
-        dependent: what it is.
-        own: options for this run alone, in ``attest fit``'s words.
+        base: the run that it depends on.
+        dependent: its description.
+        own: options of ``attest fit`` for this run alone.
     """
     settings = deepcopy(base.settings)
     settings.pop("config", None)
@@ -120,23 +120,23 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
         model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
-        file.write_text(yaml.safe_dump(merged(settings, dependent.overlay), sort_keys=False), encoding="utf-8")
+        file.write_text(yaml.safe_dump(_laid_over(settings, dependent.overlay), sort_keys=False), encoding="utf-8")
         folder = train(DependentRun(base, dependent, f"--config={file}", own))
     wandb.finish()
     return folder
 
 
-def merged(settings: Settings, changes: Settings) -> Settings:
-    """Settings with changes laid over them: dictionaries are merged, everything else replaces."""
+def _laid_over(settings: Settings, changes: Settings) -> Settings:
+    """Return settings with changes laid over them. Another class keeps the arguments of the class that it replaces."""
     both = dict(settings)
     for name, value in changes.items():
         ours = both.get(name)
-        both[name] = merged(ours, value) if isinstance(ours, dict) and isinstance(value, dict) else value
+        both[name] = _laid_over(ours, value) if isinstance(ours, dict) and isinstance(value, dict) else value
     return both
 
 
 class _BaseRun(ConfiguredRun):
-    """``attest fit``, asked first whether such a run can be depended on."""
+    """A run of ``attest fit`` that another run can depend on."""
 
     def __init__(self, typed: Sequence[str], accept: Callable[[Settings], None]) -> None:
         self.accept = accept
@@ -148,12 +148,12 @@ class _BaseRun(ConfiguredRun):
 
 
 class DependentRun(ConfiguredRun):
-    """``attest fit`` inside the folder of another run.
+    """A run of ``attest fit`` inside the folder of another run.
 
     Args:
         base, dependent: as in ``train_dependent``.
-        configuration: the argument that names the run's configuration.
-        own: choices and options that go beyond it.
+        configuration: the argument that names the configuration of the run.
+        own: further choices and options.
     """
 
     def __init__(self, base: Base, dependent: Dependent, configuration: str, own: Sequence[str]) -> None:
@@ -161,7 +161,7 @@ class DependentRun(ConfiguredRun):
         self.read = dependent.reads or base.folder
         arguments = expand([configuration, *own])
         self.own = asked([argument for argument in arguments if argument != configuration])
-        """What is asked for beyond the base and what the run is."""
+        """The settings that were asked for beside those of the base and of the description."""
         super().__init__(["fit", *arguments], own)
 
     def locate(self) -> None:
@@ -222,15 +222,8 @@ class DependentRun(ConfiguredRun):
     def before_training(self) -> None:
         rank_zero_only(declare_base)(self.trainer.loggers, self.read, self._base_wandb_id, self.base_record["sha256"])
 
-    def expectation(self) -> str:
-        trainer = self.config.fit.trainer
-        return f": {at_most(trainer.max_epochs, trainer.max_steps, self.base.folder)}"
-
     @rank_zero_only
     def after_testing(self) -> None:
         for experiment, compare in self.dependent.comparisons.items():
             if self.run.force or not self.folder.evidence(experiment).is_file():
                 compare(self.base.folder, self.folder)
-
-
-"""The file that names the checkpoint of the base: ``checkpoint``, relative to the folder, and its ``sha256``."""

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.app.dependent import Base, Dependent, merged, overlay, train_dependent
+from attest.app.dependent import Base, Dependent, overlay, train_dependent
 from attest.app.evaluating import LoadedRun, configuration_of
 from attest.core.errors import AttestError
 from attest.datamodules.batching import batches_by_length
@@ -83,7 +83,7 @@ def _trained(base: Base, step: Step, read: RunFolder, own: list[str]) -> RunFold
     table = read.path / f"erased-{step.name}.parquet"
     if not table.is_file() or "FORCE=1" in own:
         write_table(table, _erased(read, step))
-    settings = merged(overlay(ROAR), {"data": {"init_args": {"erased": str(table)}}})
+    settings = overlay(ROAR, {"data": {"init_args": {"erased": str(table)}}})
     return train_dependent(base, Dependent(ROAR, step.name, settings, reads=read, own_network=False), own)
 
 

@@ -215,7 +215,7 @@ def train(run: ConfiguredRun) -> RunFolder:
 def fit(run: ConfiguredRun) -> None:
     """Train from the beginning, or from the last checkpoint of a run that was stopped."""
     resumed = run.folder.last.is_file() and not run.run.force
-    _say(f"{'Taking up' if resumed else 'Training'} {run.folder.path}{run.expectation()}")
+    _say(f"{'Taking up' if resumed else 'Training'} {run.folder.path}")
     run.before_training()
     for logger in run.trainer.loggers:
         logger.log_hyperparams(run.settings)

@@ -1,4 +1,4 @@
-"""The words that choose adversaries of a base, and the names of their folders (E7); imports nothing heavy."""
+"""The words that choose adversaries of a base, and the names of their folders (E7). Nothing heavy is imported."""
 
 import re
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ COMMAND = "make adversarial LAMBDA=1e-3 {}"
 
 @dataclass(frozen=True)
 class Choices:
-    """What is typed beside the choices of the base.
+    """The choices of adversaries.
 
     Args:
-        lambdas: values of λ in the order typed; None for the base's default.
+        lambdas: the values of λ in the order in which they were typed; None for the default of the base.
         variant, divergence: as in ``attest.lightning_modules.TrainedAdversary``.
     """
 
@@ -28,19 +28,19 @@ class Choices:
 
     @property
     def sweep(self) -> str:
-        """What all adversaries that differ in λ alone have in common."""
+        """The part of the name that all adversaries share which differ in λ alone."""
         return f"{self.variant}-{self.divergence}"
 
     def name(self, lam: float) -> str:
-        """Readable name of an adversary: ``unfrozen-kl-0.001``."""
+        """Return the readable name of the adversary with this λ: ``unfrozen-kl-0.001``."""
         return f"{self.sweep}-{lam:g}"
 
 
-def choose(arguments: Sequence[str]) -> tuple[Choices, list[str]]:
-    """Part LAMBDA, VARIANT and DIVERGENCE from all other arguments.
+def take_adversaries(arguments: Sequence[str]) -> tuple[Choices, list[str]]:
+    """Return what LAMBDA, VARIANT and DIVERGENCE choose, and all other arguments.
 
     Raises:
-        AttestError: a value that is none of those there are.
+        AttestError: a value is not known.
     """
     words, rest = take_words(arguments, NAMES)
     for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES)):
@@ -64,10 +64,10 @@ def _lambda(text: str) -> float:
 
 
 def named(name: str) -> tuple[Choices, float]:
-    """The choices and λ of an adversary's readable name.
+    """Return the choices and the λ that the readable name of an adversary says.
 
     Raises:
-        AttestError: it is none.
+        AttestError: the name is not that of an adversary.
     """
     match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
     if match is None:

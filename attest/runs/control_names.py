@@ -1,4 +1,4 @@
-"""What the controls of a base are called in tables, and the words that choose them; nothing heavy is imported for it."""
+"""The names of the controls of a base in tables, and the words that choose controls. Nothing heavy is imported."""
 
 from collections.abc import Sequence
 
@@ -8,22 +8,22 @@ UNIFORM = "uniform attention"
 GUIDE = "guide: "
 BY_UNIFORM, BY_LEARNED, BY_BASE = (f"{GUIDE}{whose}" for whose in (UNIFORM, "attention learned with it", "base's attention"))
 BY_ADVERSARY = f"{GUIDE}adversary's attention"
-"""Followed by its λ."""
+"""Its λ follows."""
 SEEDS = 3
 
 
 def seed_name(seed: int) -> str:
-    """Another seed of the base."""
+    """Return the name of the run with another seed."""
     return f"seed {seed}"
 
 
 def by_adversary(lam: float) -> str:
-    """Guided by the adversary with this λ."""
+    """Return the name of the guide by the adversary with this λ."""
     return f"{BY_ADVERSARY}, λ = {lam:g}"
 
 
-def choose(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
-    """Part SEEDS and GUIDE from all other arguments.
+def take_controls(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
+    """Return the number that SEEDS says, the guide that GUIDE names, None if none is typed, and all other arguments.
 
     Raises:
         AttestError: SEEDS is not a whole number from 1.

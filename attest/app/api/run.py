@@ -1,21 +1,21 @@
-"""A run that was trained, here or elsewhere, opened from its folder.
-
-A trained run with its model and data in memory, to ask it about texts.
-
-What a run and a trial share: everything that is read from their files.
-"""
+"""``attest.train`` and ``attest.open_run``, the ``Run`` that both return, and what it shares with a trial: ``Outcome``."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import torch
+import wandb
 
 from attest.app.api.batches import Batch
+from attest.app.configured import ConfiguredRun
 from attest.app.evaluating import LoadedRun, configuration_of
-from attest.app.in_process import as_a_command, fit
-from attest.core.errors import AttestError
+from attest.app.training import train as train_configured
+from attest.core.errors import AttestError, as_user_error
+from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.report.explained import ExplainedText, joined
@@ -23,19 +23,19 @@ from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.report.templating import render
 from attest.runs.belonging import require_together
+from attest.runs.choices import expand
 from attest.runs.folder import INSTANCES, RunFolder
+from attest.runs.versions import quieten
 
 if TYPE_CHECKING:
     from pytorch_lightning import LightningModule
 
-    from attest.report.explained import ExplainedText
-
 
 class Outcome:
-    """Numbers, tables, answers and report of one model that was put on trial; shows itself in a notebook.
+    """The numbers, tables, answers and report of one model that was put on trial. A notebook shows it as a table.
 
     Args:
-        folder: where its files lie.
+        folder: the folder of its files.
     """
 
     def __init__(self, folder: RunFolder) -> None:
@@ -43,7 +43,7 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """What it is called in its report."""
+        """The name in its report."""
         raise NotImplementedError(f"{type(self).__name__} must say what it is called: define name.")
 
     @property
@@ -61,7 +61,7 @@ class Outcome:
 
     @property
     def answers(self) -> dict[str, str]:
-        """What the numbers say, one sentence for each experiment, by id."""
+        """One sentence for each experiment, by id, which says what its numbers mean."""
         return self._findings.answers
 
     @property
@@ -70,7 +70,9 @@ class Outcome:
         return self._findings.experiments
 
     def table(self, experiment: str = INSTANCES) -> pd.DataFrame:
-        """One row for each text: ``id``, ``label`` where it is known, ``predicted``, ``length``, and what was measured.
+        """Return a table with one row for each text.
+
+        Its columns are ``id``, ``label`` if it is known, ``predicted``, ``length``, and what was measured.
 
         Args:
             experiment: one of ``experiments``; docs/evidence-columns.md explains the columns.
@@ -103,7 +105,7 @@ class Outcome:
         return Findings(self.folder)
 
     def _explained(self, identity: int) -> ExplainedText:
-        """One of the texts that were tested, by its id."""
+        """Return one of the texts that were tested, by its id."""
         findings = self._findings
         if findings.instances is None or identity not in set(findings.instances["id"]):
             raise AttestError(f"no text has the id {identity!r}; expected one in the column id of table('instances').")
@@ -123,7 +125,7 @@ class Outcome:
 
 SPLITS = ("train", "validation", "test")
 SHOWN = 3
-"""Run folders that are named where a folder is none itself."""
+"""How many run folders are named if a folder is not that of a run."""
 
 
 def open_run(path: str | Path, trust: Sequence[str] = ()) -> "Run":
@@ -158,7 +160,7 @@ def _runs_below(path: Path) -> str:
 
 
 class Run(Outcome):
-    """A finished run: its numbers, tables, report and model. The model can explain new texts."""
+    """A finished run: its numbers, tables, report and model. Its model can explain new texts."""
 
     def __init__(self, folder: RunFolder, trusted: Sequence[str] = ()) -> None:
         super().__init__(folder)
@@ -171,12 +173,12 @@ class Run(Outcome):
 
     @property
     def path(self) -> Path:
-        """Its folder."""
+        """The folder of the run."""
         return self.folder.path
 
     @property
     def report_path(self) -> Path:
-        """Its page, ``report.html``."""
+        """The path of the report, ``report.html``."""
         return self.folder.report
 
     @property
@@ -190,7 +192,7 @@ class Run(Outcome):
         return self._opened.data.label_names
 
     def split(self, name: str = "test") -> "Split":
-        """The batches of a split of its data, which ``attest.trial`` takes.
+        """Return the batches of a split of its data, which ``attest.trial`` takes.
 
         Args:
             name: ``train``, ``validation`` or ``test``.
@@ -200,12 +202,12 @@ class Run(Outcome):
         return Split(self._opened.data, name)
 
     def explain(self, text: str) -> "ExplainedText":
-        """What the model says about a text, and everything that might explain why.
+        """Return what the model says about a text, and everything that might explain why.
 
         Args:
-            text: any, in the language of the data.
+            text: any text in the language of the data.
         Raises:
-            AttestError: it has no words, or the model does not pool by attention.
+            AttestError: the text has no words, or the model does not pool by attention.
         """
         return self._opened.explain(text)
 
@@ -239,10 +241,10 @@ class Run(Outcome):
 
 
 class Split:
-    """Batches of one split of a run's data, with labels and words; can be read several times.
+    """The batches of one split of a run's data, with labels and words. They can be read several times.
 
     Args:
-        data: of the run.
+        data: the data of the run.
         name: ``train``, ``validation`` or ``test``.
     Raises:
         AttestError: the data are not those that the run was trained on.
@@ -254,7 +256,7 @@ class Split:
         self._texts, self._batch_size = getattr(data, name), data.batch_size
 
     def __len__(self) -> int:
-        """How many texts."""
+        """Return the number of texts."""
         return len(self._texts)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -264,11 +266,11 @@ class Split:
 
 
 class Opened(LoadedRun):
-    """A run's model and data for a process that goes on afterwards.
+    """The model and data of a run in a process that goes on afterwards.
 
     Args:
-        folder: of a trained run.
-        trusted: modules whose classes it may name, beside ours and torch's.
+        folder: the folder of a trained run.
+        trusted: modules whose classes the run may name, beside those of Attest and torch.
     """
 
     def __init__(self, folder: RunFolder, trusted: Sequence[str]) -> None:
@@ -278,7 +280,7 @@ class Opened(LoadedRun):
                 """Model and data stay when the block ends."""
 
     def explain(self, text: str) -> ExplainedText:
-        """What the model says about a text, and why.
+        """Return what the model says about a text, and why.
 
         Raises:
             AttestError: the text has no words, or the model does not classify whole texts.
@@ -322,4 +324,27 @@ def train(
     named = {"data": data, "model": model, "scoring": scoring, "projection": projection, "recipe": recipe, "seed": seed}
     words = [f"{name.upper()}={value}" for name, value in (named | choices).items() if value is not None]
     options = [*([] if root is None else [f"--run.root={root}"]), *(["FORCE=1"] if force else [])]
-    return Run(fit([*words, *options, *arguments]))
+    typed = [*words, *options, *arguments]
+    with as_a_command():
+        return Run(train_configured(ConfiguredRun(["fit", *expand(typed)], typed)))
+
+
+@contextmanager
+def as_a_command() -> Iterator[None]:
+    """Let a command set up this process as it needs it; afterwards set back threads and memory budget, and end W&B's run.
+
+    Raises:
+        AttestError: in place of an error of a library that the user can mend.
+    """
+    quieten()
+    threads = torch.get_num_threads()
+    try:
+        with budget_kept():
+            yield
+    except Exception as error:
+        if (mistake := as_user_error(error)) is None or mistake is error:
+            raise
+        raise mistake from error
+    finally:
+        torch.set_num_threads(threads)
+        wandb.finish()

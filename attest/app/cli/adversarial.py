@@ -14,7 +14,7 @@ gets a table and a figure.
 
 from collections.abc import Sequence
 
-from attest.runs.adversary_names import choose
+from attest.runs.adversary_names import take_adversaries
 from attest.runs.choices import expand, plain_help, split_arguments
 from attest.runs.folder import RunFolder
 
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     if {"-h", "--help"} & {*arguments}:
         print(plain_help(__doc__))
         return 0
-    choices, rest = choose(arguments)
+    choices, rest = take_adversaries(arguments)
     typed, own = split_arguments(rest)
     expand(typed)  # a mistyped choice is told before the imports below, which take seconds
     from lightning_utilities.core.rank_zero import rank_zero_only  # what follows takes seconds

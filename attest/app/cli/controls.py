@@ -17,10 +17,9 @@ exist are not trained again.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attest.runs import adversary_names
-from attest.runs.adversary_names import Choices
+from attest.runs.adversary_names import Choices, named, take_adversaries
 from attest.runs.choices import expand, plain_help, split_arguments
-from attest.runs.control_names import choose
+from attest.runs.control_names import take_controls
 
 if TYPE_CHECKING:
     from attest.app.dependent import Base
@@ -38,11 +37,11 @@ def main(arguments: list[str]) -> int:
     if {"-h", "--help"} & {*arguments}:
         print(plain_help(__doc__))
         return 0
-    seeds, guided_by, rest = choose(arguments)
-    choices, rest = adversary_names.choose(rest)
+    seeds, guided_by, rest = take_controls(arguments)
+    choices, rest = take_adversaries(rest)
     typed, own = split_arguments(rest)
     if guided_by is not None and guided_by != "base":
-        adversary_names.named(guided_by)  # refused before anything is trained
+        named(guided_by)  # refused before anything is trained
     expand(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.app.adversaries import require_controls, require_guides, train_guide  # takes seconds
     from attest.app.dependent import train_base
@@ -59,12 +58,13 @@ def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int,
     """Train every control, write the table, and the base's own report anew, which reads of them."""
     from lightning_utilities.core.rank_zero import rank_zero_only
 
-    from attest.app.adversaries import announced, controls, guiding_lambdas, without_sense
+    from attest.app.adversaries import controls, guiding_lambdas, without_sense
     from attest.report.page import write_report
     from attest.report.related_pages import write_controls
 
     planned = list(controls(base, typed, own, seeds, choices, choices.lambdas or guiding_lambdas(base)))
-    print("Controls, trained unless they are there:", *(announced(control, base) for control in planned), sep="\n", flush=True)
+    named_so = (f"  {control.experiment}  {control.name}" for control in planned)
+    print("Controls, trained unless they are there:", *named_so, sep="\n", flush=True)
     for experiment, reason in without_sense(base.settings):
         print(f"  {experiment}  left out: {reason}.", flush=True)
     found: list[tuple[str, str, RunFolder]] = []

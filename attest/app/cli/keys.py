@@ -55,15 +55,15 @@ def main(arguments: list[str]) -> int:
 
 
 def key_adversary(attack: str) -> "Dependent":
-    """The dependent run of a trained attack."""
-    from attest.app.dependent import Dependent, merged, overlay
+    """Return the dependent run that trains an attack."""
+    from attest.app.dependent import Dependent, overlay
 
-    settings = merged(overlay("keys"), {"model": {"init_args": {"attack": attack}}})
+    settings = overlay("keys", {"model": {"init_args": {"attack": attack}}})
     return Dependent(KEYS, attack, settings, own_network=False)
 
 
 def _require_self_attention(settings: dict[str, Any]) -> None:
-    """Say so before anything is trained, where the configuration shows that there is nothing to attack."""
+    """Refuse a base that has no keys to attack, before anything is trained."""
     kind = predicts(settings)
     if kind == "label" and attends_within(settings["model"]["init_args"].get("network")):
         return

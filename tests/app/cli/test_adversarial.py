@@ -14,7 +14,7 @@ from attest.app.cli.adversarial import say_who_stayed
 from attest.app.cli.main import STOPPED_BY_SIGINT, main
 from attest.core.errors import AttestError
 from attest.lightning_modules import TrainedAdversary
-from attest.runs.adversary_names import Choices, choose, named
+from attest.runs.adversary_names import Choices, named, take_adversaries
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.conftest import SMALL_RUN, only_folder
 
@@ -113,7 +113,7 @@ def test_an_adversary_that_stayed_with_its_base_is_named_with_what_moves_it(tmp_
 
 
 def test_its_choices_are_parted_from_the_bases():
-    choices, rest = choose(["DATA=sst", "LAMBDA=1e-4,.5,3", "VARIANT=frozen", "--a=1"])
+    choices, rest = take_adversaries(["DATA=sst", "LAMBDA=1e-4,.5,3", "VARIANT=frozen", "--a=1"])
     assert choices == Choices((1e-4, 0.5, 3.0), "frozen", "kl")
     assert choices.name(1e-4) == "frozen-kl-0.0001"
     assert rest == ["DATA=sst", "--a=1"]
@@ -130,7 +130,7 @@ def test_its_choices_are_parted_from_the_bases():
 )
 def test_mistakes_are_named(mistake, sentence):
     with pytest.raises(AttestError, match=sentence):
-        choose([mistake])
+        take_adversaries([mistake])
 
 
 def test_a_name_says_which_adversary_it_is():

@@ -6,13 +6,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from attest.app.adversaries import announced, controls, require_controls, train_guide
+from attest.app.adversaries import controls, require_controls, train_guide
 from attest.app.cli.main import main
 from attest.app.dependent import Base
 from attest.core.errors import AttestError
 from attest.runs.adversary_names import Choices
-from attest.runs.control_names import choose
-from attest.runs.folder import RunFolder, read_json, write_json
+from attest.runs.control_names import take_controls
+from attest.runs.folder import RunFolder, read_json
 from tests.conftest import EXPENSIVE, SMALL_RUN, without
 
 LITTLE = ("--trainer.max_epochs=1", "LOGGER=csv", *without("E2", "E8", *EXPENSIVE))
@@ -63,24 +63,23 @@ def test_nothing_is_trained_twice(controlled, tmp_path, capsys):
     assert capsys.readouterr().out.count("complete: ") == len(checkpoints)
 
 
-def test_what_will_be_trained_is_announced_with_its_epochs(tmp_path):
-    """The adversary of a guide above all, which trains for up to 80 epochs."""
-    write_json(tmp_path / "timing.json", {"seconds": {"train": 80.0}})
-    write_json(tmp_path / "curves.json", [{}] * 8)
-    write_json(tmp_path / "summary.json", {})
+def test_a_classifier_has_a_twin_seeds_and_guides(tmp_path):
     run = {"root": str(tmp_path), "data": "mine", "recipe": "jw", "model": "bilstm"}
     model = {
         "class_path": "attest.lightning_modules.Classifier",
         "init_args": {"network": {"class_path": "attest.models.networks.PoolingClassifier"}},
     }
-    trainer = {"max_epochs": 8, "max_steps": -1}
-    settings = {"run": run, "model": model, "trainer": trainer, "data": {"init_args": {}}, "seed_everything": 0}
-    base = Base(RunFolder(tmp_path), settings)
-    said = [announced(control, base) for control in controls(base, [], [], 1, Choices(), [1e-3])]
-    assert said[1] == "  E5  seed 1: at most 8 epochs, about 80 s judging by the base"
-    assert "an adversary, at most 80 epochs, about 13 min judging by the base, and then at most 8 epochs" in said[-1]
-    shorter = list(controls(base, [], ["--trainer.max_epochs=3"], 1, Choices(), [1e-3]))
-    assert (shorter[-1].adversary_epochs, shorter[-1].epochs, shorter[0].epochs) == (3, 3, 8)
+    settings = {"run": run, "model": model, "data": {"init_args": {}}, "seed_everything": 4}
+    planned = controls(Base(RunFolder(tmp_path), settings), [], [], 2, Choices(), [1e-3])
+    assert [(control.experiment, control.name) for control in planned] == [
+        ("E4", "uniform attention"),
+        ("E5", "seed 5"),
+        ("E5", "seed 6"),
+        ("E6", "guide: uniform attention"),
+        ("E6", "guide: attention learned with it"),
+        ("E6", "guide: base's attention"),
+        ("E6", "guide: adversary's attention, λ = 0.001"),
+    ]
 
 
 def test_a_guide_that_is_none_is_refused_before_anything_is_trained(tmp_path, capsys):
@@ -90,10 +89,10 @@ def test_a_guide_that_is_none_is_refused_before_anything_is_trained(tmp_path, ca
 
 
 def test_seeds_are_a_number():
-    assert choose(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (5, "base", ["DATA=sst"])
-    assert choose([]) == (3, None, [])
+    assert take_controls(["DATA=sst", "SEEDS=5", "GUIDE=base"]) == (5, "base", ["DATA=sst"])
+    assert take_controls([]) == (3, None, [])
     with pytest.raises(AttestError, match="SEEDS=0 is not a count"):
-        choose(["SEEDS=0"])
+        take_controls(["SEEDS=0"])
 
 
 def test_controls_have_no_controls():
@@ -103,6 +102,6 @@ def test_controls_have_no_controls():
 
 
 def test_one_guide_may_be_asked_for_alone():
-    assert choose(["DATA=sst", "GUIDE=unfrozen-kl-0.2"])[1] == "unfrozen-kl-0.2"
+    assert take_controls(["DATA=sst", "GUIDE=unfrozen-kl-0.2"])[1] == "unfrozen-kl-0.2"
     with pytest.raises(AttestError, match="bass is not the name of an adversary; expected <variant>-<divergence>-<λ>"):
         train_guide(Base(RunFolder(Path("nowhere")), {}), [], "bass")

@@ -6,7 +6,7 @@ from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_com
 
 from attest.app.cli.main import main
 from attest.core.places import configs_folder
-from attest.runs.adversary_names import choose
+from attest.runs.adversary_names import take_adversaries
 from attest.runs.asked import folder_of_words
 from attest.runs.folder import read_json
 from tests.conftest import SMALL_RUN, only_folder
@@ -56,7 +56,7 @@ def test_every_point_of_the_sweep_over_lambda_is_an_adversary_of_its_own():
     for pick in (min, max):
         env, attest, command, *arguments = issued(SWEEPS["lambda"], pick)
         assert (env, attest, command) == ("/usr/bin/env", "attest", "adversarial")
-        choices, rest = choose(arguments)
+        choices, rest = take_adversaries(arguments)
         (lam,) = choices.lambdas
         names.append((choices.name(lam), rest[-1]))
     assert names == [("unfrozen-kl-0.0001", "SEED=0"), ("unfrozen-kl-0.3", "SEED=2")]
