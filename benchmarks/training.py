@@ -181,7 +181,7 @@ class Floor:
 def classifier(network: PoolingClassifier) -> Classifier:
     """Our LightningModule around a given network, with Jain & Wallace's optimiser."""
     optimiser = partial(torch.optim.Adam, **RECIPE, weight_decay=DECAY, fused=True)
-    return Classifier(lambda *_: network, optimiser, loss_reduction="sum")
+    return Classifier(lambda *_: network, optimizer=optimiser, loss_reduction="sum")
 
 
 def binary_loss(logits: Tensor, labels: Tensor) -> Tensor:

@@ -8,8 +8,9 @@ from torch import Tensor, nn
 
 from attest.core.attention.interventions import Intervention, attending, intervene
 from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, ReferenceOutput
-from attest.lightning_modules.classifier import Batch, Classifier
+from attest.lightning_modules.classifier import Classifier
 from attest.lightning_modules.tagger import Tagger
+from attest.lightning_modules.text_module import Batch
 
 
 class FixedAttention:

@@ -16,7 +16,8 @@ from attest.core.randomness import random_bits, random_uniforms
 from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, clean_keys, observe_layers, replacing_keys
 from attest.experiments.layers.keys import euclidean_distance, mean_squared_distance
-from attest.lightning_modules.classifier import Batch, Classifier
+from attest.lightning_modules.classifier import Classifier
+from attest.lightning_modules.text_module import Batch
 from attest.models.layers_observed import self_attending
 from attest.models.networks.transformer import KeyPerturbation
 
@@ -144,13 +145,13 @@ class KeyAdversary(Classifier):
         labels = batch["label"]
         if not len(labels):
             nothing = torch.zeros(0, device=self.device)
-            self._collected(stage).update(batch["id"], labels, nothing, nothing.view(0, self.num_classes))
+            self.collected(stage).update(batch["id"], nothing, labels, nothing.view(0, self.num_classes))
             return {}
         attacked = self.attacked(batch)
         predicted = attacked.observation.probabilities
-        self._collected(stage).update(batch["id"], attacked.labels, attacked.losses, predicted)
+        self.collected(stage).update(batch["id"], attacked.losses, attacked.labels, predicted)
         return {"attacked": attacked}
 
     def configure_optimizers(self) -> Any:
         """One optimiser over the adversary's parameters alone."""
-        return self.optimisation.optimizer(self.adversary.parameters())
+        return self.optimisation.make(self.adversary.parameters())

@@ -3,7 +3,7 @@
 Legend: B batch.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -16,24 +16,8 @@ Masking = Literal["uniform"]
 PADDING = 0
 
 
-def training_tokens(module: Any, batch: dict[str, Any]) -> Tensor:
-    """The token ids that a training step shows the network: the batch's own where nothing is masked.
-
-    Args:
-        module: the LightningModule, which has ``masking``; its trainer says the epoch, and the DataModule the seed.
-        batch: a training batch, with ``id`` and ``token_ids``.
-    Returns:
-        int64, of the shape of ``token_ids``.
-    """
-    if module.masking is None:
-        return batch["token_ids"]
-    seed = getattr(getattr(module.trainer, "datamodule", None), "seed", 0)
-    masked = masked_uniformly(batch["token_ids"], batch["id"], seed, module.current_epoch)
-    return torch.where(batch["mask"], masked, batch["token_ids"])  # a question beside the text stays
-
-
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
-    """Each text with a share of its tokens masked, the share uniform in (0, 1) and drawn anew every epoch.
+    """Mask a share of the tokens of each text, the share uniform in (0, 1) and drawn anew every epoch.
 
     Masked means the unknown token in a token's place, as under ``mask`` of E14. Madsen et al. (2024) leave half the texts of
     a batch whole; here each text has a rate of its own.

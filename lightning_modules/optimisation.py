@@ -5,7 +5,7 @@ the two or three optimisers of their code.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -47,13 +47,26 @@ class Optimisation:
         """
         if self.attention_learning_rate_scale != 1:
             require_attention_parameters(network)
-        optimizer = self.optimizer(parameter_groups(network))
+        optimizer = self.make(parameter_groups(network))
         others, attention = optimizer.param_groups
         others["lr"] = others["lr"] * self.learning_rate_scale
         attention["lr"] = attention["lr"] * self.learning_rate_scale * self.attention_learning_rate_scale
         if self.scheduler is None:
             return optimizer
         return {"optimizer": optimizer, "lr_scheduler": _schedule(self.scheduler, optimizer, steps)}
+
+    def make(self, parameters: Iterable[Any]) -> torch.optim.Optimizer:
+        """Make the optimiser of parameters, or of groups of them.
+
+        Raises:
+            AttestError: the optimiser refuses its settings.
+        """
+        try:
+            return self.optimizer(parameters)
+        except ValueError as error:
+            raise AttestError(
+                f"the optimiser cannot be created ({error}); expected values in their ranges. Look at model.init_args."
+            ) from error
 
 
 def training_steps(trainer: Trainer) -> float:

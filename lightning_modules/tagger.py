@@ -4,24 +4,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from pytorch_lightning import LightningModule
-from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.core.errors import AttestError
-from attest.experiments.layers import LayerObservation, observe_layers
-from attest.lightning_modules.masking import Masking, training_tokens
-from attest.lightning_modules.optimisation import Optimisation, training_steps
-from attest.lightning_modules.predictions import InstanceRows, require_finite, tagging_columns, tagging_scores
-from attest.lightning_modules.vectors import load_vectors
+from attest.core.measures.chunks import chunk_counts, f1_of_counts, of_scheme, token_counts
+from attest.lightning_modules.text_module import Batch, TextModule
 
-Batch = dict[str, Tensor]
 NO_TAG = -100
 """The tag of padding: no loss, no score."""
 
 
-class Tagger(LightningModule):
+class Tagger(TextModule):
     """A network trained on one tag per token.
 
     Batches hold ``token_ids`` int64 (B, T), ``mask`` bool (B, T) and ``tags`` int64 (B, T), -100 at padding. Logs
@@ -30,59 +24,37 @@ class Tagger(LightningModule):
 
     Args:
         network: makes the network from vocabulary size and number of tags.
-        optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale: as in ``Optimisation``.
-        masking: as in ``Classifier``.
-        vocab_size: number of token ids; given by the data.
-        num_classes: K, number of tags; given by the data.
         label_names: the tags, ``B-NP`` and the like, in the order of their ids; given by the data.
-        pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
-        freeze_embeddings: whether training leaves the token embedding as it starts.
+        num_classes, options: as in ``TextModule``.
+    Raises:
+        AttestError: there are not as many names as tags.
     """
 
     predicts = "tags"
     """One tag a token: what runs that depend on it take it for."""
+    target = "tags"
 
     def __init__(
         self,
         network: Callable[[int, int], nn.Module],
-        optimizer: OptimizerCallable = torch.optim.Adam,
-        scheduler: LRSchedulerCallable | None = None,
-        learning_rate_scale: float = 1.0,
-        attention_learning_rate_scale: float = 1.0,
-        masking: Masking | None = None,
-        vocab_size: int = 2,
-        num_classes: int = 2,
+        *,
         label_names: Sequence[str] = ("O", "B-NP"),
-        pretrained_embeddings: Tensor | None = None,
-        freeze_embeddings: bool = False,
+        num_classes: int = 2,
+        **options: Any,
     ) -> None:
-        super().__init__()
         if len(label_names) != num_classes:
             raise AttestError(f"label_names: {len(label_names)} names for {num_classes} tags; expected one for each.")
-        self.network = network(vocab_size, num_classes)
-        load_vectors(self.network, pretrained_embeddings, vocab_size, freeze_embeddings)
-        self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
-        self.masking = masking
+        super().__init__(network, num_classes=num_classes, **options)
         self.label_names = tuple(label_names)
-        self.sentences = nn.ModuleDict({f"{stage}_split": InstanceRows() for stage in ("validation", "test")})
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids and mask ``(B, T)`` -> logits of tags ``(B, T, K)``."""
-        return self.network(tokens, mask)
-
-    def observe_layers(self, batch: Batch) -> LayerObservation:
-        """What the network's layers attend to."""
-        special = batch["word"] < 0 if "word" in batch else None
-        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get("tags"), special)
 
     def model_step(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Logits ``(B, T, K)`` and the mean cross-entropy of the batch's tokens, ``()``."""
+        """Return logits ``(B, T, K)`` and the mean cross-entropy of the batch's tokens, ``()``."""
         logits = self(batch["token_ids"], batch["mask"])
         return logits, functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=NO_TAG)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Loss of one batch."""
-        _, loss = self.model_step(batch | {"token_ids": training_tokens(self, batch)})
+        """Return the loss of one batch."""
+        _, loss = self.model_step(batch | {"token_ids": self.training_tokens(batch)})
         self.log("train/loss", loss.detach(), prog_bar=True, batch_size=len(batch["mask"]))
         return loss
 
@@ -97,33 +69,42 @@ class Tagger(LightningModule):
     def _score(self, stage: str, batch: Batch) -> None:
         """Collect what each sentence contributes; the empty batch of a rank without any is not shown to the network."""
         tags = batch["tags"]
-        logits = self(batch["token_ids"], batch["mask"]) if len(tags) else self._no_logits(tags)
-        self._collected(stage).update(batch["id"], tagging_columns(logits, tags, self.label_names))
+        if len(tags):
+            logits = self(batch["token_ids"], batch["mask"])
+        else:
+            logits = torch.zeros(*tags.shape, self.num_classes, device=self.device)
+        self.collected(stage).update(batch["id"], tagging_columns(logits, tags, self.label_names))
 
-    def _no_logits(self, tags: Tensor) -> Tensor:
-        return torch.zeros(*tags.shape, len(self.label_names), device=self.device)
+    def scores(self, rows: Tensor) -> dict[str, Tensor]:
+        """Compute the scores over all tokens and chunks of a split.
 
-    def on_validation_epoch_end(self) -> None:
-        """Log the validation scores."""
-        self._log_scores("validation")
+        Args:
+            rows: as ``tagging_columns`` returns them, ``(N, 12)``.
+        Returns:
+            ``loss``, mean over tokens; ``accuracy`` over tokens, ``token_f1`` and ``chunk_f1``, in [0, 1], NaN where
+            undefined: F1 where there is nothing to find and nothing found, and of chunks where tags mark none.
+        """
+        loss, tokens, right = rows[:, :3].sum(dim=0)
+        return {
+            "loss": (loss / tokens).float(),
+            "accuracy": (right / tokens).float(),
+            "token_f1": f1_of_counts(rows[:, 3:6]),
+            "chunk_f1": f1_of_counts(of_scheme(rows[:, 6:])),
+        }
 
-    def on_test_epoch_end(self) -> None:
-        """Log the test scores."""
-        self._log_scores("test")
 
-    def _log_scores(self, stage: str) -> None:
-        collected = self._collected(stage)
-        ids, columns = collected.compute().split([1, 12], dim=-1)
-        require_finite(columns[:, 0], ids.squeeze(-1).long(), stage)
-        scores = tagging_scores(columns)
-        self.log_dict({f"{stage}/{name}": score for name, score in scores.items()}, prog_bar=stage == "validation")
-        collected.reset()
+def tagging_columns(logits: Tensor, tags: Tensor, label_names: Sequence[str]) -> Tensor:
+    """Compute what each sentence contributes to the scores of a tagger, float64 ``(B, 12)``; B may be 0.
 
-    def _collected(self, stage: str) -> InstanceRows:
-        rows = self.sentences[f"{stage}_split"]
-        assert isinstance(rows, InstanceRows)
-        return rows
-
-    def configure_optimizers(self) -> Any:
-        """One optimiser over two groups, attention and the rest; and its schedule, if there is one."""
-        return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
+    Args:
+        logits: ``(B, T, K)``.
+        tags: int64 ``(B, T)``, -100 at padding.
+        label_names: the K tags.
+    Returns:
+        sum of the tokens' losses, tokens, tokens tagged right; then what ``token_counts`` and ``chunk_counts`` return.
+    """
+    predicted, real = logits.argmax(dim=-1), tags >= 0
+    losses = functional.cross_entropy(logits.transpose(1, 2), tags, reduction="none")
+    counts = token_counts(predicted, tags, label_names), chunk_counts(predicted, tags, label_names)
+    sums = (losses.double(), real, real & (predicted == tags))
+    return torch.cat([*(each.sum(dim=-1, keepdim=True) for each in sums), *counts], dim=-1)

@@ -15,10 +15,11 @@ from attest.experiments.adversarial_loss import (
     tagging_objective,
 )
 from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, ReferenceOutput
-from attest.lightning_modules.classifier import Batch, Classifier, attended
+from attest.lightning_modules.classifier import Classifier, attended
 from attest.lightning_modules.optimisation import require_attention_parameters
 from attest.lightning_modules.predictions import InstanceRows
 from attest.lightning_modules.tagger import Tagger
+from attest.lightning_modules.text_module import Batch
 
 Variant = Literal["unfrozen", "frozen"]
 

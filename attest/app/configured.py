@@ -166,6 +166,7 @@ class ConfiguredRun(LightningCLI):
             AttestError: configuration, data or folder are not as they should be.
         """
         with ExitStack() as self._held:
+            require_bounds({"seed": self.config[self.subcommand].seed_everything}, lambda _: "the seed")
             super()._set_seed()
             self.set_up()
             if not self.nothing_to_do:

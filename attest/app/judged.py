@@ -20,7 +20,7 @@ from attest.experiments.judges.measuring import measure
 from attest.experiments.judges.texts import VOCABULARY, Texts, draw_texts
 from attest.experiments.judges.trained import DECOY, FREE, TRUTH, Trained
 from attest.lightning_modules import Classifier
-from attest.lightning_modules.classifier import Batch
+from attest.lightning_modules.text_module import Batch
 from attest.models.networks import Average, BiLSTM, Cnn, PoolingClassifier, TransformerClassifier
 from attest.runs.versions import quieten
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
-from attest.core.errors import AttestError, nearest_few
+from attest.core.errors import AttestError, nearest
 from attest.core.measures import OverSeeds, Paired, mcnemar, signed_rank, standard_errors
 from attest.core.measures.comparison import LEVEL, mean_of_each
 from attest.core.measures.numbers import interval, p_value
@@ -115,7 +115,7 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
 
 def _no_such_number(pattern: str, names: Collection[str]) -> AttestError:
     whole = {name for name in names if name.rpartition("/")[0] not in names}
-    near = nearest_few(pattern.replace("*", ""), whole)
+    near = nearest(pattern.replace("*", ""), whole)
     return AttestError(
         f"no number is called {pattern}; expected names as in summary.json, with * for any part, such as E1/tau_*. "
         f"The nearest are {', '.join(near)}."

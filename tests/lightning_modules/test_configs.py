@@ -52,9 +52,8 @@ def model_parser() -> ArgumentParser:
 def build(from_data: dict[str, Any], pretrained: str = "", **choices: str) -> LightningModule:
     """The model of these choices, given what it would learn from its data, and what it starts from where it does."""
     arguments = choice_arguments({"DATA": "planted"} | choices)
-    ours = [
-        each for each in arguments if not any(f"/{other}/" in each for other in ("data", "trainer", "logger", "experiments"))
-    ]
+    others = [f"/configs/{other}/" for other in ("data", "trainer", "logger", "experiments")]
+    ours = [each for each in arguments if not any(other in each for other in others)]
     config = model_parser().parse_args(ours)
     config.model.init_args.update(Namespace(**from_data))
     if pretrained:

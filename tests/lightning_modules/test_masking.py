@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 
 from attest.lightning_modules import Classifier
-from attest.lightning_modules.masking import masked_uniformly, training_tokens
+from attest.lightning_modules.masking import masked_uniformly
 from attest.models.networks import Average, PoolingClassifier
 
 TEXTS, LENGTH = 2000, 200
@@ -66,9 +66,10 @@ def test_only_training_steps_are_masked():
 
 
 def test_a_question_beside_a_text_is_not_masked():
-    module = SimpleNamespace(masking="uniform", trainer=SimpleNamespace(), current_epoch=0)
+    module = Classifier(lambda words, outputs: PoolingClassifier(words, outputs, Average), vocab_size=50, masking="uniform")
+    module._trainer = SimpleNamespace(current_epoch=0)
     mask = torch.arange(LENGTH) < 150
     batch = {"id": IDS[:8], "token_ids": TOKENS[:8], "mask": mask.expand(8, -1)}
-    shown = training_tokens(module, batch)
+    shown = module.training_tokens(batch)
     assert torch.equal(shown[:, 150:], TOKENS[:8, 150:])
     assert (shown[:, :150] == 1).any()

@@ -49,7 +49,7 @@ def tagger() -> Tagger:
     data = ToyTags()
     return Tagger(
         lambda words, tags: TransformerTagger(words, tags, size=16, embedding_size=None, dropout=0.0),
-        lambda groups: torch.optim.Adam(groups, lr=0.02),
+        optimizer=lambda groups: torch.optim.Adam(groups, lr=0.02),
         vocab_size=data.vocab_size,
         num_classes=data.num_classes,
         label_names=data.label_names,

@@ -6,7 +6,7 @@ from torch import nn
 
 from attest.core.errors import AttestError
 from attest.lightning_modules import Classifier
-from attest.lightning_modules.vectors import load_vectors
+from attest.lightning_modules.text_module import load_vectors
 from attest.models.networks import PoolingClassifier
 
 

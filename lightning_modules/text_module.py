@@ -1,0 +1,157 @@
+"""What classifiers and taggers share: a network, where its embedding starts, its optimiser, and scores over a whole split."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from pytorch_lightning import LightningModule
+from pytorch_lightning.cli import LRSchedulerCallable, OptimizerCallable
+from torch import Tensor, nn
+
+from attest.core.errors import AttestError
+from attest.datamodules.notice import some
+from attest.experiments.layers import LayerObservation, observe_layers
+from attest.lightning_modules.masking import Masking, masked_uniformly
+from attest.lightning_modules.optimisation import Optimisation, training_steps
+from attest.lightning_modules.predictions import InstanceRows, require_finite
+
+Batch = dict[str, Any]
+
+
+class TextModule(LightningModule):
+    """A network that is trained on texts; a subclass says what it predicts and how that is scored.
+
+    Args:
+        network: makes the network from vocabulary size and number of logits.
+        optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale: as in ``Optimisation``.
+        masking: ``uniform`` masks tokens of training texts at random rates, so that E14's ``mask`` erases in distribution;
+            None masks nothing. A model so trained is another model.
+        vocab_size: number of token ids; given by the data.
+        num_classes: K, number of classes or tags; given by the data.
+        pretrained_embeddings: vectors to start the token embedding from, or None; given by the data.
+        freeze_embeddings: whether training leaves the token embedding as it starts.
+    """
+
+    target: str
+    """The key of a batch that holds what is to be predicted."""
+
+    def __init__(
+        self,
+        network: Callable[[int, int], nn.Module],
+        optimizer: OptimizerCallable = torch.optim.Adam,
+        scheduler: LRSchedulerCallable | None = None,
+        learning_rate_scale: float = 1.0,
+        attention_learning_rate_scale: float = 1.0,
+        masking: Masking | None = None,
+        vocab_size: int = 2,
+        num_classes: int = 2,
+        pretrained_embeddings: Tensor | None = None,
+        freeze_embeddings: bool = False,
+    ) -> None:
+        super().__init__()
+        self.num_classes = num_classes
+        self.network = network(vocab_size, self.outputs)
+        load_vectors(self.network, pretrained_embeddings, vocab_size, freeze_embeddings)
+        self.optimisation = Optimisation(optimizer, scheduler, learning_rate_scale, attention_learning_rate_scale)
+        self.masking = masking
+        self.predictions = nn.ModuleDict({f"{stage}_split": InstanceRows() for stage in ("validation", "test")})
+
+    @property
+    def outputs(self) -> int:
+        """Number of logits."""
+        return self.num_classes
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``, of a tagger ``(B, T, K)``."""
+        return self.network(tokens, mask)
+
+    def observe_layers(self, batch: Batch) -> LayerObservation:
+        """Observe what the network's layers attend to, where it has self-attention."""
+        special = batch["word"] < 0 if "word" in batch else None
+        return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get(self.target), special)
+
+    def training_tokens(self, batch: Batch) -> Tensor:
+        """Return the token ids that a training step shows the network, of the shape of ``token_ids``; masked if asked for."""
+        if self.masking is None:
+            return batch["token_ids"]
+        seed = getattr(getattr(self.trainer, "datamodule", None), "seed", 0)
+        masked = masked_uniformly(batch["token_ids"], batch["id"], seed, self.current_epoch)
+        return torch.where(batch["mask"], masked, batch["token_ids"])  # a question beside the text stays
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the validation scores."""
+        self._log_scores("validation")
+
+    def on_test_epoch_end(self) -> None:
+        """Log the test scores."""
+        self._log_scores("test")
+
+    def scores(self, rows: Tensor) -> dict[str, Tensor]:
+        """Compute the scores of a split from the columns that were collected for its instances, float64 ``(N, columns)``."""
+        raise NotImplementedError(f"{type(self).__name__} must say how it is scored: define scores.")
+
+    def _log_scores(self, stage: str) -> None:
+        collected = self.collected(stage)
+        ids, rows = collected.compute().tensor_split([1], dim=-1)
+        require_finite(rows[:, 0], ids.squeeze(-1).long(), stage)
+        scores = {f"{stage}/{name}": score for name, score in self.scores(rows).items()}
+        self.log_dict(scores, prog_bar=stage == "validation")
+        collected.reset()
+
+    def collected(self, stage: str) -> InstanceRows:
+        """Return what has been collected in ``validation`` or ``test``: a row an instance, whose first column is its loss."""
+        rows = self.predictions[f"{stage}_split"]
+        assert isinstance(rows, InstanceRows)
+        return rows
+
+    def configure_optimizers(self) -> Any:
+        """Make one optimiser over two groups, attention and the rest; and its schedule, if there is one."""
+        return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], *arguments: Any, **options: Any) -> Any:
+        """Load parameters as PyTorch does.
+
+        Raises:
+            AttestError: they are those of another network.
+        """
+        try:
+            return super().load_state_dict(state_dict, *arguments, **options)
+        except RuntimeError as error:
+            shapes, theirs = ({name: each.shape for name, each in state.items()} for state in (self.state_dict(), state_dict))
+            names = sorted(name for name in shapes.keys() | theirs.keys() if shapes.get(name) != theirs.get(name))
+            raise AttestError(
+                f"the checkpoint belongs to another network ({some(names)} differ in size); expected a checkpoint of this "
+                "configuration. Give the configuration that it was trained with: --config=<its run folder>/config.yaml"
+            ) from error
+
+
+def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze: bool = False) -> None:
+    """Start the token embedding of a network from vectors, and leave it so where it is frozen.
+
+    Args:
+        network: with one ``nn.Embedding`` as long as the vocabulary, where there are vectors or it is frozen.
+        vectors: float ``(words, E)``; None leaves the embedding as it is.
+        words: number of token ids.
+        freeze: whether training leaves the embedding as it is.
+    Raises:
+        AttestError: there is no such embedding, or the vectors have another dimension than it.
+    """
+    if vectors is None and not freeze:
+        return
+    embeddings = (module for module in network.modules() if isinstance(module, nn.Embedding))
+    embedding = next((module for module in embeddings if module.num_embeddings == words), None)
+    if embedding is None:
+        raise AttestError(
+            f"embeddings: {type(network).__name__} has no embedding of {words} words; expected one to put the vectors in. "
+            "Leave EMBEDDINGS and freeze_embeddings out."
+        )
+    if vectors is not None:
+        if embedding.embedding_dim != vectors.shape[1]:
+            raise AttestError(
+                f"embeddings: the vectors have {vectors.shape[1]} dimensions, the network's embedding "
+                f"{embedding.embedding_dim}; expected as many. EMBEDDINGS=<name or file> sets both; or set the encoder's "
+                f"embedding_size to {vectors.shape[1]}."
+            )
+        with torch.no_grad():
+            embedding.weight.copy_(vectors)
+    embedding.weight.requires_grad_(not freeze)
