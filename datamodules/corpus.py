@@ -3,9 +3,10 @@
 Which texts of many: those whose ids have the smallest hashes, so that no order of a file can meet the order of a sample.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +15,6 @@ import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
 from attest.datamodules.notice import shortened, some
-from attest.datamodules.rows import copies
 from attest.datamodules.vocabulary import Vocabulary
 
 Sampling = Literal["keyed", "spaced"]
@@ -185,8 +185,11 @@ class Corpus:
 
     @cached_property
     def copies(self) -> dict[str, int]:
-        """How many texts of a split stand in an earlier one too, by ``test in train``."""
-        return copies({split: getattr(self, split).as_read for split in SPLITS})
+        """How many texts of a split stand in an earlier one too, by ``test in train``; pairs that share none left out."""
+        texts = {split: getattr(self, split).as_read for split in SPLITS}
+        pairs = combinations(SPLITS, 2)
+        counts = {f"{later} in {earlier}": pc.sum(pc.is_in(texts[later], texts[earlier])).as_py() for earlier, later in pairs}
+        return {pair: count for pair, count in counts.items() if count}
 
     def unread(self, split: str) -> int:
         """How many texts of a split have no word of the vocabulary."""
@@ -231,3 +234,18 @@ class Corpus:
 def as_tokens(texts: Any) -> pa.Array | pa.ChunkedArray:
     """Tokenised texts as an Arrow list array; Arrow arrays pass unchanged."""
     return texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, TOKENS)
+
+
+def told(copied: Mapping[str, int], texts: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each entry of ``Corpus.copies``.
+
+    Args:
+        copied: what that returns.
+        texts: how many each split has.
+    """
+    return [
+        f"{count:,} of the {texts[later]:,} texts of the {later} split are also in the {earlier} split, so scores on them do "
+        "not show what the model makes of new texts."
+        for pair, count in copied.items()
+        for later, _, earlier in [pair.split()]
+    ]

@@ -1,7 +1,8 @@
 """The user's own data: texts with a label each, or tokens with a tag each, from files or the Hub."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from contextlib import suppress
+from itertools import combinations
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal
@@ -13,25 +14,10 @@ import pyarrow.compute as pc
 from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.notice import option, say, some
+from attest.datamodules.instances import Instance, Reading, in_order, read_instances
+from attest.datamodules.notice import option, some
 from attest.datamodules.reading import StoredReader, Tables, split_at_random
-from attest.datamodules.rows import (
-    UTF_8,
-    Instance,
-    Judged,
-    Row,
-    choose_columns,
-    complaint,
-    in_order,
-    instance,
-    lonely,
-    read_rows,
-    refusal,
-    require_classes,
-    require_columns,
-    require_different_files,
-    useless,
-)
+from attest.datamodules.rows import UTF_8
 from attest.datamodules.tokenisers import sentence_lengths, spacy_tokens
 
 COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init_args.test=<file>"'
@@ -109,48 +95,25 @@ class FilesDataModule(StoredReader, TextDataModule):
 
     def tables(self) -> Tables:
         self._require_sources()
-        rows = {split: read_rows(source, split, self.encoding) for split, source in self.sources.items()}
-        self._require_readable(rows)
-        train = self.sources["train"]
-        columns = choose_columns(train, rows["train"], self.text_column, self.label_column, self.tagging)
-        for split, found in rows.items():
-            require_columns(self.sources[split], found, columns, train)
+        reading = Reading(self.text_column, self.label_column, self.tagging, self.encoding, self.on_bad_rows)
+        instances, columns = read_instances(self.sources, reading, classes=True)
         self.in_words = columns.words
-        say(f"{train}: {columns.sentence}")
-        return self._checked({split: [instance(row, columns) for row in found] for split, found in rows.items()})
+        return {split: _table(found) for split, found in instances.items()}
 
     def _require_sources(self) -> None:
+        """Refuse a missing file, and one file for two splits, also under two names; a Hub dataset holds several splits."""
         missing = [split for split in ("train", "test") if split not in self.sources]
         if missing:
             raise AttestError(f"DATA=files has no {missing[0]} file; expected one to train and one to test. Type: {COMMAND}")
         if not 0 < self.validation_share < 1:
             raise AttestError(f"validation_share is {self.validation_share}; expected a share between 0 and 1, such as 0.1.")
-        require_different_files(self.sources)
-
-    def _require_readable(self, rows: dict[str, list[Row]]) -> None:
-        for split, found in rows.items():
-            if not found:
-                raise AttestError(f"{self.sources[split]} has no rows, only a header or nothing; expected texts with labels.")
-        self._refuse({split: found for split, found in rows.items() if useless(found)})
-
-    def _checked(self, splits: dict[str, list[Instance]]) -> Tables:
-        """Good rows as tables; bad ones shown, and refused unless they are to be skipped and some are left."""
-        self._refuse({split: rows for split, rows in splits.items() if useless(rows)})
-        labels = [name for row in splits["train"] for name in row.names]
-        tagging = any(isinstance(row.label, list) for row in splits["train"])
-        require_classes(self.sources["train"], labels, tagging=tagging)
-        known = set(labels)
-        checked = {split: [row.unless_unknown(known) for row in rows] for split, rows in splits.items()}
-        bad = {split: rows for split, rows in checked.items() if any(row.problem for row in rows)}
-        refused = {split: rows for split, rows in bad.items() if self.on_bad_rows == "refuse" or useless(rows)}
-        self._refuse(refused, in_order(known))
-        for split, rows in bad.items():
-            say(f"Left out: {complaint(self.sources[split], rows)}")
-        return {split: _table(rows) for split, rows in checked.items()}
-
-    def _refuse(self, bad: Mapping[str, Sequence[Judged]], known: Sequence[str] = ()) -> None:
-        if bad:
-            raise refusal({self.sources[split]: rows for split, rows in bad.items()}, self.encoding, known)
+        files = {split: path for split, source in self.sources.items() if (path := Path(source).expanduser()).is_file()}
+        for (split, file), (other, same) in combinations(files.items(), 2):
+            if file.samefile(same):
+                raise AttestError(
+                    f"{self.sources[split]} is given for {split} and for {other}; expected files with different texts, "
+                    f"because scores on training texts say nothing. Give another file with {option(other, '<file>')}"
+                )
 
     def prepare(self, tables: Tables) -> Corpus:
         names = in_order(set(_flat_labels(tables["train"]).to_pylist()))
@@ -183,7 +146,8 @@ class FilesDataModule(StoredReader, TextDataModule):
         try:
             return self._cut(documents, np.arange(len(documents)))
         except ValueError as error:
-            alone = [] if documents.labels is None else lonely([names[label] for label in documents.labels])
+            counts = Counter([] if documents.labels is None else documents.labels.tolist())
+            alone = [names[label] for label, count in counts.items() if count == 1]
             cut = f"{ceil(self.validation_share * len(documents))} for {len(names)} classes"
             reason = f"of {some(alone)} there is one text only" if alone else cut
             raise AttestError(
@@ -201,14 +165,12 @@ class FilesDataModule(StoredReader, TextDataModule):
         return train, validation
 
 
-def _table(rows: list[Instance]) -> pa.Table:
-    """The good rows; ``id`` still counts the bad ones."""
-    good = [(number, row) for number, row in enumerate(rows) if row.problem is None]
+def _table(instances: list[Instance]) -> pa.Table:
     return pa.table(
         {
-            "id": pa.array([number for number, _ in good], pa.int64()),
-            "text": [row.text for _, row in good],
-            "label": [row.label for _, row in good],
+            "id": pa.array([each.number for each in instances], pa.int64()),
+            "text": [each.text for each in instances],
+            "label": [each.label for each in instances],
         }
     )
 

@@ -16,21 +16,11 @@ from attest.datamodules.cnnqa import CnnQaReader
 from attest.datamodules.conll2000 import Conll2000Reader
 from attest.datamodules.corpus import missing, sample
 from attest.datamodules.imdb import ImdbReader
+from attest.datamodules.instances import Columns, Reading, read_instances
 from attest.datamodules.newsgroups import NewsgroupsReader
-from attest.datamodules.notice import say, some, typed_plainly
+from attest.datamodules.notice import say, typed_plainly
 from attest.datamodules.reading import QuestionReader, StoredReader
-from attest.datamodules.rows import (
-    UTF_8,
-    Columns,
-    Instance,
-    Row,
-    choose_columns,
-    complaint,
-    instance,
-    read_rows,
-    refusal,
-    useless,
-)
+from attest.datamodules.rows import UTF_8
 from attest.datamodules.snli import SnliReader
 from attest.datamodules.sst import SstReader
 
@@ -123,42 +113,20 @@ def labelled(
         _require_kind(source, labels, tagging)
         return _drawn(texts, labels, most, f"the {split} split of {source}")
     with typed_plainly():
-        read = _read(source, split, (text_column, label_column, tagging), encoding, on_bad_rows)
-    texts = [row.text if tagging else _joined(row.text) for row in read]
-    return _drawn(texts, [row.label for row in read], most, source)
+        reading = Reading(text_column, label_column, tagging, encoding, on_bad_rows)
+        instances, columns = read_instances({split: source}, reading, classes=False)
+    if text_column is None:
+        _require_single_texts(source, columns)
+    texts = [each.text if tagging or isinstance(each.text, str) else " ".join(each.text) for each in instances[split]]
+    return _drawn(texts, [each.label for each in instances[split]], most, source)
 
 
-def _read(
-    source: str, split: str, columns_given: tuple[str | None, str | None, bool], encoding: str, on_bad_rows: str
-) -> list[Instance]:
-    """The good rows; bad ones are refused, or said."""
-    rows = read_rows(source, split, encoding)
-    if not rows:
-        raise AttestError(f"{source} has no rows, only a header or nothing; expected texts with labels.")
-    if useless(rows):
-        raise refusal({source: rows}, encoding)
-    columns = choose_columns(source, rows, *columns_given)
-    say(f"{source}: {columns.sentence}")
-    _tell_of_unread(source, columns, rows, named=columns_given[0] is not None)
-    read = [instance(row, columns) for row in rows]
-    if any(row.problem for row in read):
-        if on_bad_rows == "refuse" or useless(read):
-            raise refusal({source: read}, encoding)
-        say(f"Left out: {complaint(source, read)}")
-    return [row for row in read if row.problem is None]
-
-
-def _tell_of_unread(source: str, columns: Columns, rows: Sequence[Row], named: bool) -> None:
-    """Name the columns that are left out; a second text of each row is left out only where the first was named."""
-    names = next(row.cells for row in rows if row.problem is None)
-    unread = [name for name in names if name not in (columns.text, columns.label)]
-    if not named and (pair := [name for name in unread if name.lower() in PAIRED]):
+def _require_single_texts(source: str, columns: Columns) -> None:
+    if pair := [name for name in columns.others if name.lower() in PAIRED]:
         raise AttestError(
             f"{source} has pairs of texts (columns {columns.text} and {pair[0]}), and a trial gives a model one text; "
             f"expected texts alone. If the model reads one text, name its column: --text-column {columns.text}"
         )
-    if unread:
-        say(f"Not read of {source}: {'column' if len(unread) == 1 else 'columns'} {some(unread)}.")
 
 
 def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str) -> Labelled:
@@ -175,7 +143,3 @@ def _require_kind(corpus: str, labels: list[Any], tagging: bool) -> None:
         there, expected = ("a tag a word", "a label a text") if not tagging else ("a label a text", "a tag a word")
         others = ", ".join(name for name in CORPORA if (name == "conll2000") is tagging)
         raise AttestError(f"{corpus} has {there}, and the model asks for {expected}; expected {others}, or a file.")
-
-
-def _joined(text: Any) -> str:
-    return text if isinstance(text, str) else " ".join(text)

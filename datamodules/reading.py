@@ -20,10 +20,9 @@ import pyarrow.compute as pc
 from attest.core.errors import AttestError, needing_transformers
 from attest.datamodules.cache import prepared
 from attest.datamodules.catalogue import Fingerprint
-from attest.datamodules.corpus import SPACED, SPLITS, TOKENS, Corpus, Documents, Sampling, missing
+from attest.datamodules.corpus import SPACED, SPLITS, TOKENS, Corpus, Documents, Sampling, missing, told
 from attest.datamodules.encoded import corpus_in_subwords, in_subwords
 from attest.datamodules.notice import say
-from attest.datamodules.rows import told
 from attest.datamodules.sources import DATA_VARIABLE, compare
 from attest.datamodules.tokenisers import Tokeniser, sentence_lengths, tokenise_sentences
 from attest.datamodules.vocabulary import Vocabulary

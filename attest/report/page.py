@@ -13,8 +13,7 @@ import pandas as pd
 import yaml
 from matplotlib.figure import Figure
 
-from attest.datamodules.corpus import SPACED
-from attest.datamodules.rows import told
+from attest.datamodules.corpus import SPACED, told
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import Drawing
 from attest.report import evidence_figures, readings

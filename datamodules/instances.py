@@ -1,0 +1,453 @@
+"""From rows of the user's own files to texts with labels: columns are chosen, cells checked, bad rows refused or left out."""
+
+import math
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from attest.core.errors import AttestError
+from attest.datamodules.notice import option, say, shortened, some
+from attest.datamodules.rows import UNDECODED, Row, encoding_advice, read_rows
+
+TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment", "tweet", "description", "question", "title")
+LABELS = ("label_text", "label_name", "label", "class", "category", "sentiment", "target", "topic", "stars", "rating", "score")
+TOKENS = ("tokens", "words")
+TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
+"""Usual names of columns, the likeliest first."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the user wants files to be read; None is for a guess.
+
+    Args:
+        text_column: texts, or words in tagging.
+        label_column: labels, or tags in tagging.
+        tagging: one tag a word instead of one label a text.
+        encoding: of CSV, TSV and JSONL files.
+        on_bad_rows: ``refuse`` the data, or ``skip`` bad rows.
+    """
+
+    text_column: str | None
+    label_column: str | None
+    tagging: bool | None
+    encoding: str
+    on_bad_rows: str
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A text, or its words, and the name of its class, or of each word's tag; neither if there is a problem."""
+
+    number: int
+    """Of its row, counted from 0."""
+    place: str
+    text: Any = None
+    label: Any = None
+    problem: str | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The classes or tags that it bears."""
+        if self.label is None:
+            return []
+        return self.label if isinstance(self.label, list) else [self.label]
+
+
+def read_instances(
+    sources: Mapping[str, str], reading: Reading, *, classes: bool
+) -> tuple[dict[str, list[Instance]], "Columns"]:
+    """Read the texts and labels of files; bad rows are refused, or left out and said.
+
+    Args:
+        sources: by split, a path or Hub id; the columns are those of the first.
+        reading: how the user wants them to be read.
+        classes: whether the labels of the first must be classes, and those of the others among them.
+    Raises:
+        AttestError: a file has no rows, no such columns or bad rows, or labels are no classes.
+    """
+    rows = {split: read_rows(source, split, reading.encoding) for split, source in sources.items()}
+    for split, found in rows.items():
+        if not found:
+            raise AttestError(f"{sources[split]} has no rows, only a header or nothing; expected texts with labels.")
+        _refuse_bad(sources[split], found, reading, only_if_all=True)
+    first, *_ = sources
+    columns = choose_columns(sources[first], rows[first], reading)
+    for split, found in rows.items():
+        _require_columns(sources[split], found, columns, sources[first])
+    say(f"{sources[first]}: {columns.sentence}")
+    read = {split: [_instance(number, row, columns) for number, row in enumerate(found)] for split, found in rows.items()}
+    known: set[str] = set()
+    if classes:
+        for split, instances in read.items():
+            _refuse_bad(sources[split], instances, reading, only_if_all=True)
+        labels = [name for instance in read[first] for name in instance.names]
+        _require_classes(sources[first], labels, columns.tagging)
+        known = set(labels)
+        read = {split: [_known(instance, known) for instance in instances] for split, instances in read.items()}
+    for split, instances in read.items():
+        _refuse_bad(sources[split], instances, reading, in_order(known))
+    for split, instances in read.items():
+        if any(each.problem for each in instances):
+            say(f"Left out: {_complaint(sources[split], instances)}")
+    return {split: [each for each in instances if each.problem is None] for split, instances in read.items()}, columns
+
+
+# Bad rows: how many, why, where, what was expected, and what may help.
+
+HINTS = {
+    "no JSON": "A .jsonl file holds one JSON object a line; `jq -c '.[]' <file>` makes that of one large array, "
+    "`jq -c . <file>` of objects over several lines. ",
+    "a list where a label": "Texts with several labels are not read: make one column of each label, and name one. ",
+    "cells instead of": "The first line must name the columns, and a cell that holds the separator needs quotation marks. ",
+}
+"""What may help where rows have a problem, by words of its name."""
+
+
+def _refuse_bad(
+    source: str,
+    rows: Sequence[Row | Instance],
+    reading: Reading,
+    known: Sequence[str] = (),
+    *,
+    only_if_all: bool = False,
+) -> None:
+    """Refuse a file with bad rows, unless they are to be skipped and some rows are good.
+
+    Args:
+        known: the classes, once they are.
+        only_if_all: whether a good row is enough for now, because more is checked later.
+    Raises:
+        AttestError: there are bad rows.
+    """
+    problems = {row.problem for row in rows if row.problem is not None}
+    useless = all(row.problem is not None for row in rows)
+    if not problems or (not useless and (only_if_all or reading.on_bad_rows == "skip")):
+        return
+    hints = [hint for words, hint in HINTS.items() if any(words in problem for problem in problems)]
+    if UNDECODED.format(reading.encoding.upper()) in problems:
+        hints.append(f"{encoding_advice(Path(source).expanduser(), reading.encoding)} ")
+    label = f"known label ({some([*map(shortened, known)])})" if known else "known label"
+    skip = "" if useless else f", or leave them out with {option('on_bad_rows', 'skip')}"
+    raise AttestError(
+        f"{_complaint(source, rows)} Expected a text and a {label} in every row. {''.join(hints)}Correct the rows{skip}"
+    )
+
+
+def _complaint(source: str, rows: Sequence[Row | Instance]) -> str:
+    """Say how many rows of a file are bad, why and where."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        if row.problem is not None:
+            places[row.problem].append(row.place)
+    bad = sum(map(len, places.values()))
+    reasons = [f"{problem} ({some(found)})" for problem, found in places.items()]
+    return f"{source} has {bad} bad {'row' if bad == 1 else 'rows'} of {len(rows)}: {some(reasons, '; ')}."
+
+
+# Columns: named by the user, or guessed.
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where to look in each row.
+
+    Args:
+        text, label: names of columns.
+        tagging: one label a word instead of one a text.
+        words: texts come as lists of words, or as words with blanks between, and are taken as they are.
+        guessed: whether a name was guessed.
+        others: columns that are not read.
+    """
+
+    text: str
+    label: str
+    tagging: bool
+    words: bool
+    guessed: bool
+    others: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen, in words."""
+        what = "tokens and tags" if self.tagging else "texts and labels"
+        unread = f" Not read: {_listed(self.others)}." if self.others else ""
+        how = f" (guessed; {_name_them()})" if self.guessed else ""
+        return f"{what} from the columns {self.text} and {self.label}{how}.{unread}"
+
+
+def choose_columns(source: str, rows: Sequence[Row], reading: Reading) -> Columns:
+    """Choose the columns that the user names, else those that their names or, of two columns, their lengths give away.
+
+    Args:
+        source: the training file, for messages.
+        rows: of it; at least one of them can be read.
+        reading: what the user names.
+    Raises:
+        AttestError: a column that was named is not there, none can be guessed, one is named for both, or the first line of
+            the file is a text and its label instead of the columns' names.
+    """
+    text, label = reading.text_column, reading.label_column
+    names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
+    for given in (text, label):
+        if given is not None and given not in names:
+            raise AttestError(f"There is no column {given}; expected one of {_listed(names)}. To choose, {_name_them()}.")
+    tagging = _looks_tagged(names, rows, label) if reading.tagging is None else reading.tagging
+    guessed = text is None or label is None
+    label = label or _first_of(TAGS if tagging else LABELS, names, other_than=text)
+    text = text or _first_of((*TOKENS, *TEXTS) if tagging else (*TEXTS, *TOKENS), names, other_than=label)
+    if not (text and label):
+        _require_header(source, names, rows)
+        if len(names) == 2:  # the longer cells are the texts
+            length = {name: sum(len(str(row.cells.get(name))) for row in rows) for name in names}
+            text = text or max((name for name in names if name != label), key=length.__getitem__)
+            label = label or next(name for name in names if name != text)
+    if not text or not label:
+        raise AttestError(
+            f"The columns {_listed(names)} of {source} do not show which column holds the texts and which the labels; "
+            f"{_name_them()}.{_without_header(source)}"
+        )
+    if text == label:
+        raise AttestError(
+            f"Texts and labels would both be read from the column {text}; expected two. To choose, {_name_them()}."
+        )
+    if reading.tagging is None and tagging:
+        _require_tags(source, rows, text, label)
+    words = tagging or isinstance(_first_cell(rows, text), list)
+    return Columns(text, label, tagging, words, guessed, tuple(name for name in names if name not in (text, label)))
+
+
+def _require_columns(source: str, rows: Sequence[Row], columns: Columns, training: str) -> None:
+    """Refuse a file that lacks the columns of the training file."""
+    cells = [row.cells for row in rows if row.problem is None]
+    for column in (columns.text, columns.label):
+        if cells and not any(column in each for each in cells):
+            raise AttestError(
+                f"{source} has no column {column} (it has {_listed(list(cells[0]))}); expected {columns.text} and "
+                f"{columns.label}, as in {training}. Rename its columns.{_without_header(source)}"
+            )
+
+
+def _name_them() -> str:
+    return f"name the columns with {option('text_column', '<column>')} {option('label_column', '<column>')}"
+
+
+def _require_header(source: str, names: Sequence[str], rows: Sequence[Row]) -> None:
+    """Refuse a first line that holds a number, or what stands below it again: it is a text and its label, and no header."""
+    for name in names if _has_header(source) else ():
+        if name and (_number(name) is not None or any(str(row.cells.get(name)).strip() == name for row in rows)):
+            raise AttestError(
+                f"{source} seems to have no header: its first line ({_listed(names)}) is like the lines below; expected "
+                "the names of the columns there. Write a line such as text,label above it, or "
+                f"{_name_them()} if it is a header."
+            )
+
+
+def _require_tags(source: str, rows: Sequence[Row], text: str, label: str) -> None:
+    """Refuse lists of labels that are no tags, because most are not as long as the text has words."""
+    pairs = [(row.place, _count(row.cells.get(text)), _count(row.cells.get(label))) for row in rows if row.problem is None]
+    other = [(place, words, tags) for place, words, tags in pairs if words != tags]
+    if 2 * len(other) > len(pairs):
+        place, words, tags = other[0]
+        raise AttestError(
+            f"{source}: the column {label} holds lists, and {len(other)} of {len(pairs)} are not as long as their texts "
+            f"({tags} labels for {words} words in {place}); expected one label a text, or one tag a word. Texts with several "
+            "labels are not read: make one column of each label, and name one."
+        )
+
+
+def _count(cell: object) -> int:
+    return len(cell.split() if isinstance(cell, str) else cell) if isinstance(cell, str | list) else 0
+
+
+def _looks_tagged(names: list[str], rows: Sequence[Row], label: str | None) -> bool:
+    """Whether the labels are lists, or there is no column of labels but one of tags."""
+    label = label or _first_of(LABELS, names) or _first_of(TAGS, names)
+    if label is None:
+        return False
+    return isinstance(_first_cell(rows, label), list) or (label.lower() in TAGS and _first_of(TOKENS, names) is not None)
+
+
+def _first_cell(rows: Sequence[Row], column: str) -> object:
+    return next((row.cells[column] for row in rows if row.cells.get(column) is not None), None)
+
+
+def _first_of(known: Sequence[str], names: list[str], other_than: str | None = None) -> str | None:
+    there = [name for name in names if name != other_than]
+    by_name = {name.lower(): name for name in there} | {name: name for name in there}
+    return next((by_name[name] for name in known if name in by_name), None)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return some([shortened(name) or "(no name)" for name in names], few=12) or "none"
+
+
+def _without_header(source: str) -> str:
+    return " If the first line is not a header, write one above it: text,label" if _has_header(source) else ""
+
+
+def _has_header(source: str) -> bool:
+    return source.lower().endswith((".csv", ".tsv"))
+
+
+# Cells: one text with its label or tags, or what is wrong with its row.
+
+UNSEEN = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "".join(
+    sign for sign in map(chr, range(0x10000)) if unicodedata.category(sign) == "Cf"
+)
+"""Blanks, and signs that take no room: zero-width spaces, byte order marks, marks of direction."""
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""One of a pair of surrogates, which JSON can spell and no text holds."""
+
+
+class BadCellError(ValueError):
+    """A cell that is not what its column calls for; the message says why, in a few words."""
+
+
+def _instance(number: int, row: Row, columns: Columns) -> Instance:
+    if row.problem is not None:
+        return Instance(number, row.place, problem=row.problem)
+    text, label = row.cells.get(columns.text), row.cells.get(columns.label)
+    try:
+        text = _words(text) if columns.words else _string(text, "text")
+        label = _tags(label, len(text)) if columns.tagging else _label(label)
+    except BadCellError as bad:
+        return Instance(number, row.place, problem=str(bad))
+    return Instance(number, row.place, text, label)
+
+
+def _known(instance: Instance, known: set[str]) -> Instance:
+    unknown = next((name for name in instance.names if name not in known), None)
+    return instance if unknown is None else replace(instance, problem=f"unknown label {shortened(unknown)!r}")
+
+
+def _string(cell: Any, what: str) -> str:
+    """Return a cell as text: a number or truth value as it is written, bytes decoded."""
+    if isinstance(cell, list | dict):
+        raise BadCellError(f"{'a list' if isinstance(cell, list) else 'an object'} where a {what} belongs")
+    try:
+        text = cell.decode() if isinstance(cell, bytes) else str(cell)
+    except UnicodeDecodeError:
+        raise BadCellError("bytes that are not UTF-8") from None
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)) or not text.strip(UNSEEN):
+        raise BadCellError(f"missing {what}")
+    return _encodable(text)
+
+
+def _encodable(text: str) -> str:
+    if HALF_CHARACTER.search(text):
+        raise BadCellError("half a character")
+    if "\0" in text:
+        raise BadCellError("a null character")
+    return text
+
+
+def _words(cell: Any) -> list[str]:
+    words = cell.split() if isinstance(cell, str) else cell
+    if not isinstance(words, list) or not words:
+        raise BadCellError("missing text")
+    if not all(isinstance(word, str) and word for word in words):
+        raise BadCellError("a word that is none")
+    return [_encodable(word) for word in words]
+
+
+def _label(cell: Any) -> str:
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))  # what pandas makes of whole numbers in a column with gaps
+    return unicodedata.normalize("NFC", _string(cell, "label").strip(UNSEEN))
+
+
+def _tags(cell: Any, words: int) -> list[str]:
+    tags = cell.split() if isinstance(cell, str) else cell
+    if not isinstance(tags, list):
+        raise BadCellError("missing label")
+    if len(tags) != words:
+        raise BadCellError(f"{len(tags)} tags for {words} words")
+    return [_label(tag) for tag in tags]
+
+
+# Classes: labels that look like something else are refused, odd names are said.
+
+FEW = 20
+"""As many classes as this are believed, whatever they look like."""
+MISSING = ("nan", "na", "n/a", "null", "none")
+TRUTH = {"true": Decimal(1), "false": Decimal(0)}
+
+
+def in_order(names: set[str]) -> tuple[str, ...]:
+    """Return names of classes by number if all are numbers, else by the alphabet; ``O``, the tag of no span, first."""
+    numbers = {name: number for name in names if (number := _number(name)) is not None}
+    if len(numbers) < len(names):
+        return tuple(sorted(names, key=lambda name: (name != "O", name)))
+    return tuple(sorted(names, key=lambda name: (numbers[name], name)))
+
+
+def _number(name: str) -> Decimal | None:
+    with suppress(InvalidOperation):
+        number = Decimal(name)
+        return None if number.is_nan() else number
+    return None
+
+
+def _require_classes(source: str, labels: Sequence[str], tagging: bool) -> None:
+    """Refuse labels of the training file that are no classes, and say what is odd about those that may be.
+
+    Args:
+        source: the training file.
+        labels: names of the class of every text, or of the tag of every word.
+        tagging: whether they are tags.
+    Raises:
+        AttestError: there are fewer than two classes, they look like numbers to be predicted, or nearly every text has one of
+            its own.
+    """
+    names = sorted(set(labels))
+    shown = f"({', '.join(names[:3])}, …)"
+    other_column = f"name the right column with {option('label_column', '<column>')}"
+    if len(names) < 2:
+        found = f"one class only ({names[0]})" if names else "no labelled text"
+        raise AttestError(
+            f"{source} has {found}; expected two classes or more. Give a file with texts of another class, or {other_column}"
+        )
+    numbers = [number for name in names if (number := _number(name)) is not None]
+    if len(names) > FEW and not tagging and any(number != number.to_integral_value() for number in numbers):
+        raise AttestError(
+            f"{source}: its {len(names)} different labels {shown} look like numbers of a regression; expected classes. "
+            f"Sort them into a few classes first, such as low and high, or {other_column}"
+        )
+    if len(names) > max(FEW, len(labels) / 2) and not tagging:
+        raise AttestError(
+            f"{source} has {len(names)} different labels for {len(labels)} texts {shown}; expected classes, each the label of "
+            f"several texts. Sort them into classes first, or {other_column}"
+        )
+    for spellings in _alike(names):
+        shown = " and ".join(map(_with_escapes, spellings))
+        say(f"{source}: the classes {shown} differ in spelling alone; they are taken for different classes.")
+    for name in names:
+        if name.lower() in MISSING:
+            say(f"{source}: a class is named {name!r}; if that stands for no label, leave these rows out.")
+
+
+def _alike(names: Sequence[str]) -> list[list[str]]:
+    """Return the groups of names that look alike or are the same number."""
+    groups: dict[str | Decimal, list[str]] = defaultdict(list)
+    for name in names:
+        number = TRUTH.get(name.casefold(), _number(name))
+        groups[_to_the_eye(name) if number is None else number].append(name)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _to_the_eye(name: str) -> str:
+    """Return what names that look alike have in common: no capitals, no unseen signs, one form of each letter."""
+    seen = "".join(sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf")
+    return " ".join(seen.casefold().split())
+
+
+def _with_escapes(name: str) -> str:
+    seen = name.isprintable() and _to_the_eye(name) == " ".join(name.casefold().split())
+    return repr(name) if seen else ascii(name)
