@@ -4,16 +4,17 @@ In: a folder of parquet files, a public source, the user's own files or a genera
 masks, labels or tags, identities and, where the deciding tokens are known, their rationales.
 
 * ``base``        the batch, described once for everyone, and the splits; start here
-* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi``, ``cnnqa``, ``conll2000``,
-                  ``planted``, ``snli``, and ``files`` for your own
-* ``reading``     what all readers share: from a source to a corpus in the words and splits of a paper's recipe; ``sources``
-                  gives tables and tells whether they are the known ones, ``tokenisers`` makes words of them, ``cache`` keeps
-                  the outcome on disk; ``worlds`` reads stories in bAbI's format and tells such stories
-* ``catalogue``   where each comes from, for whoever asks before anything is read
+* ``sst`` …       one corpus a file: ``imdb``, ``sst``, ``newsgroups``, ``agnews``, ``babi`` (``worlds`` tells its stories),
+                  ``cnnqa``, ``conll2000``, ``planted``, ``snli``, and ``files`` for your own
+* ``stored``      what corpora in files share: from a source to a corpus in the words and splits of a paper's recipe;
+                  ``sources`` says where each comes from and whether its tables are the known ones, ``tokenisers`` makes words
+                  of them, ``cache`` keeps the outcome on disk
+* ``rows``        reads the user's own files; ``instances`` finds texts and labels in them and tells good rows from bad ones
+* ``labelled``    texts with labels of a corpus or a file, for models with their own tokenizer
 * ``corpus``      a corpus as text; ``vocabulary`` and ``word_vectors`` give its words numbers and vectors
 * ``encoded``     texts as padded batches of token ids; ``batching`` says which texts form a batch, and for which rank
+* ``record``      what a trained model must know of its data, and refuses to be without
 * ``published``   what the papers say of their corpora
-* ``rows``        reads the user's own files, finds texts and labels in them, and tells good rows from bad ones
 """
 
 from importlib import import_module

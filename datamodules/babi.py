@@ -1,7 +1,4 @@
-"""bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it.
-
-bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it.
-"""
+"""bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it."""
 
 from typing import Any, Literal
 
@@ -9,28 +6,46 @@ import numpy as np
 import pyarrow as pa
 
 from attest.core.errors import AttestError
-from attest.datamodules.base import TextDataModule
-from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.reading import QuestionReader, Tables, classes, published_file, split_at_random
 from attest.datamodules.sources import PARQUET, load_hub_split
+from attest.datamodules.stored import VALIDATION, QuestionDataModule, Tables, classes, published_file, split_at_random
 from attest.datamodules.worlds import TASKS, lines_of, questions_in, told_lines
 
 SPLITS = ("train", "test")
 FOLDERS = ("en-10k/", "tasks_1-20_v1-2/en-10k/", "")
 """Where the files may lie below ``ATTEST_DATA/babi``: as they are, or as the archive has them."""
-VALIDATION = 0.1
 
 
-class BabiReader(QuestionReader):
-    """Stories and questions, as described in ``BabiDataModule``.
+class BabiDataModule(QuestionDataModule):
+    """Question answering on bAbI's stories (Weston et al., 2016), 10,000 questions to train on.
+
+    Tasks:   1, 2 and 3, with one, two and three supporting facts, are those of Jain & Wallace; of the files all 20 are read.
+    Words:   blanks separate them, upper case stays; full stops stand between the statements before the question, not behind
+             the last; the question has no question mark. As in Jain & Wallace's code, but for their classes: all 36 words
+             there, here the answers that training has.
+    Splits:  the code draws 15 % of the training questions for validation, so that questions of one story stand on both sides;
+             here the questions of a tenth of the training stories, drawn by ``split_seed``, are validation. The vocabulary is
+             that of all training questions and stories.
+    Batch:   as in ``TextDataModule``, with a question; ``rationale`` is True at the words of the supporting statements.
+             ``id`` counts the questions of the file.
+    Counts:  published are 10,000 questions to train on and 1,000 to test, |V| = 40 of the three tasks together, accuracy 1.0,
+             0.48 and 0.62. The loader was tried on small files in the published format, not on the published files.
+    Source:  ``stories: published`` reads ``babi/en-10k/qa1_single-supporting-fact_train.txt`` and so on in the folder named by
+             ``ATTEST_DATA``, else ``facebook/babi_qa`` on the Hub. ``stories: generated`` makes them on the spot by the rules
+             of the published simulation (tasks 1 to 3).
+    Raises:  AttestError: neither is there, a file is not in the published format, or a task is not known.
 
     Args:
-        options: as in ``CorpusReader``; the others as in ``BabiDataModule``.
+        protocol: there is only one.
+        task: from 1; of generated stories up to 3.
+        stories: where they come from.
+        train_questions, test_questions: of generated stories, how many; a tenth of the stories to train on is validation.
+        corpus_seed: of generated stories, which.
+        split_seed: draws the validation set.
+        options: as in ``TextDataModule``.
     """
 
     folder = "babi"
-    hub = CATALOGUE["babi"].hub
 
     def __init__(
         self,
@@ -50,9 +65,6 @@ class BabiReader(QuestionReader):
         self.questions = {"train": train_questions, "test": test_questions}
         self.corpus_seed = corpus_seed
         self.split_seed = split_seed
-
-    def settings(self) -> dict[str, Any]:
-        return super().settings() | {"split_seed": self.split_seed}
 
     def tables(self) -> Tables:
         self._require_task()
@@ -102,33 +114,3 @@ def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, boo
         words += [(".", False)] * bool(words)
         words += [(word, place in supporting) for word in sentence.removesuffix(".").split()]
     return words
-
-
-class BabiDataModule(BabiReader, TextDataModule):
-    """Question answering on bAbI's stories (Weston et al., 2016), 10,000 questions to train on.
-
-    Tasks:   1, 2 and 3, with one, two and three supporting facts, are those of Jain & Wallace; of the files all 20 are read.
-    Words:   blanks separate them, upper case stays; full stops stand between the statements before the question, not behind
-             the last; the question has no question mark. As in Jain & Wallace's code, but for their classes: all 36 words
-             there, here the answers that training has.
-    Splits:  the code draws 15 % of the training questions for validation, so that questions of one story stand on both sides;
-             here the questions of a tenth of the training stories, drawn by ``split_seed``, are validation. The vocabulary is
-             that of all training questions and stories.
-    Batch:   as in ``TextDataModule``, with a question; ``rationale`` is True at the words of the supporting statements.
-             ``id`` counts the questions of the file.
-    Counts:  published are 10,000 questions to train on and 1,000 to test, |V| = 40 of the three tasks together, accuracy 1.0,
-             0.48 and 0.62. The loader was tried on small files in the published format, not on the published files.
-    Source:  ``stories: published`` reads ``babi/en-10k/qa1_single-supporting-fact_train.txt`` and so on in the folder named by
-             ``ATTEST_DATA``, else ``facebook/babi_qa`` on the Hub. ``stories: generated`` makes them on the spot by the rules
-             of the published simulation (tasks 1 to 3).
-    Raises:  AttestError: neither is there, a file is not in the published format, or a task is not known.
-
-    Args:
-        protocol: there is only one.
-        task: from 1; of generated stories up to 3.
-        stories: where they come from.
-        train_questions, test_questions: of generated stories, how many; a tenth of the stories to train on is validation.
-        corpus_seed: of generated stories, which.
-        split_seed: draws the validation set.
-        options: as in ``TextDataModule``.
-    """

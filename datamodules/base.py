@@ -1,14 +1,16 @@
-"""What all DataModules share: the batch, the encoded splits, the dealing to ranks."""
+"""What all DataModules share: the corpus as text, the batch, the encoded splits, the dealing to ranks."""
 
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from pytorch_lightning import LightningDataModule, Trainer
 from torch import Tensor
 
+from attest.core.errors import AttestError, needing_transformers
 from attest.datamodules.batching import (
     WHOLE,
     BatchLoader,
@@ -19,15 +21,26 @@ from attest.datamodules.batching import (
     fair_places,
     shuffled_batches,
 )
-from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.encoded import EncodedDocuments, EncodedQuestions, EncodedSentences, read_erased
-from attest.datamodules.reading import CorpusReader
+from attest.datamodules.corpus import SPACED, SPLITS, TOKENS, Corpus, Documents, Sampling, missing, told
+from attest.datamodules.encoded import (
+    EncodedDocuments,
+    EncodedQuestions,
+    EncodedSentences,
+    corpus_in_subwords,
+    in_subwords,
+    read_erased,
+)
+from attest.datamodules.notice import say
 from attest.datamodules.record import EXPECTED, DataRecord
+from attest.datamodules.tokenisers import sentence_lengths
 from attest.datamodules.vocabulary import Vocabulary
 from attest.datamodules.word_vectors import Unseen, WordVectors, vectors_of
 
+if TYPE_CHECKING:
+    from attest.models.pretrained.subwords import Subwords
 
-class TextDataModule(CorpusReader, LightningDataModule):
+
+class TextDataModule(LightningDataModule):
     """Texts with one label each, or one tag a token; subclasses say in ``read`` where they come from.
 
     Batch:   ``id`` int64 (B,), row of the text in its source; ``token_ids`` int64 (B, T) in [0, vocab_size), 0 is padding;
@@ -63,6 +76,9 @@ class TextDataModule(CorpusReader, LightningDataModule):
         unseen: how words without a vector start.
     """
 
+    sampling: Sampling = "keyed"
+    """How ``texts`` of a split are chosen."""
+
     def __init__(
         self,
         batch_size: int = 32,
@@ -79,16 +95,15 @@ class TextDataModule(CorpusReader, LightningDataModule):
         subwords: str | None = None,
         max_subwords: int | None = None,
     ) -> None:
-        super().__init__(
-            seed=seed,
-            sentences=sentences,
-            min_df=min_df,
-            max_words=max_words,
-            max_tokens=max_tokens,
-            texts=texts,
-            subwords=subwords,
-            max_subwords=max_subwords,
-        )
+        super().__init__()
+        self.seed = seed
+        self.sentences = sentences
+        self.min_df = min_df
+        self.max_words = max_words
+        self.max_tokens = max_tokens
+        self.texts = texts
+        self.subwords = subwords
+        self.max_subwords = max_subwords
         self.batch_size = batch_size
         self.num_workers = num_workers
         self.embeddings = embeddings
@@ -103,17 +118,102 @@ class TextDataModule(CorpusReader, LightningDataModule):
         if self.expected is not None:
             self.sampling = self.expected.record.sampling
 
+    def read(self) -> Corpus:
+        """Read, tokenise and split the corpus."""
+        raise NotImplementedError(f"{type(self).__name__} must say where its texts come from: define read.")
+
+    def tokenise(self, texts: pa.Array) -> pa.Array:
+        """The words of raw texts, strings ``(N,)`` -> lists of strings ``(N,)``, as those of the corpus were told apart."""
+        return pa.array([text.split() for text in texts.to_pylist()], TOKENS)
+
+    def documents_of(self, texts: Sequence[str]) -> Documents:
+        """Texts from anywhere as the corpus has them, without labels; ids count them from 0."""
+        documents = self.words_of(texts)
+        return documents if self.subwords is None else in_subwords(documents, self._cutter)
+
+    def words_of(self, texts: Sequence[str]) -> Documents:
+        """The same as words, whatever the model reads."""
+        tokens = self.tokenise(pa.array(texts, pa.string()))
+        sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
+        return Documents.of(range(len(texts)), tokens, sentences=sentences)
+
+    def fit_vocabulary(self, texts: Any, min_df: int = 1) -> Vocabulary:
+        """The vocabulary of tokenised texts; ``min_df`` is what the corpus calls for, and the user's choice overrides it."""
+        return Vocabulary.fit(texts, self.min_df or min_df, self.max_words)
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The corpus, read when first asked for."""
+        self.require_sensible()
+        corpus = self.read()
+        if self.max_tokens is not None:
+            corpus = self._within_max_tokens(corpus, self.max_tokens)
+        if self.texts is not None:
+            corpus = self._thinned(corpus, self.texts)
+        corpus.require_texts(type(self).__name__)
+        for split in SPLITS[1:]:
+            if unread := corpus.unread(split):
+                say(f"{unread:,} of the {corpus.sizes[split]:,} texts of the {split} split have no word of the vocabulary.")
+        for sentence in told(corpus.copies, corpus.sizes):
+            say(sentence)
+        return corpus if self.subwords is None else corpus_in_subwords(corpus, self._cutter)
+
+    @cached_property
+    def _cutter(self) -> "Subwords":
+        """What cuts words into subwords."""
+        if self.sentences:
+            raise AttestError(
+                "data.init_args.subwords splits whole texts; expected sentences: false. Leave one of the two out."
+            )
+        with needing_transformers():
+            from attest.models.pretrained.subwords import Subwords  # seconds that words need not wait for
+
+            return Subwords(str(self.subwords), self.max_subwords)
+
+    def require_sensible(self) -> None:
+        """Refuse numbers that make no sense.
+
+        Raises:
+            AttestError: one is too small.
+        """
+        for name in ("batch_size", "min_df", "max_words", "max_tokens", "texts", "num_workers"):
+            value, least = getattr(self, name), 0 if name == "num_workers" else 1
+            if value is not None and value < least:
+                command = f"--data.init_args.{name}=<number>"
+                raise AttestError(f"{name} is {value}; expected a whole number from {least}. Type {command}")
+
+    def _within_max_tokens(self, corpus: Corpus, longest: int) -> Corpus:
+        kept = corpus.where_length(longest)
+        left_out = {split: len(getattr(corpus, split)) - len(getattr(kept, split)) for split in SPLITS}
+        counts = ", ".join(f"{count} of {len(getattr(corpus, split))} {split}" for split, count in left_out.items())
+        say(f"max_tokens={longest} leaves out {counts} texts.")
+        return kept
+
+    def _thinned(self, corpus: Corpus, texts: int) -> Corpus:
+        cut = corpus.thinned(texts, self.sampling)
+        if self.sampling == "spaced":
+            say(SPACED.format(texts=texts))
+        for split in SPLITS:
+            whole, part = getattr(corpus, split), getattr(cut, split)
+            lacking = missing(whole.classes, part.classes, f"the {split} split", corpus.label_names)
+            if lacking:
+                say(f"texts={texts}: {lacking}")
+        return cut
+
+    def tokenising(self) -> dict[str, Any]:
+        """All that decides, beside the class, how a raw text becomes words; plain values, which ``restore`` takes back."""
+        return {}
+
+    def split_sources(self) -> dict[str, str]:
+        """Where each split comes from, as far as that is a file."""
+        return {}
+
     def encode(self, documents: Documents) -> EncodedDocuments:
         """Texts as the model reads them, unseen words as one symbol."""
         if documents.has("question"):
             return EncodedQuestions(documents, self.vocabulary)
         encoded = EncodedSentences if self.sentences else EncodedDocuments
         return encoded(documents, self.vocabulary)
-
-    def require_sensible(self) -> None:
-        self._require("batch_size", least=1)
-        super().require_sensible()
-        self._require("num_workers", least=0)
 
     @cached_property
     def pretrained_embeddings(self) -> Tensor | None:

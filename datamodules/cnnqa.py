@@ -1,7 +1,4 @@
-"""CNN question answering as Jain & Wallace 2019 use it: an article, a sentence with a gap, and the entity that fills it.
-
-CNN question answering as Jain & Wallace 2019 use it: an article, a sentence with a gap, and the entity that fills it.
-"""
+"""CNN question answering as Jain & Wallace 2019 use it: an article, a sentence with a gap, and the entity that fills it."""
 
 import os
 from collections.abc import Iterator
@@ -14,12 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
-from attest.datamodules.base import TextDataModule
-from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.notice import say
-from attest.datamodules.reading import QuestionReader, Tables
-from attest.datamodules.sources import DATA_VARIABLE
+from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE
+from attest.datamodules.stored import QuestionDataModule, Tables
 from attest.datamodules.vocabulary import Vocabulary
 
 ENTITY = "@entity"
@@ -35,11 +30,27 @@ class Asked(NamedTuple):
     answer: str
 
 
-class CnnQaReader(QuestionReader):
-    """Articles, sentences with a gap and entities, as described in ``CnnQaDataModule``.
+class CnnQaDataModule(QuestionDataModule):
+    """Question answering on CNN's articles (Hermann et al., 2015): which entity belongs in the gap of a summary sentence?
+
+    Classes: the entities of the training articles, ``@entity0`` and so on. A model may choose among those that the article at
+             hand names; a network that is ``among_candidates`` gives all others no probability.
+    Words:   blanks separate them, as in the files; the vocabulary is that of training articles and questions, words of at
+             least 8 of these, and every entity.
+    Splits:  as distributed. Questions whose answer their article does not name, or no training article, are left out and
+             counted.
+    Batch:   as in ``TextDataModule``, with a question and candidates; ``id`` counts the questions of the split.
+    Counts:  published are 380298 questions to train on and 3198 to test, |V| = 70192, a mean length of 761 words and accuracy
+             0.64. They were not reproduced here: the loader was tried on small files in the published formats alone.
+    Source:  below ``ATTEST_DATA``, ``cnn-qa/{train,dev,test}.txt`` as Chen et al. (2016) distribute the corpus and Jain &
+             Wallace read it (a line each of question, answer and article, then entities; a blank line between questions), or
+             ``cnn-qa/questions/{training,validation,test}/*.question`` as Hermann et al. do (address, article, question,
+             answer and entities with blank lines between).
+    Raises:  AttestError: neither is there, or a file is in another format.
 
     Args:
-        options: as in ``CorpusReader``; the others as in ``CnnQaDataModule``.
+        protocol: there is only one.
+        options: as in ``TextDataModule``.
     """
 
     folder = "cnn-qa"
@@ -83,8 +94,8 @@ def _table(split: str) -> pa.Table:
 
 
 def _files(split: str) -> list[Path]:
-    data, source = os.environ.get(DATA_VARIABLE), CATALOGUE[CnnQaReader.folder]
-    found = source.found(Path(data).expanduser() / CnnQaReader.folder) if data else {}
+    data, source = os.environ.get(DATA_VARIABLE), CATALOGUE[CnnQaDataModule.folder]
+    found = source.found(Path(data).expanduser() / CnnQaDataModule.folder) if data else {}
     files = dict(zip(SPLITS, found.values(), strict=True)).get(split, []) if found else []
     if not files:
         where = f"{DATA_VARIABLE} names a folder without it" if data else f"{DATA_VARIABLE} is not set"
@@ -141,27 +152,3 @@ def _named(documents: Documents, names: pa.Array) -> tuple[np.ndarray, np.ndarra
     )
     pairs = np.unique(row.to_numpy().astype(np.int64) * len(names) + found.to_numpy())
     return pairs // len(names), pairs % len(names)
-
-
-class CnnQaDataModule(CnnQaReader, TextDataModule):
-    """Question answering on CNN's articles (Hermann et al., 2015): which entity belongs in the gap of a summary sentence?
-
-    Classes: the entities of the training articles, ``@entity0`` and so on. A model may choose among those that the article at
-             hand names; a network that is ``among_candidates`` gives all others no probability.
-    Words:   blanks separate them, as in the files; the vocabulary is that of training articles and questions, words of at
-             least 8 of these, and every entity.
-    Splits:  as distributed. Questions whose answer their article does not name, or no training article, are left out and
-             counted.
-    Batch:   as in ``TextDataModule``, with a question and candidates; ``id`` counts the questions of the split.
-    Counts:  published are 380298 questions to train on and 3198 to test, |V| = 70192, a mean length of 761 words and accuracy
-             0.64. They were not reproduced here: the loader was tried on small files in the published formats alone.
-    Source:  below ``ATTEST_DATA``, ``cnn-qa/{train,dev,test}.txt`` as Chen et al. (2016) distribute the corpus and Jain &
-             Wallace read it (a line each of question, answer and article, then entities; a blank line between questions), or
-             ``cnn-qa/questions/{training,validation,test}/*.question`` as Hermann et al. do (address, article, question,
-             answer and entities with blank lines between).
-    Raises:  AttestError: neither is there, or a file is in another format.
-
-    Args:
-        protocol: there is only one.
-        options: as in ``TextDataModule``.
-    """

@@ -1,36 +1,41 @@
-"""CoNLL-2000 text chunking: one tag a token.
-
-CoNLL-2000 text chunking: one tag a token.
-"""
+"""CoNLL-2000 text chunking: one tag a token."""
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
-from attest.datamodules.base import TextDataModule
-from attest.datamodules.catalogue import CATALOGUE, Fingerprint
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.reading import StoredReader, Tables, split_at_random
-from attest.datamodules.sources import PARQUET, load_hub_split, load_split
+from attest.datamodules.sources import PARQUET, Fingerprint, load_hub_split
+from attest.datamodules.stored import StoredDataModule, Tables
 
 CHUNKS = ("ADJP", "ADVP", "CONJP", "INTJ", "LST", "NP", "PP", "PRT", "SBAR", "UCP", "VP")
 TAGS = ("O", *(f"{place}-{chunk}" for chunk in CHUNKS for place in "BI"))
-HELD_OUT = 0.1
 
 
-class Conll2000Reader(StoredReader):
-    """Sentences with a tag a token, as described in ``Conll2000DataModule``.
+class Conll2000DataModule(StoredDataModule):
+    """Chunks of Wall Street Journal sentences as one tag a token (Tjong Kim Sang & Buchholz, 2000).
+
+    Classes: 23 tags in the BIO scheme, ``O`` first, then ``B-`` and ``I-`` of each kind of chunk in alphabetical order.
+             ``I-LST`` occurs in test alone; ``B-UCP``, ``I-UCP``, ``I-INTJ`` and ``I-PRT`` in the training file alone.
+    Splits:  8042 train, 894 validation, 2012 test. The 8936 training sentences are parted at random by ``split_seed``; which
+             ones Yang (2020) held out is not known.
+    Tokens:  as distributed, case kept; vocabulary of the 8042.
+    Source:  ``conll2000/{train,test}.parquet`` with string tags in the folder named by ``ATTEST_DATA``, else
+             ``eriktks/conll2000`` on the Hub, whose empty last sentences are left out.
+    Batch:   as in ``TextDataModule``, with ``tags`` and without ``label``; ``id`` counts the sentences of the file.
+    Raises:  AttestError: neither is there, or a tag is none of the 23; the message says what to do.
 
     Args:
-        options: as in ``CorpusReader``; the others as in ``Conll2000DataModule``.
+        protocol: there is only one; Jain & Wallace did not use this corpus.
+        split_seed: which sentences are held out.
+        options: as in ``TextDataModule``.
     """
 
     folder = "conll2000"
+    columns = ("tokens", "chunk_tags")
     names = TAGS
-    hub = CATALOGUE["conll2000"].hub
     known: ClassVar[dict[str, Fingerprint]] = {
         "train": Fingerprint(8936, "94491a3c77da04ab", "1836e4f3ab97f6d0"),
         "test": Fingerprint(2012, "108e3f79053f9286", "98aeff7c638edc84"),
@@ -41,23 +46,19 @@ class Conll2000Reader(StoredReader):
         self.protocol = protocol
         self.split_seed = split_seed
 
-    def settings(self) -> dict[str, Any]:
-        return super().settings() | {"split_seed": self.split_seed}
-
     def tables(self) -> Tables:
         if self.sentences:
             raise AttestError("conll2000 holds single sentences, so sentences: true has nothing to split; leave it out.")
 
-        def public(split: str) -> pa.Table:
-            return load_hub_split(self.hub, split, PARQUET, names=True)
-
-        tables = {split: load_split(self.folder, split, ("tokens", "chunk_tags"), public) for split in ("train", "test")}
+        tables = super().tables()
         return {split: table.filter(pc.greater(pc.list_value_length(table["tokens"]), 0)) for split, table in tables.items()}
+
+    def public(self, split: str) -> pa.Table:
+        return load_hub_split(self.hub, split, PARQUET, names=True)
 
     def prepare(self, tables: Tables) -> Corpus:
         sentences, test = self._tagged(tables["train"]), self._tagged(tables["test"])
-        rows = split_at_random(np.arange(len(sentences)), HELD_OUT, self.split_seed)
-        train, validation = (sentences.take(np.sort(part)) for part in rows)
+        train, validation = self.tenth_apart(sentences)
         return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"]), TAGS)
 
     def _tagged(self, table: pa.Table) -> Documents:
@@ -76,23 +77,3 @@ class Conll2000Reader(StoredReader):
             )
         ids, tagged = pa.array(range(len(table)), pa.int64()), pa.ListArray.from_arrays(tags.offsets, numbers)
         return pa.table({"id": ids, "text": table["tokens"], "label": tagged})
-
-
-class Conll2000DataModule(Conll2000Reader, TextDataModule):
-    """Chunks of Wall Street Journal sentences as one tag a token (Tjong Kim Sang & Buchholz, 2000).
-
-    Classes: 23 tags in the BIO scheme, ``O`` first, then ``B-`` and ``I-`` of each kind of chunk in alphabetical order.
-             ``I-LST`` occurs in test alone; ``B-UCP``, ``I-UCP``, ``I-INTJ`` and ``I-PRT`` in the training file alone.
-    Splits:  8042 train, 894 validation, 2012 test. The 8936 training sentences are parted at random by ``split_seed``; which
-             ones Yang (2020) held out is not known.
-    Tokens:  as distributed, case kept; vocabulary of the 8042.
-    Source:  ``conll2000/{train,test}.parquet`` with string tags in the folder named by ``ATTEST_DATA``, else
-             ``eriktks/conll2000`` on the Hub, whose empty last sentences are left out.
-    Batch:   as in ``TextDataModule``, with ``tags`` and without ``label``; ``id`` counts the sentences of the file.
-    Raises:  AttestError: neither is there, or a tag is none of the 23; the message says what to do.
-
-    Args:
-        protocol: there is only one; Jain & Wallace did not use this corpus.
-        split_seed: which sentences are held out.
-        options: as in ``TextDataModule``.
-    """

@@ -16,14 +16,14 @@ from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.instances import Instance, Reading, in_order, read_instances
 from attest.datamodules.notice import option, some
-from attest.datamodules.reading import StoredReader, Tables, split_at_random
 from attest.datamodules.rows import UTF_8
+from attest.datamodules.stored import StoredDataModule, Tables, split_at_random
 from attest.datamodules.tokenisers import sentence_lengths, spacy_tokens
 
 COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init_args.test=<file>"'
 
 
-class FilesDataModule(StoredReader, TextDataModule):
+class FilesDataModule(StoredDataModule):
     """Any text classification or tagging data in CSV, TSV, JSONL or parquet files, or on the Hub.
 
     Columns: named, or guessed from usual names and printed. A text is a string (spaCy's blank English tokenizer, lower case)

@@ -1,7 +1,4 @@
-"""IMDb reviews as Jain & Wallace 2019 use them: whole reviews, two classes.
-
-IMDb reviews as Jain & Wallace 2019 use them: whole reviews, two classes.
-"""
+"""IMDb reviews as Jain & Wallace 2019 use them: whole reviews, two classes."""
 
 from typing import Any, ClassVar, Literal
 
@@ -9,97 +6,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attest.datamodules.base import TextDataModule
-from attest.datamodules.catalogue import CATALOGUE, Fingerprint
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.reading import StoredReader, Tables, between, split_at_random
-from attest.datamodules.sources import load_hub_split, load_split
+from attest.datamodules.sources import Fingerprint
+from attest.datamodules.stored import StoredDataModule, Tables, between, split_at_random
 from attest.datamodules.tokenisers import Tokeniser, keep_tokens, review_tokens
 
 JW_SEED = 1378
 JW_LONGEST = 400
-PLAIN_VALIDATION = 0.1
 
 
-class ImdbReader(StoredReader):
-    """Reviews of two classes, as described in ``ImdbDataModule``.
-
-    Args:
-        options: as in ``CorpusReader``; the others as in ``ImdbDataModule``.
-    """
-
-    folder = "imdb"
-    names = ("negative", "positive")
-    hub = CATALOGUE["imdb"].hub
-    known: ClassVar[dict[str, Fingerprint]] = {
-        "train": Fingerprint(25000, "3ad3e348e0c682a2", "f80fe9b1c33540bd"),
-        "test": Fingerprint(25000, "7fe24172096abb28", "c349b702b3558638"),
-    }
-
-    def __init__(
-        self, protocol: Literal["jw-paper", "jw-current", "plain"] = "jw-current", split_seed: int = 0, **options: Any
-    ) -> None:
-        super().__init__(**options)
-        self.protocol = protocol
-        self.split_seed = split_seed
-
-    def settings(self) -> dict[str, Any]:
-        return super().settings() | {"protocol": self.protocol, "split_seed": self.split_seed}
-
-    def tables(self) -> Tables:
-        return {
-            split: load_split(self.folder, split, ("text", "label"), lambda split: load_hub_split(self.hub, split))
-            for split in ("train", "test")
-        }
-
-    def prepare(self, tables: Tables) -> Corpus:
-        train = self._reviews(tables["train"], review_tokens)
-        if self.protocol == "plain":
-            return self._plain(train, self._reviews(tables["test"], review_tokens))
-        words = pc.unique(train.flat("tokens"))
-        test = self._reviews(tables["test"], lambda texts: _only(words, review_tokens(texts)))
-        return self._jain_wallace(_short(train), _short(test))
-
-    def tokenise(self, texts: pa.Array) -> pa.Array:
-        return review_tokens(texts)
-
-    def labelled(self, table: pa.Table) -> pa.Table:
-        return table.append_column("id", pa.array(range(len(table)), pa.int64()))
-
-    def _reviews(self, table: pa.Table, tokeniser: Tokeniser) -> Documents:
-        return self.documents(range(len(table)), table["text"].combine_chunks(), tokeniser, table["label"])
-
-    def _plain(self, train: Documents, test: Documents) -> Corpus:
-        rows = split_at_random(np.arange(len(train)), PLAIN_VALIDATION, self.split_seed, train.labels)
-        train, validation = (train.take(np.sort(part)) for part in rows)
-        return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"], 10), self.names)
-
-    def _jain_wallace(self, train: Documents, short_test: Documents) -> Corpus:
-        chosen, unused = split_at_random(np.arange(len(short_test)), 0.8, JW_SEED)
-        test = between(short_test.take(chosen), 6)
-        if self.protocol == "jw-paper":
-            known = pa.chunked_array([*train.table["tokens"].chunks, *short_test.table["tokens"].chunks])
-            validation = between(short_test.take(unused[: len(chosen)]), 6)
-            return Corpus(between(train, 6), validation, test, self.fit_vocabulary(known, 20), self.names)
-        rows = split_at_random(np.arange(len(train)), 0.2, JW_SEED)
-        train, validation = (train.take(part) for part in rows)
-        vocabulary = self.fit_vocabulary(train.table["tokens"], 10)
-        return Corpus(between(train, 6), between(validation, 6), test, vocabulary, self.names)
-
-
-def _short(reviews: Documents) -> Documents:
-    """Positives before negatives, long reviews left out."""
-    positives_first = np.argsort(-reviews.table["label"].to_numpy(), kind="stable")
-    reviews = reviews.take(positives_first)
-    return reviews.where(reviews.lengths < JW_LONGEST)
-
-
-def _only(words: pa.Array, texts: pa.Array) -> pa.Array:
-    """Texts without the words that are not among ``words``."""
-    return keep_tokens(texts, pc.is_in(pc.list_flatten(texts), value_set=words))
-
-
-class ImdbDataModule(ImdbReader, TextDataModule):
+class ImdbDataModule(StoredDataModule):
     """Binary sentiment on reviews of the Internet Movie Database (Maas et al., 2011).
 
     Classes: 0 negative, 1 positive.
@@ -128,3 +44,63 @@ class ImdbDataModule(ImdbReader, TextDataModule):
         split_seed: draws the validation set of ``plain``; the seeds of the other recipes are the papers'.
         options: as in ``TextDataModule``.
     """
+
+    folder = "imdb"
+    columns = ("text", "label")
+    names = ("negative", "positive")
+    known: ClassVar[dict[str, Fingerprint]] = {
+        "train": Fingerprint(25000, "3ad3e348e0c682a2", "f80fe9b1c33540bd"),
+        "test": Fingerprint(25000, "7fe24172096abb28", "c349b702b3558638"),
+    }
+
+    def __init__(
+        self, protocol: Literal["jw-paper", "jw-current", "plain"] = "jw-current", split_seed: int = 0, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self.protocol = protocol
+        self.split_seed = split_seed
+
+    def prepare(self, tables: Tables) -> Corpus:
+        train = self._reviews(tables["train"], review_tokens)
+        if self.protocol == "plain":
+            return self._plain(train, self._reviews(tables["test"], review_tokens))
+        words = pc.unique(train.flat("tokens"))
+        test = self._reviews(tables["test"], lambda texts: _only(words, review_tokens(texts)))
+        return self._jain_wallace(_short(train), _short(test))
+
+    def tokenise(self, texts: pa.Array) -> pa.Array:
+        return review_tokens(texts)
+
+    def labelled(self, table: pa.Table) -> pa.Table:
+        return table.append_column("id", pa.array(range(len(table)), pa.int64()))
+
+    def _reviews(self, table: pa.Table, tokeniser: Tokeniser) -> Documents:
+        return self.documents(range(len(table)), table["text"].combine_chunks(), tokeniser, table["label"])
+
+    def _plain(self, train: Documents, test: Documents) -> Corpus:
+        train, validation = self.tenth_apart(train)
+        return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"], 10), self.names)
+
+    def _jain_wallace(self, train: Documents, short_test: Documents) -> Corpus:
+        chosen, unused = split_at_random(np.arange(len(short_test)), 0.8, JW_SEED)
+        test = between(short_test.take(chosen), 6)
+        if self.protocol == "jw-paper":
+            known = pa.chunked_array([*train.table["tokens"].chunks, *short_test.table["tokens"].chunks])
+            validation = between(short_test.take(unused[: len(chosen)]), 6)
+            return Corpus(between(train, 6), validation, test, self.fit_vocabulary(known, 20), self.names)
+        rows = split_at_random(np.arange(len(train)), 0.2, JW_SEED)
+        train, validation = (train.take(part) for part in rows)
+        vocabulary = self.fit_vocabulary(train.table["tokens"], 10)
+        return Corpus(between(train, 6), between(validation, 6), test, vocabulary, self.names)
+
+
+def _short(reviews: Documents) -> Documents:
+    """Positives before negatives, long reviews left out."""
+    positives_first = np.argsort(-reviews.table["label"].to_numpy(), kind="stable")
+    reviews = reviews.take(positives_first)
+    return reviews.where(reviews.lengths < JW_LONGEST)
+
+
+def _only(words: pa.Array, texts: pa.Array) -> pa.Array:
+    """Texts without the words that are not among ``words``."""
+    return keep_tokens(texts, pc.is_in(pc.list_flatten(texts), value_set=words))

@@ -10,29 +10,29 @@ import pyarrow as pa
 
 from attest.core.errors import AttestError
 from attest.core.labels import by_name
-from attest.datamodules.agnews import AgNewsReader
-from attest.datamodules.babi import BabiReader
-from attest.datamodules.cnnqa import CnnQaReader
-from attest.datamodules.conll2000 import Conll2000Reader
+from attest.datamodules.agnews import AgNewsDataModule
+from attest.datamodules.babi import BabiDataModule
+from attest.datamodules.cnnqa import CnnQaDataModule
+from attest.datamodules.conll2000 import Conll2000DataModule
 from attest.datamodules.corpus import missing, sample
-from attest.datamodules.imdb import ImdbReader
+from attest.datamodules.imdb import ImdbDataModule
 from attest.datamodules.instances import Columns, Reading, read_instances
-from attest.datamodules.newsgroups import NewsgroupsReader
+from attest.datamodules.newsgroups import NewsgroupsDataModule
 from attest.datamodules.notice import say, typed_plainly
-from attest.datamodules.reading import QuestionReader, StoredReader
 from attest.datamodules.rows import UTF_8
-from attest.datamodules.snli import SnliReader
-from attest.datamodules.sst import SstReader
+from attest.datamodules.snli import SnliDataModule
+from attest.datamodules.sst import SstDataModule
+from attest.datamodules.stored import QuestionDataModule
 
-READERS: dict[str, type[StoredReader]] = {
-    "sst": SstReader,
-    "imdb": ImdbReader,
-    "20news": NewsgroupsReader,
-    "agnews": AgNewsReader,
-    "conll2000": Conll2000Reader,
-    "babi": BabiReader,
-    "snli": SnliReader,
-    "cnn-qa": CnnQaReader,
+READERS: dict[str, type[Any]] = {
+    "sst": SstDataModule,
+    "imdb": ImdbDataModule,
+    "20news": NewsgroupsDataModule,
+    "agnews": AgNewsDataModule,
+    "conll2000": Conll2000DataModule,
+    "babi": BabiDataModule,
+    "snli": SnliDataModule,
+    "cnn-qa": CnnQaDataModule,
 }
 """By name, as in ``DATA=``."""
 
@@ -49,7 +49,7 @@ PAIRED = (
     "hypothesis",
 )
 """Names of columns with the second text of a pair."""
-CORPORA = {name: reader for name, reader in READERS.items() if not issubclass(reader, QuestionReader)}
+CORPORA = {name: reader for name, reader in READERS.items() if not issubclass(reader, QuestionDataModule)}
 """By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
 
 

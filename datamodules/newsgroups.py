@@ -1,7 +1,4 @@
-"""20 Newsgroups as Jain & Wallace 2019 use it: baseball or hockey, from the body of the post alone.
-
-20 Newsgroups as Jain & Wallace 2019 use it: baseball or hockey, from the body of the post alone.
-"""
+"""20 Newsgroups as Jain & Wallace 2019 use it: baseball or hockey, from the body of the post alone."""
 
 from typing import Any, ClassVar, Literal
 
@@ -9,31 +6,56 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attest.datamodules.base import TextDataModule
-from attest.datamodules.catalogue import CATALOGUE, Fingerprint
 from attest.datamodules.corpus import TOKENS, Corpus, Documents
-from attest.datamodules.reading import StoredReader, Tables, between, split_at_random
-from attest.datamodules.sources import load_split, out_of_reach, reachable
+from attest.datamodules.sources import CATALOGUE, Fingerprint, out_of_reach, reachable
+from attest.datamodules.stored import StoredDataModule, Tables, between, split_at_random
 from attest.datamodules.tokenisers import newsgroup_tokens
 
 SPORTS = ("rec.sport.baseball", "rec.sport.hockey")
 JW_SEED = 13478
 JW_LONGEST = 500
 MIN_DF = 2
-VALIDATION = 0.1
 LOADED_ORDER, POOLED_ORDER = 0, 42
 """Seeds with which scikit-learn shuffles a subset when it loads it, and both together when it hands them out."""
 ARCHIVE = CATALOGUE["20news"].archive
 
 
-class NewsgroupsReader(StoredReader):
-    """Posts of some newsgroups, as described in ``NewsgroupsDataModule``.
+class NewsgroupsDataModule(StoredDataModule):
+    """Which newsgroup a post of 1993 was sent to (Lang, 1995; the version split by date).
+
+    Classes: the ``groups``, in their order; by default 0 baseball, 1 hockey.
+    Text:    headers, signatures and quotations are removed by scikit-learn's functions under every protocol, since they give
+             the group away.
+    Recipes: ``jw-current`` (the released code): train and test are pooled and shuffled as ``fetch_20newsgroups`` does, blanks
+             squeezed, spaCy's blank English tokenizer, lower case, ``qqq`` for a token with a digit, of each run of non-word
+             characters only the last kept; empty posts dropped; a stratified fifth is test and a stratified fifth of the rest
+             validation, ``random_state=13478``; vocabulary of train, words of at least 2 posts; then posts kept that have
+             more than 6 and fewer than 500 tokens.
+             ``jw-paper`` (before April 2019): empty posts stay until the last step (so that the empty word is one of the
+             vocabulary), the vocabulary is that of all posts. The code of that time drew no validation set and chose the best
+             epoch on test; here a tenth of its train, stratified and drawn by ``split_seed``, is validation.
+             ``plain``: split by date as distributed, only empty posts dropped; the same tokens; a tenth of train, stratified
+             and drawn by ``split_seed``, is validation; vocabulary of the rest of train, words of at least 2 posts.
+    Counts:  ``jw-current``: train 568 / 577, validation 140 / 138, test 179 / 178, |V| = 6517 (published: 6515).
+             ``jw-paper``: train with its tenth 716 / 710 (as published), test 171 / 183 (published: 151 / 183, which
+             looks like a misprint, as the other three counts agree), |V| = 8855 (published: 8853), mean length 115.6
+             (published: 115). |V| counts <SOS> and <EOS>. Of its two words too many one is due to spaCy 3.8 (published
+             with 2.1), one is unexplained.
+    Source:  ``20news/{train,test}.parquet``, raw posts, in the folder named by ``ATTEST_DATA``, else scikit-learn's
+             ``fetch_20newsgroups``, which Jain & Wallace used.
+    Batch:   as in ``TextDataModule``; ``id`` counts the rows of train's file and then those of test's.
+    Raises:  AttestError: neither is there; the message says what to do.
 
     Args:
-        options: as in ``CorpusReader``; the others as in ``NewsgroupsDataModule``.
+        protocol: which recipe.
+        groups: newsgroups to tell apart, any number from two.
+        split_seed: draws the validation set of ``plain`` and ``jw-paper``; the other seeds are the paper's.
+        options: as in ``TextDataModule``.
     """
 
     folder = "20news"
+    columns = ("text", "label_text")
+    recipe = ("protocol", "groups", "split_seed")
     known: ClassVar[dict[str, Fingerprint]] = {
         "train": Fingerprint(11314, "0450800eb4b20930", "c9ff934d3aff79a8"),
         "test": Fingerprint(7532, "023d49890e7e4414", "797cbe452394d31b"),
@@ -51,12 +73,8 @@ class NewsgroupsReader(StoredReader):
         self.groups = tuple(groups)
         self.split_seed = split_seed
 
-    def settings(self) -> dict[str, Any]:
-        own = {"protocol": self.protocol, "groups": self.groups, "split_seed": self.split_seed}
-        return super().settings() | own
-
-    def tables(self) -> Tables:
-        return {split: load_split(self.folder, split, ("text", "label_text"), fetched) for split in ("train", "test")}
+    def public(self, split: str) -> pa.Table:
+        return fetched(split)
 
     def prepare(self, tables: Tables) -> Corpus:
         posts = self._posts(pa.concat_tables([tables["train"], tables["test"]]))
@@ -87,17 +105,13 @@ class NewsgroupsReader(StoredReader):
     def _plain(self, posts: Documents, train_posts: int) -> Corpus:
         posts = posts.where(posts.lengths > 0)
         train, test = posts.where(posts.ids < train_posts), posts.where(posts.ids >= train_posts)
-        train, validation = self._tenth_apart(train)
+        train, validation = self.tenth_apart(train)
         return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"], MIN_DF), self.groups)
-
-    def _tenth_apart(self, posts: Documents) -> tuple[Documents, Documents]:
-        rows, tenth = split_at_random(np.arange(len(posts)), VALIDATION, self.split_seed, posts.labels)
-        return posts.take(np.sort(rows)), posts.take(np.sort(tenth))
 
     def _jain_wallace(self, posts: Documents) -> Corpus:
         if self.protocol == "jw-paper":
             train, test = map(_of_jw_length, _fifth_apart(posts))
-            train, validation = self._tenth_apart(train)
+            train, validation = self.tenth_apart(train)
             return Corpus(train, validation, test, self.fit_vocabulary(_with_empty_word(posts), MIN_DF), self.groups)
         train, test = _fifth_apart(posts.where(posts.lengths > 0))
         train, validation = _fifth_apart(train)
@@ -159,37 +173,3 @@ def fetched(split: str) -> pa.Table:
     table = pa.table({"text": pa.array(posts.data, pa.string()), "label": pa.array(posts.target, pa.int64())})
     names = pa.array([posts.target_names[label] for label in posts.target], pa.string())
     return table.append_column("label_text", names).take(in_file_order)
-
-
-class NewsgroupsDataModule(NewsgroupsReader, TextDataModule):
-    """Which newsgroup a post of 1993 was sent to (Lang, 1995; the version split by date).
-
-    Classes: the ``groups``, in their order; by default 0 baseball, 1 hockey.
-    Text:    headers, signatures and quotations are removed by scikit-learn's functions under every protocol, since they give
-             the group away.
-    Recipes: ``jw-current`` (the released code): train and test are pooled and shuffled as ``fetch_20newsgroups`` does, blanks
-             squeezed, spaCy's blank English tokenizer, lower case, ``qqq`` for a token with a digit, of each run of non-word
-             characters only the last kept; empty posts dropped; a stratified fifth is test and a stratified fifth of the rest
-             validation, ``random_state=13478``; vocabulary of train, words of at least 2 posts; then posts kept that have
-             more than 6 and fewer than 500 tokens.
-             ``jw-paper`` (before April 2019): empty posts stay until the last step (so that the empty word is one of the
-             vocabulary), the vocabulary is that of all posts. The code of that time drew no validation set and chose the best
-             epoch on test; here a tenth of its train, stratified and drawn by ``split_seed``, is validation.
-             ``plain``: split by date as distributed, only empty posts dropped; the same tokens; a tenth of train, stratified
-             and drawn by ``split_seed``, is validation; vocabulary of the rest of train, words of at least 2 posts.
-    Counts:  ``jw-current``: train 568 / 577, validation 140 / 138, test 179 / 178, |V| = 6517 (published: 6515).
-             ``jw-paper``: train with its tenth 716 / 710 (as published), test 171 / 183 (published: 151 / 183, which
-             looks like a misprint, as the other three counts agree), |V| = 8855 (published: 8853), mean length 115.6
-             (published: 115). |V| counts <SOS> and <EOS>. Of its two words too many one is due to spaCy 3.8 (published
-             with 2.1), one is unexplained.
-    Source:  ``20news/{train,test}.parquet``, raw posts, in the folder named by ``ATTEST_DATA``, else scikit-learn's
-             ``fetch_20newsgroups``, which Jain & Wallace used.
-    Batch:   as in ``TextDataModule``; ``id`` counts the rows of train's file and then those of test's.
-    Raises:  AttestError: neither is there; the message says what to do.
-
-    Args:
-        protocol: which recipe.
-        groups: newsgroups to tell apart, any number from two.
-        split_seed: draws the validation set of ``plain`` and ``jw-paper``; the other seeds are the paper's.
-        options: as in ``TextDataModule``.
-    """

@@ -12,7 +12,7 @@ from attest.datamodules import imdb as imdb_recipe
 from attest.datamodules import newsgroups as newsgroups_recipe
 from attest.datamodules.corpus import SPLITS, Corpus, Documents
 from attest.datamodules.published import UNEXPLAINED
-from attest.datamodules.reading import StoredReader, split_at_random
+from attest.datamodules.stored import StoredDataModule, split_at_random
 from attest.datamodules.vocabulary import BOUNDARIES, SPECIALS
 
 pytestmark = pytest.mark.corpora
@@ -167,7 +167,7 @@ def test_check_prints_a_table_of_the_corpora_named(capsys):
 
 
 @pytest.mark.parametrize("module", [SstDataModule, NewsgroupsDataModule])
-def test_sentences_hold_the_tokens_of_the_whole_document(module: type[StoredReader]):
+def test_sentences_hold_the_tokens_of_the_whole_document(module: type[StoredDataModule]):
     whole, cut = module().corpus, module(sentences=True).corpus
     assert cut.train.tokens == whole.train.tokens
     assert cut.vocabulary.words == whole.vocabulary.words

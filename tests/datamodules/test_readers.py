@@ -1,16 +1,14 @@
-"""A reader needs no Trainer and no network library, and gives the corpus that the DataModule of the same corpus has."""
+"""A corpus is read without a Trainer, prepared once, and refuses settings that make no sense."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from attest import datamodules
 from attest.core.errors import AttestError
 from attest.datamodules import PlantedDataModule, SstDataModule, cache
-from attest.datamodules.catalogue import CATALOGUE
+from attest.datamodules.base import TextDataModule
 from attest.datamodules.labelled import READERS
-from attest.datamodules.reading import CorpusReader
-from attest.datamodules.sst import SstReader
+from attest.datamodules.sources import CATALOGUE
 
 
 @pytest.fixture
@@ -25,21 +23,15 @@ def sst(tmp_path, monkeypatch):
         pq.write_table(pa.table({"text": [f"{split} {text}" for text in texts], "label": [4, 0, 1]}), file)
 
 
-def test_every_corpus_that_is_listed_has_a_reader():
+def test_every_corpus_that_is_listed_has_its_datamodule():
     assert READERS.keys() == CATALOGUE.keys()
     assert all(reader.folder == name for name, reader in READERS.items())
 
 
-def test_the_datamodule_of_a_corpus_is_its_reader():
-    modules = [getattr(datamodules, name) for name in datamodules.__all__]
-    for reader in READERS.values():
-        assert [module for module in modules if issubclass(module, reader)], reader
-
-
 @pytest.mark.usefixtures("sst")
-def test_what_a_reader_has_prepared_its_datamodule_finds(monkeypatch):
-    read = SstReader(protocol="plain").corpus
-    monkeypatch.setattr(SstReader, "prepare", lambda self, tables: pytest.fail("it was prepared again"))
+def test_what_was_prepared_is_found_again(monkeypatch):
+    read = SstDataModule(protocol="plain").corpus
+    monkeypatch.setattr(SstDataModule, "prepare", lambda self, tables: pytest.fail("it was prepared again"))
     found = SstDataModule(protocol="plain").corpus
     assert found.train.table.equals(read.train.table)
     assert found.vocabulary.words == read.vocabulary.words
@@ -51,7 +43,7 @@ def test_a_recipe_of_ones_own_is_prepared_anew():
         def tokenise(self, texts: pa.Array) -> pa.Array:
             return pa.array([text.upper().split() for text in texts.to_pylist()])
 
-    assert SstReader(protocol="plain").corpus.train.tokens[1][:2] == ["train", "a"]
+    assert SstDataModule(protocol="plain").corpus.train.tokens[1][:2] == ["train", "a"]
     assert Shouted(protocol="plain").corpus.train.tokens[1][:2] == ["TRAIN", "A"]
 
 
@@ -67,9 +59,9 @@ def test_code_of_readers_is_part_of_what_a_prepared_corpus_is_found_by(tmp_path,
 
 @pytest.mark.usefixtures("sst")
 @pytest.mark.parametrize("name", ["min_df", "max_words", "max_tokens", "texts"])
-def test_a_reader_refuses_a_number_that_makes_no_sense(name):
+def test_a_corpus_refuses_a_number_that_makes_no_sense(name):
     with pytest.raises(AttestError, match=rf"{name} is 0; expected a whole number from 1"):
-        _ = SstReader(**{name: 0}).corpus
+        _ = SstDataModule(**{name: 0}).corpus
 
 
 def test_a_datamodule_refuses_workers_below_zero():
@@ -77,6 +69,6 @@ def test_a_datamodule_refuses_workers_below_zero():
         _ = PlantedDataModule(num_workers=-1).corpus
 
 
-def test_a_reader_that_does_not_read_says_so():
-    with pytest.raises(NotImplementedError, match=r"CorpusReader must say where its texts come from: define read\."):
-        _ = CorpusReader().corpus
+def test_a_datamodule_that_does_not_read_says_so():
+    with pytest.raises(NotImplementedError, match=r"TextDataModule must say where its texts come from: define read\."):
+        _ = TextDataModule().corpus

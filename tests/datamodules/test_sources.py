@@ -24,9 +24,9 @@ from attest.datamodules import (
     SstDataModule,
     sources,
 )
-from attest.datamodules.catalogue import Fingerprint
 from attest.datamodules.conll2000 import TAGS
 from attest.datamodules.newsgroups import fetched, stripped
+from attest.datamodules.sources import Fingerprint
 
 IMDB = {"text": ["Good film", "Bad film"] * 40, "label": [1, 0] * 40}
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from attest.app.cli.main import CommandParser
 from attest.core.errors import AttestError, unknown_choice
-from attest.datamodules.catalogue import CATALOGUE
 from attest.datamodules.published import CLAIMS, UNEXPLAINED, Claim
+from attest.datamodules.sources import CATALOGUE
 
 HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")
 OUT_OF_REACH = "not checked"

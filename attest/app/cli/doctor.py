@@ -26,8 +26,7 @@ from attest.app.cli.main import CommandParser
 from attest.app.cli.trial import PROMPT
 from attest.core.errors import DISTRIBUTION, AttestError, needing_transformers, unknown_choice
 from attest.core.memory import CACHE_VARIABLE, cache_folder
-from attest.datamodules.catalogue import CATALOGUE, Source
-from attest.datamodules.sources import DATA_VARIABLE, endpoint, reachable
+from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, Source, endpoint, reachable
 from attest.runs.versions import environment
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0

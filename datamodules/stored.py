@@ -1,0 +1,237 @@
+"""Corpora in files: columns in, content compared with known counts, words out, kept on disk.
+
+``StoredDataModule`` is what they share, ``QuestionDataModule`` what those share that have a question, or a hypothesis, beside
+each text.
+"""
+
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from attest.core.errors import AttestError
+from attest.datamodules.base import TextDataModule
+from attest.datamodules.cache import prepared
+from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, Fingerprint, compare, load_hub_split, load_split
+from attest.datamodules.tokenisers import Tokeniser, tokenise_sentences
+from attest.datamodules.vocabulary import Vocabulary
+
+VALIDATION = 0.1
+"""Share of the training texts that becomes validation where a corpus comes without."""
+Tables = dict[str, pa.Table]
+
+
+class Originals(NamedTuple):
+    """Texts as they stand in their source, before any recipe.
+
+    Args:
+        texts: strings, in tagging lists of words.
+        labels: the name of each class, in tagging lists of names.
+    """
+
+    texts: list[Any]
+    labels: list[Any]
+
+
+class StoredDataModule(TextDataModule):
+    """A corpus read from files; a subclass says where they are and what is made of them (``prepare``)."""
+
+    folder: ClassVar[str]
+    """Folder of the corpus below ``ATTEST_DATA``."""
+    splits: tuple[str, ...] = ("train", "test")
+    """The splits of the source."""
+    columns: tuple[str, ...]
+    """What is read of them."""
+    revision: str | None = None
+    """Branch of the repository on the Hub; None for the main one."""
+    names: tuple[str, ...] = ()
+    """Of the classes, or of the tags, by number."""
+    known: ClassVar[dict[str, Fingerprint]] = {}
+    """Content of each split from which the published counts are reproduced."""
+    recipe: ClassVar[tuple[str, ...]] = ("protocol", "split_seed")
+    """Names of its own settings that ``prepare`` depends on."""
+    split_seed: int
+    """Draws the validation set where the corpus comes without."""
+
+    @property
+    def hub(self) -> str:
+        """The repository on the Hugging Face Hub."""
+        return CATALOGUE[self.folder].hub
+
+    def tables(self) -> Tables:
+        """Read the splits as their source has them, one row an instance."""
+        return {split: load_split(self.folder, split, self.columns, self.public) for split in self.splits}
+
+    def public(self, split: str) -> pa.Table:
+        """Load a split from its public source."""
+        return load_hub_split(self.hub, split, self.revision)
+
+    @abstractmethod
+    def prepare(self, tables: Tables) -> Corpus:
+        """Tokenise, split and filter; depends on ``tables`` and ``settings`` alone."""
+
+    def labelled(self, table: pa.Table) -> pa.Table:
+        """Return ``id``, ``text`` and ``label`` of all that a split of the source has for the task, whatever the recipe."""
+        raise NotImplementedError(f"{type(self).__name__} must say what its texts and labels are: define labelled.")
+
+    def originals(self, split: str) -> Originals:
+        """Read a split of the source itself, for models with a tokenizer of their own.
+
+        Args:
+            split: ``train``, ``validation`` or ``test``.
+        Raises:
+            AttestError: the source has no such split.
+        """
+        tables = self.tables()
+        if split not in tables:
+            raise AttestError(f"{self.folder} has no {split} split in its source; expected one of {', '.join(tables)}.")
+        table = self.labelled(tables[split])
+        pairs = zip(table["text"].to_pylist(), table["label"].to_pylist(), strict=True)
+        texts, labels = zip(*((text, label) for text, label in pairs if text), strict=True)
+        named = [[self.names[each] for each in label] if isinstance(label, list) else self.names[label] for label in labels]
+        return Originals(list(texts), named)
+
+    def settings(self) -> dict[str, Any]:
+        """Return all that ``prepare`` depends on beside the content; what is kept on disk is found again by it."""
+        shared = ("sentences", "min_df", "max_words")
+        own = [name for name in self.recipe if hasattr(self, name)]
+        return {name: getattr(self, name) for name in (*shared, *own)} | {"spacy": version("spacy")}
+
+    def tokenising(self) -> dict[str, Any]:
+        return {"spacy": version("spacy")}
+
+    def read(self) -> Corpus:
+        """Read the source, say where it differs from the known one, and prepare it or find it prepared."""
+        tables = self.tables()
+        fingerprints = {split: Fingerprint.of(table) for split, table in tables.items()}
+        for split, fingerprint in fingerprints.items():
+            compare(self.folder, split, fingerprint, self.known.get(split))
+        content = {split: fingerprint.ordered for split, fingerprint in fingerprints.items()}
+        settings = self.settings() | {"class": type(self).__name__, "content": content}
+        return prepared(self.folder, settings, lambda: self.prepare(tables))
+
+    def words_of(self, texts: Sequence[str]) -> Documents:
+        return self.documents(range(len(texts)), pa.array(texts, pa.string()), self.tokenise, None)
+
+    def documents(self, ids: Any, texts: pa.Array, tokeniser: Tokeniser, labels: Any) -> Documents:
+        """Tokenise texts, cut into sentences where that is asked for; the tokens are the same."""
+        if not self.sentences:
+            return Documents.of(ids, tokeniser(texts), label=labels)
+        tokens, sentences = tokenise_sentences(texts, tokeniser)
+        return Documents.of(ids, tokens, label=labels, sentences=sentences)
+
+    def tenth_apart(self, documents: Documents) -> tuple[Documents, Documents]:
+        """Part training texts in training and validation, drawn by ``split_seed``, in classification stratified."""
+        parts = split_at_random(np.arange(len(documents)), VALIDATION, self.split_seed, documents.labels)
+        train, validation = (documents.take(np.sort(part)) for part in parts)
+        return train, validation
+
+
+def split_at_random(
+    rows: np.ndarray, share: float, seed: int, labels: Sequence[int] | np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Part rows in two by scikit-learn's ``train_test_split``, as the papers' code does.
+
+    Args:
+        rows: int64 ``(N,)``.
+        share: of the second part, rounded up to whole rows.
+        seed: ``random_state``.
+        labels: ``(N,)``, to keep the classes' shares in both parts; None for no stratification.
+    """
+    from sklearn.model_selection import train_test_split  # a second that corpora with splits of their own need not wait for
+
+    first, second = train_test_split(rows, test_size=share, random_state=seed, stratify=labels)
+    return first, second
+
+
+def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
+    """Texts longer than ``shortest`` and shorter than ``longest`` tokens, or than the longest of these documents."""
+    lengths = documents.lengths
+    return documents.where((lengths > shortest) & (lengths < (longest or lengths.max())))
+
+
+class QuestionDataModule(StoredDataModule):
+    """Passages with a question and an answer each; attention is over the passage, the question is its query.
+
+    Raises:  AttestError: texts are to be read as sentences or in subwords, or come without questions.
+    """
+
+    has_questions = True
+    """Only networks that declare ``reads_questions`` learn from it."""
+
+    def read(self) -> Corpus:
+        if self.sentences or self.subwords is not None:
+            name = "sentences" if self.sentences else "subwords"
+            raise AttestError(
+                f"{self.folder} has a question beside each text, and data.init_args.{name} reads texts alone; expected "
+                "another corpus for it. Leave it out, or type DATA=sst."
+            )
+        return super().read()
+
+    def fit_words(self, documents: Documents, min_df: int = 1) -> Vocabulary:
+        """The vocabulary of passages and questions, each a text of its own, as in Jain & Wallace's code."""
+        texts = [documents.table[column].combine_chunks() for column in ("tokens", "question")]
+        return self.fit_vocabulary(pa.concat_arrays(texts), min_df)
+
+    def words_of(self, texts: Sequence[str]) -> Documents:
+        raise AttestError(
+            f"a text alone has no question, and a model of {self.folder} needs one; expected a run on texts alone. The report "
+            "shows this run's own test texts with their questions: type attest report --run <run folder>"
+        )
+
+    def originals(self, split: str) -> Originals:
+        raise AttestError(
+            f"{self.folder} has a question beside each text, which no tokenizer of another model reads here; expected a "
+            "corpus of texts alone. Type --data sst."
+        )
+
+
+def published_file(corpus: str, *patterns: str) -> Path | None:
+    """A file of a corpus as it is published, below ``ATTEST_DATA``; None where that is not set.
+
+    Args:
+        corpus: its folder there.
+        patterns: where the file may lie, the first that matches first; the likeliest one is named where none does.
+    Raises:
+        AttestError: none is there.
+    """
+    data = os.environ.get(DATA_VARIABLE)
+    if not data:
+        return None
+    folder = Path(data).expanduser() / corpus
+    found = [file for pattern in patterns for file in sorted(folder.glob(pattern))]
+    if not found:
+        raise AttestError(
+            f"{DATA_VARIABLE} names a folder without {corpus}/{patterns[0]} (looked in {folder}); expected the files of "
+            f"{corpus} as published. Put them there, or unset {DATA_VARIABLE}; or try stories made on the spot: type "
+            "DATA=babi-generated"
+        )
+    return found[0]
+
+
+def classes(answers: Any, names: Sequence[str], where: str) -> pa.Array:
+    """The numbers of answers, int64.
+
+    Args:
+        answers: strings, an Arrow array.
+        names: the answers that there are, by number.
+        where: the split, for messages.
+    Raises:
+        AttestError: an answer is none of them.
+    """
+    chunk = answers.combine_chunks() if isinstance(answers, pa.ChunkedArray) else answers
+    numbers = pc.index_in(chunk, value_set=pa.array(names, pa.string())).cast(pa.int64())
+    if numbers.null_count:
+        unknown = pc.unique(chunk.filter(numbers.is_null())).to_pylist()
+        raise AttestError(
+            f"{where} has the answers {', '.join(map(str, unknown[:5]))}; expected those that training knows: "
+            f"{', '.join(names[:12])}. Correct these rows, or add such an answer to the training split."
+        )
+    return numbers
