@@ -1,17 +1,13 @@
-"""Published word vectors: from an installed package, or downloaded once; of a vocabulary's words alone, prepared once.
+"""Pretrained word vectors: from a text file, from an installed package, or downloaded once.
 
 Legend: V token ids of the vocabulary, E dimensions.
-
-Pretrained word vectors from a text file: fastText's ``.vec``, GloVe's ``.txt`` or word2vec's text format.
 """
 
 import hashlib
-import json
-import os
 import shutil
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -55,32 +51,28 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
 
 
 def rows_of_words(vocabulary: Vocabulary) -> dict[str, int]:
-    """The token id of each word."""
+    """Return the token id of each word."""
     return {word: index for index, word in enumerate(vocabulary.words, start=len(SPECIALS))}
 
 
 def _vectors(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
     """Word and vector of each line whose word is wanted; other lines are not parsed, which makes a large file bearable."""
-    first_words = {word.encode() for word in wanted}
-    size = 0
-    for number, line in enumerate(_lines(path), start=1):
-        fields = line.rstrip().split(b" ")
-        if number == 1:
-            size, header = first_line(fields)
-            if header:
-                continue
-        if fields[0] in first_words:
-            word = b" ".join(fields[:-size]).decode(errors="replace")  # GloVe has words with blanks
-            vector = _numbers(fields[-size:], size, f"{path} line {number}")
-            if word in wanted:
-                yield word, vector
-
-
-def _lines(path: Path) -> Iterator[bytes]:
     if not path.is_file():
         raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
+    first_words = {word.encode() for word in wanted}
+    size = 0
     with path.open("rb") as lines:
-        yield from lines
+        for number, line in enumerate(lines, start=1):
+            fields = line.rstrip().split(b" ")
+            if number == 1:
+                size, header = first_line(fields)
+                if header:
+                    continue
+            if fields[0] in first_words:
+                word = b" ".join(fields[:-size]).decode(errors="replace")  # GloVe has words with blanks
+                vector = _numbers(fields[-size:], size, f"{path} line {number}")
+                if word in wanted:
+                    yield word, vector
 
 
 def _numbers(fields: list[bytes], size: int, where: str) -> np.ndarray:
@@ -170,7 +162,7 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
     Raises:
         AttestError: the vectors are not to be had, or are none.
     """
-    weights = _prepared(source, vocabulary)
+    weights = _rows(source, vocabulary)
     has_one = weights.any(axis=1)
     found, words = int(has_one.sum()), len(vocabulary.words)
     starts = "at zero" if unseen == "zeros" else f"at random, N(0, {RANDOM_STD}²)"
@@ -179,40 +171,12 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
         f"{name}: vectors of {weights.shape[1]} dimensions for {found:,} of {words:,} words ({found / words:.1%}); "
         f"the others start {starts}."
     )
-    vectors = torch.from_numpy(weights.copy())
+    vectors = torch.from_numpy(weights)
     if unseen == "random":
         drawn = torch.randn(vectors.shape, generator=torch.Generator().manual_seed(seed)) * RANDOM_STD
         drawn[0] = 0
         vectors = torch.where(torch.from_numpy(has_one).unsqueeze(-1), vectors, drawn)
     return vectors
-
-
-def _prepared(source: WordVectors | str, vocabulary: Vocabulary) -> np.ndarray:
-    """The rows of the vocabulary, float32 ``(V, E)``, kept beside prepared corpora, so that no source is read twice."""
-    about = json.dumps([_identity(source), vocabulary.words], sort_keys=True)
-    path = cache_folder() / "vectors" / f"{hashlib.sha256(about.encode()).hexdigest()[:16]}.npy"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock"):
-            if not path.is_file():
-                _write(path, _rows(source, vocabulary))
-            return np.array(open_memmap(path, mode="r"))
-    except (OSError, ValueError):  # no folder that can be written to, or a file that another program has spoilt
-        return _rows(source, vocabulary)
-
-
-def _identity(source: WordVectors | str) -> object:
-    if isinstance(source, WordVectors):
-        return asdict(source)
-    path = Path(source).expanduser().resolve()
-    return [str(path), path.stat().st_size, path.stat().st_mtime_ns] if path.is_file() else str(path)
-
-
-def _write(path: Path, rows: np.ndarray) -> None:
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    with temporary.open("wb") as sink:
-        np.save(sink, rows)
-    temporary.replace(path)
 
 
 def _rows(source: WordVectors | str, vocabulary: Vocabulary) -> np.ndarray:
@@ -246,14 +210,19 @@ def _of_package(package: VectorPackage, folder: Path, vocabulary: Vocabulary) ->
 
 
 def _downloaded(source: WordVectors) -> Path:
-    """The public file, downloaded once into the cache; of an archive the one member that is needed."""
+    """Download the public file into the cache, unless it is there; of an archive the one member that is needed."""
     folder = cache_folder() / "downloads"
     path = folder / (source.member or source.url.rsplit("/", 1)[-1])
-    if path.is_file():
-        return path
     folder.mkdir(parents=True, exist_ok=True)
-    archive = folder / f"{source.url.rsplit('/', 1)[-1]}.part"
-    say(f"Downloading {source.url} ({source.licence}) into {folder}, once.")
+    with FileLock(f"{folder}.lock"):  # processes that begin together download once
+        if not path.is_file():
+            _download(source, path)
+    return path
+
+
+def _download(source: WordVectors, path: Path) -> None:
+    archive = path.parent / f"{source.url.rsplit('/', 1)[-1]}.part"
+    say(f"Downloading {source.url} ({source.licence}) into {path.parent}, once.")
     try:
         torch.hub.download_url_to_file(source.url, str(archive), hash_prefix=source.sha256, progress=True)
     except (OSError, RuntimeError) as error:
@@ -267,7 +236,6 @@ def _downloaded(source: WordVectors) -> Path:
         archive.replace(path)
     else:
         _unpack(archive, source.member, path)
-    return path
 
 
 def _unpack(archive: Path, member: str, path: Path) -> None:

@@ -14,7 +14,6 @@ import yaml
 
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
-from attest.datamodules import word_vectors
 from attest.datamodules.vocabulary import Vocabulary
 from attest.datamodules.word_vectors import VectorPackage, WordVectors, vectors_of
 
@@ -71,14 +70,6 @@ def test_without_the_package_the_public_archive_is_downloaded_once(tmp_path):
     (tmp_path / "v.zip").unlink()
     assert torch.equal(vectors_of(public, Vocabulary(["dog"])), torch.tensor([[0.0, 0], [0, 0], [1, 2]]))
     assert [path.name for path in (tmp_path / "cache" / "downloads").iterdir()] == ["v.2d.txt"]
-
-
-def test_rows_are_prepared_once(tmp_path, monkeypatch):
-    path = tmp_path / "v.txt"
-    path.write_bytes(TEXT)
-    first = vectors_of(str(path), VOCABULARY)
-    monkeypatch.setattr(word_vectors, "read_vectors", lambda *given: pytest.fail("read twice"))
-    assert torch.equal(vectors_of(str(path), VOCABULARY), first)
 
 
 def test_a_file_that_changes_is_read_again(tmp_path):
