@@ -60,7 +60,7 @@ class AgNewsDataModule(StoredDataModule):
         return self.documents(table["id"], table["text"].combine_chunks(), self.tokenise, table["label"])
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """The news of the two classes."""
+        """Return the news of the two classes."""
         _require_classes_from_one(table["label"])
         rows = np.flatnonzero(pc.is_in(table["label"].cast(pa.int64()), value_set=pa.array([WORLD, BUSINESS])))
         table = table.take(rows)
@@ -77,7 +77,7 @@ class AgNewsDataModule(StoredDataModule):
 
 
 def _require_classes_from_one(labels: pa.ChunkedArray) -> None:
-    """Copies numbered from 0 exist: in them 1 and 3 are sports and science."""
+    """Refuse copies that are numbered from 0: in them 1 and 3 are sports and science."""
     least, most = pc.min(labels).as_py(), pc.max(labels).as_py()
     if least is not None and (least < 1 or most > 4):
         raise AttestError(

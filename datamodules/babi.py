@@ -108,7 +108,7 @@ class BabiDataModule(QuestionDataModule):
 
 
 def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, bool]]:
-    """The words before a question, each with whether it is of a statement that supports the answer."""
+    """Return the words before a question, each with whether it belongs to a statement that supports the answer."""
     words: list[tuple[str, bool]] = []
     for place, sentence in enumerate(sentences):
         words += [(".", False)] * bool(words)

@@ -123,22 +123,22 @@ class TextDataModule(LightningDataModule):
         raise NotImplementedError(f"{type(self).__name__} must say where its texts come from: define read.")
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
-        """The words of raw texts, strings ``(N,)`` -> lists of strings ``(N,)``, as those of the corpus were told apart."""
+        """Cut raw texts into words as the corpus does, strings ``(N,)`` -> lists of strings ``(N,)``."""
         return pa.array([text.split() for text in texts.to_pylist()], TOKENS)
 
     def documents_of(self, texts: Sequence[str]) -> Documents:
-        """Texts from anywhere as the corpus has them, without labels; ids count them from 0."""
+        """Prepare any texts as the corpus has them, without labels; ids count them from 0."""
         documents = self.words_of(texts)
         return documents if self.subwords is None else in_subwords(documents, self._cutter)
 
     def words_of(self, texts: Sequence[str]) -> Documents:
-        """The same as words, whatever the model reads."""
+        """Prepare any texts as words, whatever the model reads."""
         tokens = self.tokenise(pa.array(texts, pa.string()))
         sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
         return Documents.of(range(len(texts)), tokens, sentences=sentences)
 
     def fit_vocabulary(self, texts: Any, min_df: int = 1) -> Vocabulary:
-        """The vocabulary of tokenised texts; ``min_df`` is what the corpus calls for, and the user's choice overrides it."""
+        """Fit the vocabulary of tokenised texts; the corpus calls for ``min_df``, and the user's choice overrides it."""
         return Vocabulary.fit(texts, self.min_df or min_df, self.max_words)
 
     @cached_property
@@ -201,15 +201,15 @@ class TextDataModule(LightningDataModule):
         return cut
 
     def tokenising(self) -> dict[str, Any]:
-        """All that decides, beside the class, how a raw text becomes words; plain values, which ``restore`` takes back."""
+        """Return all that decides, beside the class, how a raw text becomes words; plain values."""
         return {}
 
     def split_sources(self) -> dict[str, str]:
-        """Where each split comes from, as far as that is a file."""
+        """Return where each split comes from, as far as that is a file."""
         return {}
 
     def encode(self, documents: Documents) -> EncodedDocuments:
-        """Texts as the model reads them, unseen words as one symbol."""
+        """Encode texts as the model reads them, unseen words as one symbol."""
         if documents.has("question"):
             return EncodedQuestions(documents, self.vocabulary)
         encoded = EncodedSentences if self.sentences else EncodedDocuments
@@ -251,7 +251,7 @@ class TextDataModule(LightningDataModule):
         return {} if self.subwords is None else {"subwords": self.subwords, "max_subwords": self._cutter.longest}
 
     def state_dict(self) -> dict[str, Any]:
-        """The record, for the checkpoint."""
+        """Return the record, for the checkpoint."""
         return self.record.plain()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -308,7 +308,7 @@ class TextDataModule(LightningDataModule):
         return encoded if self.erased is None else encoded.without(read_erased(Path(self.erased), split))
 
     def train_dataloader(self) -> BatchLoader:
-        """Batches of the running epoch for this rank; as many on every rank."""
+        """Return batches of the running epoch for this rank; as many on every rank."""
 
         def batches() -> list[list[int]]:
             epoch = self._running.current_epoch
@@ -317,11 +317,11 @@ class TextDataModule(LightningDataModule):
         return BatchLoader(self.train, batches, self.num_workers)
 
     def val_dataloader(self) -> BatchLoader:
-        """Validation batches for this rank, each instance on exactly one rank."""
+        """Return validation batches for this rank, each instance on exactly one rank."""
         return self._evaluation_loader(self.validation)
 
     def test_dataloader(self) -> BatchLoader:
-        """Test batches of the shard, or of the part, for this rank, each instance on exactly one rank."""
+        """Return test batches of the shard, or of the part, for this rank, each instance on exactly one rank."""
         return self._evaluation_loader(self.test, self.shard, self.part)
 
     @property

@@ -23,7 +23,7 @@ JITTER = 0.05
 
 
 def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
-    """How many texts each batch takes, shortest first: full batches, unless too much of them would be padding.
+    """Choose how many texts each batch takes, shortest first: full batches, unless too much would be padding.
 
     A corpus with few texts of each length has batches that end early, the longest texts' above all.
 
@@ -40,7 +40,7 @@ def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
 
 
 def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
-    """Sizes of batches that are full or would pad more than ``limit`` of their tokens with one text more."""
+    """Return sizes of batches that are full or would pad more than ``limit`` of their tokens with one text more."""
     sizes: list[int] = []
     size, tokens = 0, 0
     for length in ordered:
@@ -52,18 +52,18 @@ def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
 
 
 def padding_share(lengths: np.ndarray, batches: list[list[int]]) -> float:
-    """Share of padding among all tokens of these batches, in [0, 1)."""
+    """Compute the share of padding among all tokens of these batches, in [0, 1)."""
     padded = sum(lengths[rows].max() * len(rows) for rows in batches)
     return float(1 - sum(lengths[rows].sum() for rows in batches) / padded) if padded else 0.0
 
 
 def batches_by_length(lengths: np.ndarray, batch_size: int) -> list[list[int]]:
-    """Evaluation batches: all rows once, shortest first, at most a twentieth of their tokens padding."""
+    """Form evaluation batches: all rows once, shortest first, at most a twentieth of their tokens padding."""
     return _consecutive(np.argsort(lengths, kind="stable"), batch_sizes(lengths, batch_size))
 
 
 def shuffled_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[list[int]]:
-    """Training batches of one epoch: all rows once, in an order that ``(seed, epoch)`` fixes; as many in every epoch.
+    """Form the training batches of an epoch: all rows once, in an order that ``(seed, epoch)`` fixes.
 
     Lengths are jittered before sorting, as Jain & Wallace do, and whole batches are shuffled: texts of like length meet in a
     batch, never the same ones twice.
@@ -79,7 +79,7 @@ def _consecutive(order: np.ndarray, sizes: list[int]) -> list[list[int]]:
 
 
 def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> list[list[int]]:
-    """The batches of one rank: every ``ranks``-th, whole; a rank for which none is left gets one empty batch.
+    """Return the batches of one rank: every ``ranks``-th, whole; a rank for which none is left gets one empty batch.
 
     A rank without any batch would leave evaluation early, and the others would wait for it.
 
@@ -95,7 +95,7 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
 
 
 def fair_places(count: int, rank: int, ranks: int) -> list[int]:
-    """Places of one rank's batches among all, shortest texts first, so that no rank has all the longer ones.
+    """Return places of one rank's batches among all, shortest texts first, so that no rank has all the longer ones.
 
     They are dealt in rounds, of which every second, counted from the longest texts, goes the other way round.
 
@@ -125,7 +125,7 @@ class Shard:
     shards: int = 1
 
     def place(self, rank: int, ranks: int) -> tuple[int, int]:
-        """Where a process of this shard stands among those of all shards, and how many these are."""
+        """Return where a process of this shard stands among those of all shards, and how many these are."""
         return self.number + self.shards * rank, self.shards * ranks
 
 
@@ -174,7 +174,7 @@ class BatchLoader(DataLoader):
         self._delivered = 0
 
     def state_dict(self) -> dict[str, int]:
-        """How many batches of the running epoch have been handed out."""
+        """Return how many batches of the running epoch have been handed out."""
         return {"delivered": self._delivered}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
@@ -199,5 +199,4 @@ class _BatchSampler:
 
 
 def _keep(batch: Any) -> Any:
-    """The data set has put the batch together already."""
     return batch

@@ -22,7 +22,7 @@ UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)
 
 
 def prepared(name: str, settings: dict[str, Any], prepare: Callable[[], Corpus]) -> Corpus:
-    """A corpus from the cache in the folder ``ATTEST_CACHE`` names, prepared first where it is not there.
+    """Return a corpus from the cache in the folder that ``ATTEST_CACHE`` names, prepared first if it is not there.
 
     Processes that start at once wait for the first of them. Without a writable folder the corpus is prepared anew each time.
 
@@ -53,7 +53,7 @@ def _key(settings: dict[str, Any]) -> str:
 
 
 def _read(path: Path) -> Corpus | None:
-    """The corpus in a file, mapped into memory; None where there is none, or a broken one."""
+    """Map the corpus in a file into memory; None if there is no file, or a broken one."""
     if not path.is_file():
         return None
     try:
@@ -90,7 +90,7 @@ def _write(path: Path, table: pa.Table) -> None:
 
 
 def _packed(corpus: Corpus) -> pa.Table:
-    """One table: the splits one after another, everything else in the metadata."""
+    """Pack a corpus in one table: the splits one after another, everything else in the metadata."""
     about = {
         "rows": [len(getattr(corpus, split)) for split in SPLITS],
         "words": corpus.vocabulary.words,

@@ -72,7 +72,7 @@ class CnnQaDataModule(QuestionDataModule):
         return Corpus(**splits, vocabulary=Vocabulary(sorted({*known, *self.names})), label_names=self.names)
 
     def _asked(self, documents: Documents, answers: pa.ChunkedArray, split: str) -> Documents:
-        """The questions that can be answered, with their candidates and answers."""
+        """Return the questions that can be answered, with their candidates and answers."""
         names = pa.array(self.names, pa.string())
         row, candidate = _named(documents, names)
         answer = pc.fill_null(pc.index_in(answers.combine_chunks(), value_set=names).cast(pa.int64()), -1).to_numpy()
@@ -108,7 +108,7 @@ def _files(split: str) -> list[Path]:
 
 
 def _questions(file: Path) -> Iterator[Asked]:
-    """What a file of either format asks."""
+    """Go through what a file of either format asks."""
     with file.open(encoding="utf-8") as lines:
         blocks = ([line.rstrip("\n") for line in block] for is_text, block in groupby(lines, key=_is_text) if is_text)
         if file.suffix == ".question":
@@ -138,13 +138,13 @@ def _split_into_words(table: pa.Table) -> Documents:
 
 
 def _entities(documents: Documents) -> tuple[str, ...]:
-    """The entities that passages name, in alphabetical order."""
+    """Return the entities that passages name, in alphabetical order."""
     words = pc.unique(documents.flat("tokens"))
     return tuple(sorted(words.filter(pc.starts_with(words, ENTITY)).to_pylist()))
 
 
 def _named(documents: Documents, names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Which passage names which of these entities, each once: rows and classes, int64 ``(M,)``, in order."""
+    """Find which passage names which of these entities, each once: rows and classes, int64 ``(M,)``, in order."""
     passages = documents.table["tokens"].combine_chunks()
     classes = pc.index_in(pc.list_flatten(passages), value_set=names)
     row, found = (

@@ -25,7 +25,7 @@ KEY = 20261125
 
 
 def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
-    """Rows of a random sample, ascending; one text of every class is in it, as far as there is room.
+    """Draw rows of a random sample, ascending; one text of every class is in it, as far as there is room.
 
     Args:
         ids: int64 ``(N,)``, from 0; what a text is chosen by, so that a sample holds every smaller one and other texts that
@@ -42,12 +42,12 @@ def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
 
 
 def spaced(size: int, most: int) -> np.ndarray:
-    """At most so many of the rows 0 … size - 1, at equal distances, first and last among them."""
+    """Choose at most so many of the rows 0 … size - 1, at equal distances, first and last among them."""
     return np.linspace(0, size - 1, min(size, most)).round().astype(int)
 
 
 def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str] | None = None) -> str | None:
-    """The sentence that a sample lacks classes; None where it lacks none.
+    """Say which classes a sample lacks; None if it lacks none.
 
     Args:
         labels, chosen: of all texts, and of those of the sample.
@@ -62,7 +62,7 @@ def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str]
 
 
 def _bearers(labels: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Rows, and the number of a class that each bears."""
+    """Return rows, and the number of a class that each bears."""
     rows = pc.list_parent_indices(labels).to_numpy() if pa.types.is_list(labels.type) else np.arange(len(labels))
     return rows, _flat(labels).dictionary_encode().indices.to_numpy()
 
@@ -98,7 +98,7 @@ class Documents:
 
     @classmethod
     def of(cls, ids: Any, tokens: Any, **columns: Any) -> "Documents":
-        """Documents from Arrow arrays, NumPy arrays or nested lists.
+        """Make documents from Arrow arrays, NumPy arrays or nested lists.
 
         Args:
             ids, tokens: as in the class; equal positions belong together.
@@ -148,27 +148,27 @@ class Documents:
         return pc.utf8_lower(pc.binary_join_element_wise(*parts, "\0"))
 
     def words_of(self, row: int) -> list[str]:
-        """The words of one text."""
+        """Return the words of one text."""
         return self.table["tokens"][row].as_py()
 
     def has(self, column: str) -> bool:
-        """Whether there is this column."""
+        """Return whether there is this column."""
         return column in self.table.column_names
 
     def flat(self, column: str) -> pa.Array:
-        """All values of a list column, one text after another."""
+        """Return all values of a list column, one text after another."""
         return pc.list_flatten(self.table[column].combine_chunks())
 
     def take(self, rows: Sequence[int] | np.ndarray) -> "Documents":
-        """These rows in this order."""
+        """Return these rows in this order."""
         return Documents(self.table.take(pa.array(rows, pa.int64())))
 
     def chosen(self, most: int, sampling: Sampling) -> np.ndarray:
-        """Rows of at most so many texts, ascending."""
+        """Choose rows of at most so many texts, ascending."""
         return sample(self.ids, self.classes, most) if sampling == "keyed" else spaced(len(self), most)
 
     def where(self, keep: np.ndarray) -> "Documents":
-        """The texts at which ``keep``, bool ``(N,)``, is True; ids unchanged."""
+        """Return the texts at which ``keep``, bool ``(N,)``, is True; ids unchanged."""
         return Documents(self.table.filter(pa.array(keep)))
 
 
@@ -192,7 +192,7 @@ class Corpus:
         return {pair: count for pair, count in counts.items() if count}
 
     def unread(self, split: str) -> int:
-        """How many texts of a split have no word of the vocabulary."""
+        """Count the texts of a split without a word of the vocabulary."""
         tokens = getattr(self, split).table["tokens"].combine_chunks()
         known = pc.is_in(pc.list_flatten(tokens), value_set=pa.array(self.vocabulary.words, pa.string()))
         return len(tokens) - pc.count_distinct(pc.list_parent_indices(tokens).filter(known)).as_py()
@@ -203,12 +203,12 @@ class Corpus:
         return {split: len(getattr(self, split)) for split in SPLITS}
 
     def where_length(self, longest: int) -> "Corpus":
-        """The texts of at most ``longest`` tokens; the vocabulary stays that of all."""
+        """Keep the texts of at most ``longest`` tokens; the vocabulary stays that of all."""
         splits = {split: getattr(self, split) for split in SPLITS}
         return replace(self, **{name: split.where(split.lengths <= longest) for name, split in splits.items()})
 
     def thinned(self, texts: int, sampling: Sampling = "keyed") -> "Corpus":
-        """At most so many texts of every split, by a random sample or at equal distances; the vocabulary stays that of all."""
+        """Draw at most so many texts of every split, at random or at equal distances; the vocabulary stays that of all."""
         splits = {name: getattr(self, name) for name in SPLITS}
         return replace(self, **{name: split.take(split.chosen(texts, sampling)) for name, split in splits.items()})
 
@@ -232,7 +232,7 @@ class Corpus:
 
 
 def as_tokens(texts: Any) -> pa.Array | pa.ChunkedArray:
-    """Tokenised texts as an Arrow list array; Arrow arrays pass unchanged."""
+    """Return tokenised texts as an Arrow list array; Arrow arrays pass unchanged."""
     return texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, TOKENS)
 
 

@@ -60,12 +60,12 @@ class EncodedDocuments(Dataset):
         return self.documents.ids
 
     def __getitems__(self, rows: list[int]) -> Batch:
-        """One padded batch; see ``TextDataModule`` for its keys."""
+        """Return one padded batch; see ``TextDataModule`` for its keys."""
         index = torch.tensor(rows, dtype=torch.int64)
         return self._padded(index, self._starts[index], torch.from_numpy(self.lengths[rows]))
 
     def _padded(self, index: Tensor, starts: Tensor, lengths: Tensor) -> Batch:
-        """Runs of tokens that begin at ``starts`` and are ``lengths`` long, both of one shape; padded at the end."""
+        """Return runs of tokens that begin at ``starts`` and are ``lengths`` long, both of one shape; padded at the end."""
         position = torch.arange(_largest(lengths))
         mask = position < lengths.unsqueeze(-1)
         source = (starts.unsqueeze(-1) + position).where(mask, 0)
@@ -78,7 +78,7 @@ class EncodedDocuments(Dataset):
         return self._per_token["token_ids"][0], self._starts, torch.from_numpy(self.lengths)
 
     def without(self, erased: Mapping[int, np.ndarray]) -> "EncodedDocuments":
-        """The same texts with the unknown token in place of some.
+        """Return the same texts with the unknown token in place of some.
 
         Args:
             erased: bool ``(T,)`` of each text by its id, True at tokens that are erased.
@@ -99,11 +99,11 @@ class EncodedDocuments(Dataset):
         return other
 
     def tokens_of(self, identity: int) -> list[str]:
-        """The words of the text with this id, as they stood before unseen ones became one symbol."""
+        """Return the words of the text with this id, as they stood before unseen ones became one symbol."""
         return self.documents.words_of(self._row_of[identity])
 
     def units_of(self, identity: int) -> list[str]:
-        """What pooled attention is over in the text with this id: its words."""
+        """Return what pooled attention is over in the text with this id: its words."""
         return self.tokens_of(identity)
 
 
@@ -121,7 +121,7 @@ class EncodedSentences(EncodedDocuments):
         self.sizes = self.sentences + longest / (longest.max() + 1)
 
     def __getitems__(self, rows: list[int]) -> Batch:
-        """One batch, padded in sentences and in tokens; see ``TextDataModule`` for its keys."""
+        """Return one batch, padded in sentences and in tokens; see ``TextDataModule`` for its keys."""
         index = torch.tensor(rows, dtype=torch.int64)
         counts = torch.from_numpy(self.sentences[rows])
         position = torch.arange(_largest(counts))
@@ -131,13 +131,13 @@ class EncodedSentences(EncodedDocuments):
         return self._padded(index, self._sentence_starts[source], lengths) | {"sentence_mask": sentence_mask}
 
     def sentences_of(self, identity: int) -> list[list[str]]:
-        """The words of the text with this id, sentence by sentence."""
+        """Return the words of the text with this id, sentence by sentence."""
         row = self._row_of[identity]
         words = iter(self.documents.words_of(row))
         return [[next(words) for _ in range(length)] for length in self.documents.table["sentences"][row].as_py()]
 
     def units_of(self, identity: int) -> list[str]:
-        """What pooled attention is over in the text with this id: its sentences."""
+        """Return what pooled attention is over in the text with this id: its sentences."""
         return [" ".join(words) for words in self.sentences_of(identity)]
 
 
@@ -159,7 +159,7 @@ class EncodedQuestions(EncodedDocuments):
         self._beside_starts = _starts(self._beside_lengths.numpy())
 
     def __getitems__(self, rows: list[int]) -> Batch:
-        """One padded batch, as wide as its longest text and the most beside one; see ``TextDataModule`` for its keys."""
+        """Return one padded batch, as wide as its longest text and longest question; see ``TextDataModule`` for its keys."""
         batch, index = super().__getitems__(rows), torch.tensor(rows, dtype=torch.int64)
         lengths = self._beside_lengths[index].unsqueeze(-1)
         before = torch.arange(_largest(lengths)) - _largest(lengths) + lengths  # below 0: padding
@@ -170,22 +170,21 @@ class EncodedQuestions(EncodedDocuments):
         return batch | wide | {"token_ids": tokens}
 
     def question_of(self, identity: int) -> list[str]:
-        """The words of the question beside the text with this id."""
+        """Return the words of the question beside the text with this id."""
         return self.documents.table["question"][self._row_of[identity]].as_py()
 
 
 def _largest(lengths: Tensor) -> int:
-    """The longest; 0 of none, as in the empty batch of a rank without texts."""
+    """Return the longest; 0 of none, as in the empty batch of a rank without texts."""
     return int(lengths.max()) if lengths.numel() else 0
 
 
 def _starts(lengths: np.ndarray) -> Tensor:
-    """Where each of consecutive runs begins, int64 ``(N,)``."""
     return torch.from_numpy(lengths.cumsum() - lengths)
 
 
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
-    """The erased tokens of each text of a split, bool ``(T,)``, by its id.
+    """Read the erased tokens of each text of a split, bool ``(T,)``, by its id.
 
     Raises:
         AttestError: the table is not there.
@@ -198,13 +197,13 @@ def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
 
 
 def corpus_in_subwords(corpus: Corpus, subwords: "Subwords") -> Corpus:
-    """The same splits and labels, cut into subwords; the vocabulary is the model's own."""
+    """Cut the same splits into subwords; labels stay, and the vocabulary is the model's own."""
     splits: dict[str, Any] = {split: in_subwords(getattr(corpus, split), subwords, corpus.label_names) for split in SPLITS}
     return replace(corpus, **splits, vocabulary=Vocabulary(subwords.vocabulary))
 
 
 def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequence[str] = ()) -> Documents:
-    """Texts as a pretrained model reads them, special tokens among them.
+    """Cut texts as a pretrained model reads them, special tokens among them.
 
     The tag of a word is that of its first subword, and no other has one; all subwords of a word that decides decide. Ends of
     texts that are longer than the model reads are cut, and counted; so are words with a tag that have no subword.

@@ -139,7 +139,7 @@ class FilesDataModule(StoredDataModule):
         return Documents.of(ids, words, sentences=sentences, **labels)
 
     def _parted(self, documents: Documents, names: tuple[str, ...]) -> tuple[Documents, Documents]:
-        """Training and validation; copies of a text are on one side, unless there are too few different texts."""
+        """Part training from validation; copies of a text are on one side, unless there are too few different texts."""
         if self.sampling == "keyed":
             with suppress(ValueError):
                 return self._cut(documents, documents.as_read.dictionary_encode().indices.to_numpy())
@@ -157,7 +157,7 @@ class FilesDataModule(StoredDataModule):
             ) from error
 
     def _cut(self, documents: Documents, texts: np.ndarray) -> tuple[Documents, Documents]:
-        """The documents in two; ``texts`` int64 ``(N,)`` says which are copies of one another, counted from 0 as they come."""
+        """Part documents in two; ``texts`` int64 ``(N,)`` says which are copies of one another."""
         different, first = np.unique(texts, return_index=True)
         labels = None if documents.labels is None else documents.labels[first]
         parts = split_at_random(different, self.validation_share, self.split_seed, labels)
@@ -181,5 +181,4 @@ def _flat_labels(table: pa.Table) -> pa.Array:
 
 
 def _absolute(source: str) -> str:
-    """A path that means the same in every folder; a Hub id stays one."""
     return str(Path(source).expanduser().absolute()) if Path(source).expanduser().is_file() else source

@@ -95,12 +95,11 @@ class ImdbDataModule(StoredDataModule):
 
 
 def _short(reviews: Documents) -> Documents:
-    """Positives before negatives, long reviews left out."""
+    """Put positives before negatives and leave long reviews out."""
     positives_first = np.argsort(-reviews.table["label"].to_numpy(), kind="stable")
     reviews = reviews.take(positives_first)
     return reviews.where(reviews.lengths < JW_LONGEST)
 
 
 def _only(words: pa.Array, texts: pa.Array) -> pa.Array:
-    """Texts without the words that are not among ``words``."""
     return keep_tokens(texts, pc.is_in(pc.list_flatten(texts), value_set=words))

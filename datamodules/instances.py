@@ -267,7 +267,7 @@ def _count(cell: object) -> int:
 
 
 def _looks_tagged(names: list[str], rows: Sequence[Row], label: str | None) -> bool:
-    """Whether the labels are lists, or there is no column of labels but one of tags."""
+    """Return whether the labels are lists, or there is no column of labels but one of tags."""
     label = label or _first_of(LABELS, names) or _first_of(TAGS, names)
     if label is None:
         return False

@@ -72,7 +72,7 @@ class Labelled:
     every: frozenset[str]
 
     def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
-        """The labels as a model calls them.
+        """Return the labels as a model calls them.
 
         Args:
             names, how, numbered: as in ``by_name``.
@@ -95,7 +95,7 @@ def labelled(
     encoding: str = UTF_8,
     on_bad_rows: str = "refuse",
 ) -> Labelled:
-    """At most so many texts of a file or a split of a corpus: a random sample, with every class if there is room.
+    """Draw at most so many texts of a file or a split of a corpus at random, with every class if there is room.
 
     Args:
         source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.

@@ -87,12 +87,12 @@ class NewsgroupsDataModule(StoredDataModule):
         return self.groups
 
     def _posts(self, table: pa.Table) -> Documents:
-        """The posts of the chosen groups, stripped and tokenised; an empty post is one empty word."""
+        """Strip and tokenise the posts of the chosen groups; an empty post is one empty word."""
         posts = self.labelled(table)
         return self.documents(posts["id"], posts["text"].combine_chunks(), self.tokenise, posts["label"])
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """The posts of the chosen groups, stripped."""
+        """Return the posts of the chosen groups, stripped."""
         ids = np.flatnonzero(pc.is_in(table["label_text"], value_set=pa.array(self.groups)))
         table = table.take(ids)
         texts = pa.array([stripped(text) for text in table["text"].to_pylist()], pa.string())
@@ -129,13 +129,13 @@ def _of_jw_length(posts: Documents) -> Documents:
 
 
 def _with_empty_word(posts: Documents) -> pa.ChunkedArray:
-    """Tokens of the posts, the empty ones as the one empty word that splitting an empty string at blanks gives."""
+    """Return the posts' tokens, an empty post as the one empty word that splitting an empty string gives."""
     empty = int((posts.lengths == 0).sum())
     return pa.chunked_array([*posts.table["tokens"].chunks, pa.array([[""]] * empty, TOKENS)])
 
 
 def _pooled_order(ids: np.ndarray, train_posts: int, test_posts: int) -> np.ndarray:
-    """Where scikit-learn's ``subset="all"`` has the posts with these ascending ids: int64 rows of ``ids``, in its order."""
+    """Find where scikit-learn's ``subset="all"`` has the posts with these ascending ids: int64 rows of ``ids``."""
     train, test = _shuffled(train_posts, LOADED_ORDER), _shuffled(test_posts, LOADED_ORDER) + train_posts
     pooled = np.concatenate([train, test])[_shuffled(train_posts + test_posts, POOLED_ORDER)]
     return np.searchsorted(ids, pooled[np.isin(pooled, ids)])
@@ -148,7 +148,7 @@ def _shuffled(size: int, seed: int) -> np.ndarray:
 
 
 def stripped(post: str) -> str:
-    """A post without header, signature and quotations, by scikit-learn's own functions in its order."""
+    """Strip a post of header, signature and quotations, by scikit-learn's own functions in its order."""
     from sklearn.datasets import _twenty_newsgroups as newsgroups  # private, but the very functions of its ``remove``
 
     body = newsgroups.strip_newsgroup_footer(newsgroups.strip_newsgroup_header(post))
@@ -156,7 +156,7 @@ def stripped(post: str) -> str:
 
 
 def fetched(split: str) -> pa.Table:
-    """Raw posts of one split by scikit-learn's fetcher, in the order of their files.
+    """Fetch raw posts of one split by scikit-learn's fetcher, in the order of their files.
 
     Raises:
         AttestError: they were never downloaded and the archive is out of reach.

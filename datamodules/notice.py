@@ -18,13 +18,13 @@ def say(sentence: str) -> None:
 
 
 def some(found: Sequence[str], separator: str = ", ", few: int = FIRST_FEW) -> str:
-    """The first few of a list, and how many more there are."""
+    """List the first few, and how many more there are."""
     more = len(found) - few
     return separator.join(found[:few]) + (f" and {more} more" if more > 0 else "")
 
 
 def shortened(name: str) -> str:
-    """A name as a message can hold it."""
+    """Shorten a name so that a message can hold it."""
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
@@ -32,13 +32,13 @@ _TYPED_PLAINLY: ContextVar[bool] = ContextVar("typed plainly", default=False)
 
 
 def option(name: str, value: str) -> str:
-    """An option of the data as the user types it: ``--data.init_args.text_column=a``, in a trial ``--text-column=a``."""
+    """Name an option of the data as the user types it: ``--data.init_args.text_column=a``, in a trial ``--text-column=a``."""
     return f"--{name.replace('_', '-')}={value}" if _TYPED_PLAINLY.get() else f"--data.init_args.{name}={value}"
 
 
 @contextmanager
 def typed_plainly() -> Iterator[None]:
-    """Sentences that are made in here name options as a trial takes them."""
+    """Let sentences that are made in here name options as a trial takes them."""
     token = _TYPED_PLAINLY.set(True)
     try:
         yield

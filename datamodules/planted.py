@@ -79,7 +79,7 @@ class PlantedDataModule(TextDataModule):
 
 
 def planted_texts(rule: Rule, seed: int) -> Iterator[tuple[Clause, int]]:
-    """An endless stream of different texts, labels alternating; equal seeds give equal streams."""
+    """Go through an endless stream of different texts, labels alternating; equal seeds give equal streams."""
     draw = random.Random(f"planted {rule} {seed}")
     seen: set[tuple[str, ...]] = set()
     while True:
@@ -128,7 +128,7 @@ def _token(draw: random.Random, label: int) -> list[Clause]:
 
 
 def _negation(draw: random.Random, label: int) -> list[Clause]:
-    """An opinion and a neutral word, each negated by a coin of its own: neither tells anything about the other."""
+    """Draw an opinion and a neutral word, each negated by a coin of its own: neither tells anything about the other."""
     negated = draw.random() < 0.5
     opinion = (draw.choice(PRAISE if label != negated else BLAME), True)
     neutral = (draw.choice(NEUTRAL), False)

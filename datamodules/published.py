@@ -34,7 +34,7 @@ class Claim:
     explained: Explained | None = None
 
     def verdict(self, counted: str) -> str:
-        """``equal``, or why not."""
+        """Return ``equal``, or why not."""
         if counted == self.published:
             return "equal"
         if self.explained is not None and counted == self.explained.count:
@@ -46,12 +46,12 @@ UNEXPLAINED = "differs, and we do not know why"
 
 
 def vocabulary(corpus: Corpus) -> str:
-    """|V|, counting padding, unknown, <SOS> and <EOS>."""
+    """Count |V|, with padding, unknown, <SOS> and <EOS>."""
     return str(corpus.vocabulary.published_size)
 
 
 def by_class(split: str) -> Callable[[Corpus], str]:
-    """Texts of a split in each class, ``3034 / 3321``."""
+    """Count texts of a split in each class, ``3034 / 3321``."""
 
     def count(corpus: Corpus) -> str:
         documents: Documents = getattr(corpus, split)
@@ -62,22 +62,22 @@ def by_class(split: str) -> Callable[[Corpus], str]:
 
 
 def texts(split: str) -> Callable[[Corpus], str]:
-    """Texts of a split."""
+    """Count texts of a split."""
     return lambda corpus: str(len(getattr(corpus, split)))
 
 
 def rounded_length(corpus: Corpus) -> str:
-    """Mean tokens of a training text, to the nearest whole."""
+    """Compute the mean tokens of a training text, to the nearest whole."""
     return str(round(corpus.train.lengths.mean()))
 
 
 def whole_length(corpus: Corpus) -> str:
-    """Mean tokens of a training text, without what follows the point."""
+    """Compute the mean tokens of a training text, without what follows the point."""
     return str(int(corpus.train.lengths.mean()))
 
 
 def with_validation(count: Callable[[Corpus], str]) -> Callable[[Corpus], str]:
-    """A figure of the training texts before a validation set was cut from them."""
+    """Compute a figure of the training texts before a validation set was cut from them."""
 
     def counted(corpus: Corpus) -> str:
         whole = Documents(pa.concat_tables([corpus.train.table, corpus.validation.table]))

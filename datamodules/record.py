@@ -65,7 +65,7 @@ class DataRecord:
         sources: Mapping[str, str],
         sampling: Sampling,
     ) -> "DataRecord":
-        """The record of a corpus that has been read."""
+        """Make the record of a corpus that has been read."""
         splits = {split: getattr(corpus, split) for split in SPLITS}
         return cls(
             words=corpus.vocabulary.words,
@@ -82,12 +82,12 @@ class DataRecord:
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> "DataRecord":
-        """The inverse of ``plain``."""
+        """Make a record from what ``plain`` returns."""
         lists = {name: tuple(values[name]) for name in ("words", "label_names")}
         return cls(**{**values, **lists})
 
     def plain(self) -> dict[str, Any]:
-        """Dictionaries, lists, strings and numbers alone: for JSON, and for checkpoints that are loaded safely."""
+        """Return dictionaries, lists, strings and numbers alone: for JSON, and for checkpoints that are loaded safely."""
         return asdict(self) | {"words": list(self.words), "label_names": list(self.label_names)}
 
     @cached_property
@@ -96,7 +96,7 @@ class DataRecord:
         return Vocabulary(self.words)
 
     def touched(self) -> list[str]:
-        """The splits whose files have other bytes than they had; a file that is gone is none of them."""
+        """Return the splits whose files have other bytes than they had; a file that is gone is none of them."""
         known = {split: Path(self.sources[split]) for split in self.files}
         return [split for split, file in known.items() if file.is_file() and _digest(file) != self.files[split]]
 
@@ -134,7 +134,7 @@ class DataRecord:
 
 
 def fingerprint_of(documents: Documents) -> str:
-    """SHA-256 over all columns, from ids to candidates, in the order of the texts; the same on every machine.
+    """Compute SHA-256 over all columns, from ids to candidates, in the order of the texts; the same on every machine.
 
     Where the texts came from, and how they lie in memory, makes no difference.
     """
@@ -156,7 +156,7 @@ def _integers(values: Any) -> bytes:
 
 
 def _words(flat: Any) -> bytes:
-    """The distinct words in order, and which of them stands where."""
+    """Return the distinct words in order, and which of them stands where."""
     encoded = flat.dictionary_encode()
     words = encoded.dictionary.to_pylist()
     order = sorted(range(len(words)), key=words.__getitem__)
@@ -189,7 +189,7 @@ EXPECTED: ContextVar[Expected | None] = ContextVar("expected data", default=None
 
 @contextmanager
 def expecting(record: DataRecord | None, whose: str) -> Iterator[None]:
-    """Every DataModule that is made in here takes vocabulary and classes from a record, and refuses data that differs from it.
+    """Let every DataModule that is made in here go by a record, and refuse data that differs from it.
 
     Args:
         record: None where there is none to go by.

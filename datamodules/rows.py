@@ -257,7 +257,7 @@ def encoding_advice(path: Path, encoding: str) -> str:
 
 
 def _likely_encoding(content: bytes) -> str:
-    """UTF-16 has null bytes between letters; Latin-1 has no signs at 0x80 to 0x9F, where Windows-1252 has quotation marks."""
+    """Guess: UTF-16 has null bytes between letters; Windows-1252 alone has signs (quotation marks) at 0x80 to 0x9F."""
     if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -97,7 +97,7 @@ def _fields(line: str, place: str) -> list[str]:
 
 
 def _named(labels: pa.ChunkedArray, split: str) -> pa.Array:
-    """The Hub's numbers as the archive's names."""
+    """Return the Hub's numbers as the archive's names."""
     least, most = pc.min(labels).as_py(), pc.max(labels).as_py()
     if least is not None and (least < -1 or most >= len(NUMBERED)):
         raise AttestError(

@@ -47,7 +47,7 @@ class Source:
     instead: tuple[str, ...] = ()
 
     def found(self, folder: Path) -> dict[str, list[Path]]:
-        """The files in a folder by what each split's is called; an empty list where there is none."""
+        """Return the files in a folder by what each split's is called; an empty list where there is none."""
         layouts = [[self.file.format(split) for split in self.splits], self.instead]
         first, other = ({name: sorted(folder.glob(name)) for name in layout} for layout in layouts)
         return other if any(other.values()) and not any(first.values()) else first
@@ -89,7 +89,7 @@ class Fingerprint:
         return cls(table.num_rows, _combined(digests), _combined(sorted(digests)))
 
     def difference(self, known: "Fingerprint") -> str | None:
-        """How this split differs from the known one, in words; None where it does not."""
+        """Say how this split differs from the known one; None if it does not."""
         if self.ordered == known.ordered:
             return None
         if self.unordered == known.unordered:
@@ -136,7 +136,7 @@ def _from_folder(path: Path) -> pa.Table:
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """A parquet file.
+    """Read a parquet file.
 
     Raises:
         AttestError: it is none, or broken.
@@ -149,7 +149,7 @@ def read_parquet(path: Path) -> pa.Table:
 
 
 def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa.Table:
-    """These columns of a table, in this order.
+    """Return these columns of a table, in this order.
 
     Raises:
         AttestError: it lacks one.
@@ -175,7 +175,7 @@ def compare(name: str, split: str, found: Fingerprint, known: Fingerprint | None
 
 
 def out_of_reach(what: str, where: str) -> AttestError:
-    """The error for a corpus that is neither on this machine nor within reach of the network.
+    """Return the error for a corpus that is neither on this machine nor within reach of the network.
 
     Args:
         what: the corpus.
@@ -197,7 +197,7 @@ PATIENCE = 3.0
 def load_hub_split(
     repository: str, split: str, revision: str | None = None, *, names: bool = False, subset: str | None = None
 ) -> pa.Table:
-    """One split of a Hub dataset.
+    """Load one split of a Hub dataset.
 
     Args:
         repository: ``owner/name``, or a local folder laid out like one.
@@ -225,7 +225,7 @@ def load_hub_split(
 
 
 def reachable(url: str) -> bool:
-    """Whether a server answers, whatever it says, within ``PATIENCE``; looking its name up counts too."""
+    """Return whether a server answers, whatever it says, within ``PATIENCE``; looking its name up counts too."""
     answers: list[bool] = []
     asking = Thread(target=lambda: answers.append(_answers(url)), daemon=True)  # a name lookup knows no timeout
     asking.start()
@@ -244,7 +244,7 @@ def _answers(url: str) -> bool:
 
 
 def endpoint() -> str:
-    """Address of the Hub."""
+    """Return the address of the Hub."""
     from huggingface_hub import constants
 
     return constants.ENDPOINT
@@ -266,7 +266,7 @@ def _cached_copies(only: bool) -> Iterator[None]:
 
 
 def _with_names(rows: "datasets.Dataset") -> pa.Table:
-    """The rows, numbers of classes replaced by their names; the Hub's -1 for a class withheld becomes null."""
+    """Return the rows with names of classes for numbers; the Hub's -1 for a class withheld becomes null."""
     table = rows.with_format("arrow")[:]
     for index, (column, feature) in enumerate(rows.features.items()):
         names = getattr(getattr(feature, "feature", feature), "names", None)  # a class, or a list of classes

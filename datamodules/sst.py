@@ -65,7 +65,7 @@ class SstDataModule(StoredDataModule):
         return self.documents(table["id"], table["text"].combine_chunks(), self.tokenise, table["label"])
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """The sentences that are not neutral."""
+        """Return the sentences that are not neutral."""
         table = table.append_column("id", pa.array(range(len(table)), pa.int64()))
         table = table.filter(pc.not_equal(table["label"], NEUTRAL)).combine_chunks()
         labels = pc.greater(table["label"], NEUTRAL).cast(pa.int64())

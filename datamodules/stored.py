@@ -152,7 +152,7 @@ def split_at_random(
 
 
 def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
-    """Texts longer than ``shortest`` and shorter than ``longest`` tokens, or than the longest of these documents."""
+    """Keep texts longer than ``shortest`` and shorter than ``longest`` tokens, or than the longest of these documents."""
     lengths = documents.lengths
     return documents.where((lengths > shortest) & (lengths < (longest or lengths.max())))
 
@@ -176,7 +176,7 @@ class QuestionDataModule(StoredDataModule):
         return super().read()
 
     def fit_words(self, documents: Documents, min_df: int = 1) -> Vocabulary:
-        """The vocabulary of passages and questions, each a text of its own, as in Jain & Wallace's code."""
+        """Fit the vocabulary of passages and questions, each a text of its own, as in Jain & Wallace's code."""
         texts = [documents.table[column].combine_chunks() for column in ("tokens", "question")]
         return self.fit_vocabulary(pa.concat_arrays(texts), min_df)
 
@@ -194,7 +194,7 @@ class QuestionDataModule(StoredDataModule):
 
 
 def published_file(corpus: str, *patterns: str) -> Path | None:
-    """A file of a corpus as it is published, below ``ATTEST_DATA``; None where that is not set.
+    """Find a file of a corpus as it is published, below ``ATTEST_DATA``; None if that is not set.
 
     Args:
         corpus: its folder there.
@@ -217,7 +217,7 @@ def published_file(corpus: str, *patterns: str) -> Path | None:
 
 
 def classes(answers: Any, names: Sequence[str], where: str) -> pa.Array:
-    """The numbers of answers, int64.
+    """Return the numbers of answers, int64.
 
     Args:
         answers: strings, an Arrow array.

@@ -29,35 +29,34 @@ SEPARATORS = "[" + re.escape(string.punctuation.replace("'", "")) + r"\t\n]"
 
 @cache
 def english() -> "Tokenizer":
-    """spaCy's blank English tokenizer: rules only, no model to download."""
+    """Load spaCy's blank English tokenizer: rules only, no model to download."""
     import spacy  # half a second that other corpora need not wait for
 
     return spacy.blank("en").tokenizer
 
 
 def _spacy_words(texts: Iterable[str]) -> list[list[str]]:
-    """Lower-cased spaCy tokens, blanks left out."""
     return [[token.text.lower() for token in text if not token.is_space] for text in english().pipe(texts)]
 
 
 def spacy_tokens(texts: pa.Array) -> pa.Array:
-    """spaCy's blank English tokenizer, then lower case."""
+    """Apply spaCy's blank English tokenizer, then lower case."""
     return pa.array(_spacy_words(texts.to_pylist()), TOKENS)
 
 
 def treebank_tokens(texts: pa.Array) -> pa.Array:
-    """Jain & Wallace's SST: brackets and all non-word characters become blanks, then ``spacy_tokens``."""
+    """Cut as Jain & Wallace do SST: brackets and non-word characters become blanks, then ``spacy_tokens``."""
     return pa.array(_spacy_words(words_only(text) for text in texts.to_pylist()), TOKENS)
 
 
 def words_only(text: str) -> str:
-    """Brackets and every run of characters that are no letters, digits or underscores become one blank."""
+    """Turn brackets and every run of characters that are no letters, digits or underscores into one blank."""
     text = text.replace("-LRB-", "").replace("-RRB-", " ")
     return re.sub(r"\W+", " ", text).strip()
 
 
 def review_tokens(texts: pa.Array) -> pa.Array:
-    """The words of Keras' IMDb index, which Jain & Wallace start from.
+    """Cut into the words of Keras' IMDb index, which Jain & Wallace start from.
 
     ASCII punctuation except the apostrophe, tabs and newlines separate words, as blanks do, so that ``<br />`` leaves the
     word ``br``; ASCII letters alone are lower-cased.
@@ -67,7 +66,7 @@ def review_tokens(texts: pa.Array) -> pa.Array:
 
 
 def newsgroup_tokens(texts: pa.Array) -> pa.Array:
-    """Jain & Wallace's 20 Newsgroups: spaCy tokens, lower case, ``qqq`` for a token with a digit.
+    """Cut as Jain & Wallace do 20 Newsgroups: spaCy tokens, lower case, ``qqq`` for a token with a digit.
 
     Of each run of non-word characters, blanks among them, only the last is kept, so that punctuation between blanks
     disappears while apostrophes stay as tokens.
@@ -78,7 +77,7 @@ def newsgroup_tokens(texts: pa.Array) -> pa.Array:
 
 
 def masked_tokens(texts: pa.Array) -> pa.Array:
-    """Jain & Wallace's AG News: spaCy tokens, lower case, ``qqq`` for a token with a digit; punctuation is kept."""
+    """Cut as Jain & Wallace do AG News: spaCy tokens, lower case, ``qqq`` for a token with a digit; punctuation stays."""
     return pa.array([_masked(words) for words in _spacy_words(" ".join(text.split()) for text in texts.to_pylist())], TOKENS)
 
 
@@ -93,7 +92,7 @@ def _without_punctuation(words: list[str], text: str) -> list[str]:
 
 
 def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:
-    """Token lists without some of their tokens.
+    """Leave some tokens out of token lists.
 
     Args:
         texts: lists ``(N,)``.
@@ -131,7 +130,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _abbreviates(match: re.Match[str]) -> bool:
-    """Whether what ends in this stop is an abbreviation; a longer word than the window is none."""
+    """Return whether what ends in this stop is an abbreviation; a longer word than the window is none."""
     if match["mark"] != ".":
         return False
     before = match.string[max(0, match.start() - LONGEST_ABBREVIATION) : match.start()]
@@ -158,12 +157,12 @@ def tokenise_sentences(texts: pa.Array, tokeniser: Tokeniser) -> tuple[pa.Array,
 
 
 def sentence_lengths(tokens: Iterable[str]) -> Iterator[int]:
-    """Tokens in each sentence of a text that is tokenised already: a sentence ends after a mark."""
+    """Count the tokens of each sentence of a tokenised text: a sentence ends after a mark."""
     return _cut_long(_between_marks(tokens))
 
 
 def _cut_long(lengths: Iterable[int]) -> Iterator[int]:
-    """Sentences of more than ``LONGEST`` tokens in pieces of so many; none of no tokens."""
+    """Cut sentences of more than ``LONGEST`` tokens into pieces of so many; none of no tokens."""
     for length in lengths:
         yield from [LONGEST] * (length // LONGEST)
         if length % LONGEST:

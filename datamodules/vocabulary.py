@@ -50,21 +50,21 @@ class Vocabulary:
         return len(self) + BOUNDARIES
 
     def knows(self, token: str) -> bool:
-        """Whether the word has an id of its own."""
+        """Return whether the word has an id of its own."""
         return token in self._ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Token ids, unseen words as ``UNKNOWN``."""
+        """Return token ids, unseen words as ``UNKNOWN``."""
         return [self._ids.get(token, UNKNOWN) for token in tokens]
 
     def encode_all(self, tokens: pa.Array) -> np.ndarray:
-        """Token ids of a whole split at once, int64 ``(N,)``, unseen words as ``UNKNOWN``."""
+        """Return token ids of a whole split at once, int64 ``(N,)``, unseen words as ``UNKNOWN``."""
         found = pc.index_in(tokens, value_set=pa.array(self.words, pa.string()))
         return pc.fill_null(pc.add(found.cast(pa.int64()), len(SPECIALS)), UNKNOWN).to_numpy()
 
 
 def document_frequencies(texts: Any) -> tuple[list[str], np.ndarray]:
-    """The distinct words of tokenised texts and in how many texts each occurs, int64 ``(V,)``."""
+    """Return the distinct words of tokenised texts and in how many texts each occurs, int64 ``(V,)``."""
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     texts = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.list_(pa.string()))
     encoded = pc.list_flatten(texts).dictionary_encode()

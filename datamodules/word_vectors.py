@@ -29,7 +29,7 @@ NOT_TEXT = "expected text, a word and its numbers on each line, as fastText (.ve
 
 
 def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
-    """The vectors of the words that a vocabulary knows; the first vector of a word counts.
+    """Read the vectors of the words that a vocabulary knows; the first vector of a word counts.
 
     Returns:
         float32 ``(V, E)``, by token id; zeros for padding, unknown and words without a vector.
@@ -56,7 +56,7 @@ def rows_of_words(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def _vectors(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
-    """Word and vector of each line whose word is wanted; other lines are not parsed, which makes a large file bearable."""
+    """Go through word and vector of each line whose word is wanted; no other line is parsed, to bear a large file."""
     if not path.is_file():
         raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
     first_words = {word.encode() for word in wanted}
@@ -133,7 +133,7 @@ class WordVectors:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "WordVectors":
-        """From plain values, as a configuration file has them.
+        """Make vectors from plain values, as a configuration file has them.
 
         Raises:
             AttestError: something is missing or not known.
@@ -149,7 +149,7 @@ class WordVectors:
 
 
 def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen = "zeros", seed: int = 0) -> Tensor:
-    """The vectors of a vocabulary's words; says how many have one, and how the others start.
+    """Find the vectors of a vocabulary's words; say how many have one, and how the others start.
 
     Args:
         source: published vectors, or the path of a file of vectors as text.
@@ -188,13 +188,12 @@ def _rows(source: WordVectors | str, vocabulary: Vocabulary) -> np.ndarray:
 
 
 def _installed(package: VectorPackage) -> Path | None:
-    """The folder of the package, which is not imported; None where it is not installed."""
     spec = find_spec(package.module)
     return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
 
 
 def _of_package(package: VectorPackage, folder: Path, vocabulary: Vocabulary) -> np.ndarray:
-    """The vocabulary's rows of the array that a package holds; the first vector of a word counts."""
+    """Read the vocabulary's rows of the array that a package holds; the first vector of a word counts."""
     array, index = folder / package.vectors, folder / package.words
     _require_hash(array, package.sha256, f"the package {package.name}")
     known = pq.read_table(index).column(0).to_pylist()
@@ -239,7 +238,7 @@ def _download(source: WordVectors, path: Path) -> None:
 
 
 def _unpack(archive: Path, member: str, path: Path) -> None:
-    """One file out of an archive, whole or not at all; the archive goes."""
+    """Unpack one file of an archive, whole or not at all; the archive goes."""
     temporary = path.with_suffix(".part")
     with zipfile.ZipFile(archive).open(member) as packed, temporary.open("wb") as sink:
         shutil.copyfileobj(packed, sink)

@@ -101,7 +101,7 @@ class World:
         return self.stays[thing][-1].room if thing in self.stays else self.hidden[thing]
 
     def act(self) -> None:
-        """Somebody takes or drops a thing where that can be, or moves; a move is as likely as both."""
+        """Let somebody take or drop a thing where that can be, or move; a move is as likely as both."""
         free = [thing for thing in THINGS if thing not in self.holder]
         within = [(person, thing) for thing in free for person, room in self.room.items() if room == self.where(thing)]
         if self.draw.random() < 0.5 or not (within or self.holder):
@@ -118,7 +118,7 @@ def _person(world: World) -> Asked | None:
 
 
 def _thing(world: World) -> Asked | None:
-    """Who has or had it, and how that person came where it is."""
+    """Ask for a thing; who handled it, and how that person came where it is, support the answer."""
     if not world.handled:
         return None
     thing = world.draw.choice(sorted(world.handled))
@@ -127,7 +127,7 @@ def _thing(world: World) -> Asked | None:
 
 
 def _earlier(world: World) -> Asked | None:
-    """How it was carried into the room that is named, for the last time, and how it had come into the one before."""
+    """Ask where a thing was before; how it came, for the last time, into the two rooms supports the answer."""
     travelled = [thing for thing, stays in sorted(world.stays.items()) if len(stays) > 1]
     if not travelled:
         return None
@@ -148,7 +148,7 @@ TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]
 
 
 def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:
-    """Stories in the public format until so many questions are asked; equal arguments give equal lines.
+    """Tell stories in the public format until so many questions are asked; equal arguments give equal lines.
 
     Args:
         task: 1, 2 or 3.
@@ -186,7 +186,7 @@ QUESTIONS = pa.schema(
 
 
 def questions_in(lines: Iterable[str], where: str) -> pa.Table:
-    """The questions of stories, as ``QUESTIONS`` says.
+    """Read the questions of stories, as ``QUESTIONS`` says.
 
     Args:
         lines: in the public format; empty ones are passed over.
@@ -244,7 +244,7 @@ def _asked(text: str, place: str) -> tuple[str, str, list[int]]:
 
 
 def lines_of(stories: Iterable[Any]) -> Iterator[str]:
-    """The public format of the Hub's stories.
+    """Write the Hub's stories in the public format.
 
     Args:
         stories: lists of lines, or a list for each of their fields: ``id``, ``text``, ``answer`` and ``supporting_ids``.

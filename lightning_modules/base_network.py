@@ -57,7 +57,7 @@ class BaseNetwork:
 
     @torch.no_grad()
     def reference(self, batch: Batch) -> ReferenceOutput:
-        """Attention and predictions of a batch.
+        """Compute attention and predictions of a batch.
 
         Raises:
             AttestError: the base was never loaded, and is a network of random parameters.
@@ -83,7 +83,7 @@ class BaseNetwork:
             self._memory = _Memory([(batch["id"], attended(batch), self.reference(batch)) for batch in placed])
 
     def cached(self, batch: Batch) -> ReferenceOutput:
-        """As ``reference``, up to rounding, of a batch of training texts; from memory where they are remembered."""
+        """Return what ``reference`` does, up to rounding, of a batch of training texts; from memory if they are remembered."""
         return self.reference(batch) if self._memory is None else self._memory.of(batch)
 
 
@@ -102,7 +102,7 @@ class _Memory:
         self.starts = lengths.cumsum(dim=0) - lengths
 
     def of(self, batch: Batch) -> ReferenceOutput:
-        """The texts of a batch, in its order and with its padding."""
+        """Return the texts of a batch, in its order and with its padding."""
         mask = attended(batch)
         rows = self.row_of[torch.searchsorted(self.ids, batch["id"])]
         source = self.starts[rows].unsqueeze(-1) + torch.arange(mask.shape[1], device=mask.device)

@@ -32,7 +32,7 @@ class FixedAttention:
         self.base.cache(data.train, data.batch_size, module.device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Loss of one batch under the given attention."""
+        """Return the loss of one batch under the given attention."""
         with self._attending_as(self.base.cached, batch):
             return super().training_step(batch, batch_idx)  # type: ignore[misc]
 

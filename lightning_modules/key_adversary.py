@@ -93,13 +93,13 @@ class KeyAdversary(Classifier):
         self.network.load_state_dict(state)
 
     def train(self, mode: bool = True) -> "KeyAdversary":
-        """Training is the adversary's alone: the network attacked goes on without dropout."""
+        """Set the adversary to training; the network under attack stays in evaluation mode, without dropout."""
         super().train(mode)
         self.network.eval()
         return self
 
     def attacked(self, batch: Batch) -> Attacked:
-        """The frozen network with the adversary's keys; in evaluation an instance's are the same in any batch."""
+        """Attack a batch with the adversary's keys; in evaluation an instance's keys are the same in any batch."""
         mask, labels = batch["mask"], batch["label"]
         with torch.no_grad():
             clean_BYTH = clean_keys(self.network, self.layers, batch["token_ids"], mask)
@@ -118,7 +118,7 @@ class KeyAdversary(Classifier):
         return mean_squared_distance(keys, others, mask).log()
 
     def _noise(self, ids: Tensor, like_BYTH: Tensor) -> Tensor:
-        """Uniform in (0, 1), by instance and step; step 0 is evaluation."""
+        """Draw numbers in (0, 1) by instance and step; step 0 is evaluation."""
         step = self.global_step + 1 if self.training else 0
         seed = cast(Any, self.trainer).datamodule.seed
         layer_Y, token_T, place_H = (torch.arange(size, device=ids.device) for size in like_BYTH.shape[1:])
@@ -127,7 +127,7 @@ class KeyAdversary(Classifier):
         return random_uniforms(seed, *counters).to(like_BYTH)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Loss of one batch."""
+        """Return the loss of one batch."""
         losses = self.attacked(batch).losses
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.mean()
@@ -153,5 +153,5 @@ class KeyAdversary(Classifier):
         return {"attacked": attacked}
 
     def configure_optimizers(self) -> Any:
-        """One optimiser over the adversary's parameters alone."""
+        """Make one optimiser over the adversary's parameters alone."""
         return self.optimisation.make(self.adversary.parameters())

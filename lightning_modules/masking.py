@@ -38,7 +38,6 @@ def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tens
 
 
 def _along(tokens: Tensor, dimension: int) -> Tensor:
-    """Places along a dimension, shaped to broadcast against the tokens."""
     shape = [1] * tokens.ndim
     shape[dimension] = -1
     return torch.arange(tokens.shape[dimension], device=tokens.device).view(shape)

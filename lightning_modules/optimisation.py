@@ -37,7 +37,7 @@ class Optimisation:
     attention_learning_rate_scale: float = 1.0
 
     def configure(self, network: nn.Module, steps: Callable[[], float] = lambda: math.inf) -> Any:
-        """What ``configure_optimizers`` returns for a network, which may tell its ``attention_parameters``.
+        """Make what ``configure_optimizers`` returns for a network, which may tell its ``attention_parameters``.
 
         Args:
             network: what is trained.
@@ -70,7 +70,7 @@ class Optimisation:
 
 
 def training_steps(trainer: Trainer) -> float:
-    """How many steps the optimiser will take from the first epoch to the last; infinity where no end is set.
+    """Count the steps of the optimiser from the first epoch to the last; infinity if no end is set.
 
     Lightning's ``estimated_stepping_batches`` sets the loaders up before a checkpoint is read, and training that is taken up
     would then begin its epoch again.
@@ -84,7 +84,7 @@ def training_steps(trainer: Trainer) -> float:
 
 
 def parameter_groups(network: Any) -> list[dict[str, Any]]:
-    """All parameters but those of attention, then those of attention, which are never decayed; none where untold."""
+    """Group all parameters but those of attention, then those of attention, which are never decayed; none if untold."""
     attention = list(network.attention_parameters()) if hasattr(network, "attention_parameters") else []
     theirs = {id(parameter) for parameter in attention}
     others = [parameter for parameter in network.parameters() if id(parameter) not in theirs]
@@ -131,7 +131,7 @@ class WarmUp(LRScheduler):
         self.steps = steps
 
     def get_lr(self) -> list[Any]:
-        """The rate of each parameter group for the next batch."""
+        """Return the rate of each parameter group for the next batch."""
         return [rate * self._height() for rate in self.base_lrs]
 
     def _height(self) -> float:

@@ -30,7 +30,7 @@ class InstanceRows(Metric):
         self.rows.append(torch.cat([column.double() for column in wide], dim=-1))
 
     def compute(self) -> Tensor:
-        """All instances sorted by id, float64 ``(N, 1 + columns)``, ids first; the same on every rank."""
+        """Return all instances sorted by id, float64 ``(N, 1 + columns)``, ids first; the same on every rank."""
         rows = dim_zero_cat(self.rows)
         return rows[rows[:, 0].argsort()]
 

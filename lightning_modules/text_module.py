@@ -62,7 +62,7 @@ class TextModule(LightningModule):
         return self.num_classes
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``, of a tagger ``(B, T, K)``."""
+        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``, of a tagger ``(B, T, K)``."""
         return self.network(tokens, mask)
 
     def observe_layers(self, batch: Batch) -> LayerObservation:

@@ -48,7 +48,7 @@ class Adversarial:
         self.objectives = InstanceRows()
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
-        """The terms of the loss of one batch."""
+        """Compute the terms of the loss of one batch."""
         raise NotImplementedError(f"{type(self).__name__} must say what it minimises: define objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:
@@ -66,7 +66,7 @@ class Adversarial:
                     parameter.data.copy_(state[name])
 
     def train(self, mode: bool = True) -> Any:
-        """A frozen network stays in evaluation mode: dropout would hide the base's hidden states."""
+        """Set to training mode; a frozen network stays in evaluation mode: dropout would hide the hidden states."""
         super().train(mode)  # type: ignore[misc]
         if self.variant == "frozen":
             self.network.eval()
@@ -79,7 +79,7 @@ class Adversarial:
         self.base.cache(data.train, data.batch_size, module.device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Loss of one batch."""
+        """Return the loss of one batch."""
         losses = self.objective(batch, self.base.cached(batch)).losses(self.lam, self.convention)
         self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))  # type: ignore[attr-defined]
         return losses.mean() if self.convention == "instances" else losses.sum()

@@ -28,7 +28,7 @@ IN_PYTHON = "Give class numbers from 0, or names that are in label_names, in cla
 def class_numbers(
     labels: Any, shape: tuple[int, ...], names: Sequence[str] = (), classes: int | None = None, *, partly: bool = False
 ) -> np.ndarray:
-    """Class numbers, int64, of a shape.
+    """Return labels as class numbers, int64, of a shape.
 
     Args:
         labels: numbers or names, in a list, an array, a tensor, a Series …; whole floats and truth values are numbers. They
@@ -60,13 +60,13 @@ def class_numbers(
 
 
 def of_batch(labels: Any, shape: tuple[int, ...], names: Sequence[str], *, partly: bool = False) -> Tensor:
-    """The same of a batch, as a tensor, where a tensor holds class numbers already, whatever the classes are called."""
+    """Return ``class_numbers`` of a batch as a tensor; a tensor holds class numbers already."""
     known = () if isinstance(labels, Tensor) else names
     return torch.from_numpy(class_numbers(labels, shape, known, len(names), partly=partly))
 
 
 def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: bool = True) -> dict[str, int]:
-    """The class of each label that is written: by name; else by name whatever the case; else by number.
+    """Find the class of each label that is written: by name; else by name whatever the case; else by number.
 
     Args:
         labels: all that there are. Of a file, those of all its rows: 1, 2 and 3 are counted from 0 only if there is a 0.
@@ -99,7 +99,7 @@ def by_name(labels: Collection[str], names: Sequence[str], how: str, numbered: b
 
 
 def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
-    """What to say of numbers that may have been counted from 1; None where one is 0, or there are no two of them."""
+    """Say that numbers may have been counted from 1; None if one is 0, or there are no two of them."""
     known = np.unique(numbers[numbers >= 0]).tolist()
     if len(known) < 2 or known[0] == 0 or not names:
         return None
@@ -108,7 +108,7 @@ def doubt(numbers: np.ndarray, names: Sequence[str]) -> str | None:
 
 
 def names_of(given: Any) -> tuple[str, ...]:
-    """The names of classes as strings, in class order; none of None.
+    """Return the names of classes as strings, in class order; no names of None.
 
     Raises:
         AttestError: they are no list, empty or not all different.
@@ -128,7 +128,7 @@ def names_of(given: Any) -> tuple[str, ...]:
 
 
 def class_names(config: Any) -> list[str]:
-    """The classes of a model of transformers, in class order.
+    """Return the classes of a model of transformers, in class order.
 
     Raises:
         AttestError: its ``id2label`` has other numbers than those from 0, or two classes of one name.
@@ -160,7 +160,7 @@ def require_no_table(what: str, given: Any) -> None:
 
 
 def _array(labels: Any, partly: bool) -> np.ndarray:
-    """Numbers or names as an array; whatever else as objects."""
+    """Return labels as an array of numbers or names; of objects if they are neither."""
     require_no_table("labels", labels)
     if isinstance(labels, str | bytes | Mapping | AbstractSet):
         raise AttestError(f"the labels are one {type(labels).__name__}; expected a list with a label for each text.")
@@ -182,7 +182,7 @@ def _array(labels: Any, partly: bool) -> np.ndarray:
 
 
 def _listed(values: Any) -> Any:
-    """Arrays, tensors and columns as lists, and what they hold as Python has it."""
+    """Return arrays, tensors and columns as lists, and what they hold as Python has it."""
     if hasattr(values, "tolist"):
         return values.tolist()
     if isinstance(values, str):
@@ -251,6 +251,5 @@ def _shown(values: np.ndarray) -> str:
 
 
 def _some(names: Iterable[str]) -> str:
-    """The first few, and whether there are more."""
     listed = [str(name) for name in names]
     return ", ".join(listed[:SHOWN]) + (", …" if len(listed) > SHOWN else "")

@@ -64,17 +64,16 @@ def give_back_freed_memory() -> None:
 
 
 def _resident() -> int:
-    """Bytes of this process that are in memory now."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 def memory_budget() -> int:
-    """Bytes that one step of evidence may take above the loaded model and the observed batch; 1 GiB unless set."""
+    """Return the bytes that a step of evidence may take above the loaded model and the observed batch; 1 GiB unless set."""
     return _budget
 
 
 def longest_quadratic() -> int:
-    """Most tokens of a text for evidence that compares every token with every other: as set, and as the budget allows."""
+    """Return the most tokens of a text for evidence over all pairs of tokens: as set, and as the budget allows."""
     return min(_longest, math.isqrt(_budget // _BYTES_PER_PAIR))
 
 
@@ -93,7 +92,7 @@ def set_memory_budget(gibibytes: float, longest: int = 3000) -> None:
 
 
 def processes_that_fit() -> int:
-    """How many processes may share the budget."""
+    """Return how many processes may share the budget."""
     return max(1, _budget // PIECE)
 
 
@@ -124,7 +123,7 @@ def budget_kept() -> Iterator[None]:
 
 
 def rows_at_once(bytes_per_row: int, budget: int = PIECE) -> int:
-    """How many rows fit a piece, or a smaller one; at least one, so that a row too large for it is still computed."""
+    """Return how many rows fit a piece of memory; at least one, so that a row too large for it is still computed."""
     return max(1, min(_budget, budget) // max(1, bytes_per_row))
 
 
@@ -148,7 +147,7 @@ _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def cores(quota: Path = _QUOTA) -> int:
-    """How many cores this process may use: those it is bound to, and no more than its container's share of time.
+    """Count the cores that this process may use: those it is bound to, within its container's share of time.
 
     Args:
         quota: the file in which Linux says so: microseconds of time and of the period that they are for, or ``max``.
@@ -162,7 +161,7 @@ def cores(quota: Path = _QUOTA) -> int:
 
 @contextmanager
 def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
-    """Every part of the network, and back to how each was."""
+    """Set every part of a network to evaluation mode, and back to how each was."""
     training = [module for module in network.modules() if module.training]
     network.eval()
     try:
@@ -173,7 +172,7 @@ def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
 
 
 def sort_rows(values: Tensor) -> Tensor:
-    """Numbers sorted along the last dimension, ascending, detached; shape and dtype of ``values``.
+    """Sort numbers along the last dimension, ascending, detached; shape and dtype of ``values``.
 
     On a CPU by numpy, ten times faster than torch, which sorts indices along.
     """
@@ -187,5 +186,5 @@ DEFAULT_CACHE = Path("~/.cache/attest")
 
 
 def cache_folder() -> Path:
-    """The folder that ``ATTEST_CACHE`` names, or ``~/.cache/attest``; it need not be there."""
+    """Return the folder that ``ATTEST_CACHE`` names, or ``~/.cache/attest``; it need not be there."""
     return Path(os.environ.get(CACHE_VARIABLE) or DEFAULT_CACHE).expanduser()

@@ -31,7 +31,7 @@ _SECONDS_UNTIL_HEARD = 10
 
 
 def can_fork() -> bool:
-    """Whether a process may go on as several: on Linux, before it has touched a GPU, and with one thread for tensors.
+    """Return whether this process may go on as several: on Linux, before it uses a GPU, with one thread for tensors.
 
     A process that is forked has the data and the network already. Elsewhere its libraries do not survive that. An interactive
     one, such as a notebook's, stays alone: Lightning refuses several processes there.
@@ -70,7 +70,7 @@ def together(processes: int, work: Callable[[int], Result]) -> Result:
 
 
 def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
-    """What another process does; its error goes into a file for the first one to raise."""
+    """Do the work of another process; its error goes into a file for the first one to raise."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it as well, and ends this one
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -84,7 +84,7 @@ def _other(work: Callable[[int], Any], rank: int, folder: Path) -> None:
 
 
 def _told(error: BaseException) -> str:
-    """An error in words: our own sentence as it is, after a mark; of any other the kind and where it was raised."""
+    """Write an error in words: our own sentence as it is, after a mark; of any other the kind and where it was raised."""
     if isinstance(error, AttestError):
         return _OURS + str(error)
     return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
@@ -158,7 +158,7 @@ def _hearing_of_ends(others: Sequence[BaseProcess]) -> Iterator[None]:
 
 
 def _killed(exit_code: int, processes: int) -> AttestError:
-    """The error for a process that ended without a word."""
+    """Return the error for a process that ended without a word."""
     how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
     return AttestError(
         f"one of {processes} processes was ended by {how}; expected all to finish. The system may be short of memory: type "
@@ -179,7 +179,7 @@ class Turns:
         self._before = 0
 
     def of(self, count: int) -> Iterator[int]:
-        """The places of a list of so many that fall to this process.
+        """Go through the places of a list of so many that fall to this process.
 
         All processes go through the same lists, and wait for one another between two of them.
         """

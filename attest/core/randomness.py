@@ -23,7 +23,7 @@ def _shift_right(bits: Tensor, places: int) -> Tensor:
 
 
 def _mix_(bits: Tensor) -> Tensor:
-    """In place, which halves the time of a hundred permutations."""
+    """Mix in place, which halves the time of a hundred permutations."""
     return _mix_on_cpu_(bits) if bits.device.type == "cpu" else _mix_anywhere_(bits)
 
 
@@ -34,7 +34,7 @@ def _mix_anywhere_(bits: Tensor) -> Tensor:
 
 
 def _mix_on_cpu_(bits: Tensor) -> Tensor:
-    """By numpy in two thirds of the time: its unsigned shifts bring the zeros along."""
+    """Mix by numpy in two thirds of the time: its unsigned shifts bring the zeros along."""
     words = bits.numpy().view(np.uint64)
     for places, multiplier in zip(_SHIFTS, _MULTIPLIERS, strict=True):
         np.bitwise_xor(words, words >> np.uint64(places), out=words)
@@ -60,7 +60,7 @@ def random_bits(seed: int, *counters: Tensor) -> Tensor:
 
 
 def stream(seed: int, purpose: str) -> int:
-    """The seed of what is drawn for one purpose: another stream for each purpose of each seed.
+    """Return the seed of what is drawn for one purpose: another stream for each purpose of each seed.
 
     A purpose that is a number added to the seed would have the draws of another purpose of the next seed.
 
@@ -74,7 +74,7 @@ def stream(seed: int, purpose: str) -> int:
 
 
 def random_permutations(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
-    """Uniformly random permutations of the real positions of each text; padding stays where it is.
+    """Draw uniformly random permutations of the real positions of each text; padding stays where it is.
 
     Args:
         seed: the run's seed.
@@ -104,7 +104,7 @@ def random_uniforms(seed: int, *counters: Tensor) -> Tensor:
 
 
 def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.dtype) -> Tensor:
-    """Standard normal numbers for each instance, draw and position (Box & Muller 1958).
+    """Draw standard normal numbers for each instance, draw and position (Box & Muller 1958).
 
     Args:
         seed: the run's seed.
@@ -123,7 +123,7 @@ def random_normals(seed: int, ids: Tensor, draws: int, size: int, dtype: torch.d
 
 
 def random_order(seed: int, ids: Tensor, draws: int, mask: Tensor) -> Tensor:
-    """Random keys: sorting by them shuffles; the largest allowed one is a uniformly random choice.
+    """Draw random keys: sorting by them shuffles; the largest allowed one is a uniformly random choice.
 
     Args:
         seed, ids, draws: as above.

@@ -7,7 +7,7 @@ _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5, torch.bfloat16: 1e-2, tor
 
 
 def rounding(dtype: torch.dtype) -> float:
-    """How far two numbers of order 1 that are equal may lie apart, once a network has computed both in this dtype.
+    """Return how far apart two equal numbers of order 1 may be, once a network has computed both in this dtype.
 
     Probabilities of 2,000 texts of one word, with and without a token, were up to 1e-13 apart in float64 and 1.3e-5 in
     float32, 99 in 100 of them less than 4e-6.
@@ -16,12 +16,12 @@ def rounding(dtype: torch.dtype) -> float:
 
 
 def in_steps(values: Tensor) -> Tensor:
-    """Float numbers of order 1, in whole steps of what rounding does to them, so that ranks know no order in it."""
+    """Return numbers of order 1 in whole steps of what rounding does to them, so that ranks know no order in it."""
     return (values / rounding(values.dtype)).round()
 
 
 def compared(first: Tensor, second: Tensor, within: float) -> Tensor:
-    """1 where the first is larger, -1 where the second is, 0 where they differ by rounding alone; NaN where one is.
+    """Return 1 where the first is larger, -1 where the second is, 0 where they differ by rounding alone; NaN where one is.
 
     Args:
         first, second: float, of shapes that broadcast.

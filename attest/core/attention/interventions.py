@@ -45,14 +45,14 @@ class HookedModule(nn.Module):
         """In force now, outermost first; kept by ``attest.core.attention.interventions``, empty otherwise."""
 
     def hook(self, point: HookPoint, value: Any, mask: Tensor) -> Any:
-        """What goes on from a place: what was computed there, unless an intervention replaces it."""
+        """Return what goes on from a place: what was computed there, unless an intervention replaces it."""
         for where, replacement in self.replacements:
             if where == point:
                 value = replacement(value, mask)
         return value
 
     def given(self, point: HookPoint, shape: tuple[int, ...]) -> Any | None:
-        """The constant of this shape that stands at a place whatever is computed there; None where it has to be computed.
+        """Return the constant of this shape that replaces whatever is computed at a place; None if it has to be computed.
 
         It is computed after all where another place is hooked: what passes there may be recorded.
         """
@@ -86,7 +86,7 @@ class Intervention:
 
 
 def attending(network: nn.Module) -> dict[str, HookedModule]:
-    """The modules of a network that attend, by name, in the order of the network; wrappers leave no trace in the names."""
+    """Return the attending modules of a network by name, in its order; wrappers leave no trace in the names."""
     bare = unwrapped(network)
     return {name: module for name, module in bare.named_modules() if isinstance(module, HookedModule)}
 
@@ -132,12 +132,11 @@ def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]
 
 
 def _uncompiled() -> AbstractContextManager[Any]:
-    """Run compiled networks as they are written; importing the compiler to say so to nobody would cost seconds."""
     return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
 
 
 def unwrapped(network: nn.Module) -> nn.Module:
-    """The network inside DDP's ``module`` and the compiler's ``_orig_mod``."""
+    """Return the network inside DDP's ``module`` and the compiler's ``_orig_mod``."""
     for wrapper in ("module", "_orig_mod"):
         inner = network._modules.get(wrapper)
         if inner is not None and len(network._modules) == 1:
@@ -193,7 +192,6 @@ def _within_heads(replacement: Replacement, heads: Sequence[int]) -> Replacement
 
 
 def _headwise(trained: Projecting, other: Projecting, heads: Sequence[int]) -> Projecting:
-    """The other projection for some heads, the trained one for the rest."""
 
     def project(scores: Tensor, mask: Tensor) -> Tensor:
         index = torch.tensor(heads, device=scores.device)
@@ -214,11 +212,11 @@ class Reading:
     """``(N, A) -> (N, F)``; may overwrite what it is given."""
 
     def __call__(self, hidden: Tensor) -> Tensor:
-        """Hidden states ``(..., H)`` -> numbers ``(..., F)``."""
+        """Map hidden states ``(..., H)`` to numbers ``(..., F)``."""
         return self.finish(functional.linear(hidden.flatten(0, -2), self.weight, self.bias)).unflatten(0, hidden.shape[:-1])
 
     def beside(self, linear: nn.Linear) -> "Reading":
-        """The same numbers, followed by the outputs of a linear layer."""
+        """Return a reading of the same numbers, followed by the outputs of a linear layer."""
         own = len(self.weight)
 
         def finish(features: Tensor) -> Tensor:
@@ -228,5 +226,5 @@ class Reading:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """What is read without each token where tokens know nothing of one another: ``(B, T, F)`` -> ``(B, T, T, F)``, a view."""
+    """Return what is read without each token if no token knows of another: ``(B, T, F)`` -> ``(B, T, T, F)``, a view."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

@@ -33,14 +33,14 @@ class MultiHeadAttention(HookedModule):
         self.projection = (projection or Softmax()).for_heads(heads)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)``, mask bool ``(B, T)`` -> contexts ``(B, T, H)``, arbitrary at padding."""
+        """Map hidden states ``(B, T, H)`` and mask bool ``(B, T)`` to contexts ``(B, T, H)``, arbitrary at padding."""
         values_BNTD = self.hook("values", self.values(hidden), mask)
         given_BNTT = self.given("weights", (*values_BNTD.shape[:3], values_BNTD.shape[2]))
         weights_BNTT = self.hook("weights", self._weights(hidden, mask) if given_BNTT is None else given_BNTT.to(hidden), mask)
         return self.output((weights_BNTT @ values_BNTD).transpose(1, 2).flatten(2))
 
     def values(self, hidden: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)`` -> what each head averages, ``(B, N, T, D)``, before any intervention."""
+        """Map hidden states ``(B, T, H)`` to what each head averages, ``(B, N, T, D)``, before any intervention."""
         return self._split(self.value(hidden))
 
     def _weights(self, hidden: Tensor, mask: Tensor) -> Tensor:

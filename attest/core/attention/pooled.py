@@ -34,7 +34,7 @@ class PooledAttention(HookedModule):
         self.projection = projection or Softmax()
 
     def score(self, hidden: Tensor, mask: Tensor, *query: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)``, mask ``(B, T)`` -> scores ``(B, T)``, meaningless at padding.
+        """Map hidden states ``(B, T, H)`` and mask ``(B, T)`` to scores ``(B, T)``, meaningless at padding.
 
         An intervention on the keys changes what is scored, not what is pooled.
 
@@ -56,15 +56,15 @@ class PooledAttention(HookedModule):
         return cast(Any, self.scoring).reading
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
+        """Map scores ``(B, T)`` to attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
         projection = self.hook("projection", self.projection, mask)
         return self.hook("weights", projection(scores, mask), mask)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)`` -> their attention-weighted sum, the context ``(B, H)``."""
+        """Map hidden states ``(B, T, H)`` to their attention-weighted sum, the context ``(B, H)``."""
         return pool(hidden, self.project(self.score(hidden, mask), mask))
 
 
 def pool(hidden: Tensor, weights: Tensor) -> Tensor:
-    """Weighted sum of hidden states: ``(B, T, H)``, ``(B, T)`` -> ``(B, H)``."""
+    """Compute the weighted sum of hidden states: ``(B, T, H)``, ``(B, T)`` -> ``(B, H)``."""
     return (weights.unsqueeze(1) @ hidden).squeeze(1)

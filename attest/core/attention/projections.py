@@ -52,7 +52,7 @@ class Projection(nn.Module):
 
     @classmethod
     def is_sparse(cls, **arguments: Any) -> bool:
-        """Whether one that is built with these arguments can give a real token exactly 0."""
+        """Return whether a projection with these arguments can give a real token exactly 0."""
         return cls.sparse
 
     def forward(self, scores: Tensor, mask: Tensor, dim: int = -1) -> Tensor:
@@ -81,7 +81,7 @@ class Projection(nn.Module):
         raise NotImplementedError(f"{type(self).__name__} must say how it projects: define onto_simplex.")
 
     def for_heads(self, heads: int) -> Self:
-        """A copy for scores ``(B, heads, T, T)``; a projection with parameters gets its own for every head."""
+        """Return a copy for scores ``(B, heads, T, T)``; a projection with parameters gets its own for every head."""
         return deepcopy(self)
 
 

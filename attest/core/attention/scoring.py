@@ -31,7 +31,7 @@ class AdditiveScoring(nn.Module):
         self.query: nn.Linear | None = None
 
     def take_queries(self) -> None:
-        """Expect from now on a query with the hidden states, of their size, instead of learning one."""
+        """Expect queries from now on, as in ``AdditiveScoring``; nothing is then learned."""
         self.query = nn.Linear(self.projection.in_features, self.projection.out_features)
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
@@ -68,7 +68,7 @@ class DotScoring(nn.Module):
         self.query: nn.Linear | None = nn.Linear(hidden_size, 1, bias=False)
 
     def take_queries(self) -> None:
-        """As in ``AdditiveScoring``; nothing is then learned."""
+        """Expect queries as in ``AdditiveScoring``; nothing is then learned."""
         self.query = None
 
     def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:

@@ -23,7 +23,7 @@ LARGEST = 32
 
 
 def _left_alone(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """``torch.compiler.disable`` from the first call on: it imports the compiler, a second that pages need not wait for."""
+    """Apply ``torch.compiler.disable`` at the first call, because it imports the compiler, which takes a second."""
     disabled: list[Callable[[Tensor], Tensor]] = []
 
     @wraps(function)
@@ -37,13 +37,13 @@ def _left_alone(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tens
 
 @_left_alone
 def sparsemax(scores: Tensor) -> Tensor:
-    """The nearest point of the simplex to float scores ``(..., T)``, minus infinity at padding (Martins & Astudillo 2016)."""
+    """Project float scores ``(..., T)``, minus infinity at padding, on the simplex (Martins & Astudillo 2016)."""
     return _Heights.apply(scores, _SPARSEMAX)
 
 
 @_left_alone
 def entmax15(scores: Tensor) -> Tensor:
-    """1.5-entmax of float scores ``(..., T)``, minus infinity at padding (Peters et al. 2019)."""
+    """Compute 1.5-entmax of float scores ``(..., T)``, minus infinity at padding (Peters et al. 2019)."""
     return _Heights.apply(scores, _ENTMAX15).square()
 
 
@@ -74,7 +74,7 @@ class _Heights(Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """A score raises its own height and, by raising τ, lowers those of its row (Peters et al. 2019, Prop. 2)."""
+        """Multiply by the Jacobian: a score raises its own height and, by τ, lowers those of its row (ibid., Prop. 2)."""
         (heights,) = ctx.saved_tensors
         within = gradient * (heights > 0)
         pull = ctx.family.pull(heights)
@@ -83,7 +83,7 @@ class _Heights(Function):
 
 
 def _threshold(ascending: Tensor, family: _Family, largest: int) -> Tensor:
-    """τ ``(..., 1)`` of sorted rows ``(..., T)``, from as many of their largest scores as their supports need."""
+    """Find τ ``(..., 1)`` of sorted rows ``(..., T)`` from as many of their largest scores as their supports need."""
     threshold, size = family.solve(ascending[..., -largest:].flip(-1))
     if largest < ascending.shape[-1]:
         wider = (size == largest).squeeze(-1)
@@ -93,14 +93,14 @@ def _threshold(ascending: Tensor, family: _Family, largest: int) -> Tensor:
 
 
 def _solve_sparsemax(descending: Tensor) -> tuple[Tensor, Tensor]:
-    """Martins & Astudillo 2016, Algorithm 1."""
+    """Apply Algorithm 1 of Martins & Astudillo (2016)."""
     excess = descending.cumsum(dim=-1) - 1
     size = (_ranks(descending) * descending > excess).sum(dim=-1, keepdim=True)
     return excess.gather(-1, size - 1) / size, size
 
 
 def _solve_entmax15(descending: Tensor) -> tuple[Tensor, Tensor]:
-    """Peters et al. 2019, Algorithm 2."""
+    """Apply Algorithm 2 of Peters et al. (2019)."""
     ranks = _ranks(descending)
     mean = descending.cumsum(dim=-1) / ranks
     scatter = ranks * (descending.square().cumsum(dim=-1) / ranks - mean.square())

@@ -77,7 +77,7 @@ class MeanByBetting:
         self._bet(place, values, stake, count, *before)
 
     def _bet(self, place: int, values: Array, stake: Array, count: Array, sums: Array, missing: Array) -> None:
-        """The capital of both gamblers against each candidate after every value, and which candidates it ever ruled out."""
+        """Compute the capital of both gamblers against each candidate after every value, and which candidates it rules out."""
         candidate = self._candidates[place]
         left = (self.size - count + 1)[:, None]
         expected = ((self.size - missing)[:, None] * candidate - sums[:, None]) / left

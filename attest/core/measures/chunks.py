@@ -18,7 +18,7 @@ PREFIXES = {"B": BEGIN, "I": INSIDE, "M": INSIDE, "E": END, "L": END, "S": SINGL
 
 
 def f1_of_counts(counts: Tensor) -> Tensor:
-    """F1 in [0, 1], float32 ``()``: 2 · correct / (predicted + gold), NaN where nothing is predicted or gold.
+    """Compute F1 in [0, 1], float32 ``()``: 2 · correct / (predicted + gold), NaN where nothing is predicted or gold.
 
     Args:
         counts: correct, predicted and gold ``(N, 3)``, of any number of sentences.
@@ -28,18 +28,18 @@ def f1_of_counts(counts: Tensor) -> Tensor:
 
 
 def has_chunks(label_names: Sequence[str]) -> bool:
-    """Whether tags mark chunks: ``O``, and others with a prefix, ``B-NP`` and ``I-NP``."""
+    """Return whether tags mark chunks: ``O``, and others with a prefix, ``B-NP`` and ``I-NP``."""
     marked = [TAG.fullmatch(name) for name in label_names if not is_outside(name)]
     return bool(marked) and all(marked)
 
 
 def is_outside(name: str) -> bool:
-    """Whether a tag is ``O``, of tokens in no chunk."""
+    """Return whether a tag is ``O``, of tokens in no chunk."""
     return name.upper() == "O"
 
 
 def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Whole chunks in each sentence: type and both ends must be right.
+    """Count whole chunks in each sentence: type and both ends must be right.
 
     Args:
         predicted, gold: int64 tags ``(B, T)``; where the gold tag is negative there is no token.
@@ -82,7 +82,7 @@ class _Chunks:
 
 
 def of_scheme(counts: Tensor) -> Tensor:
-    """Correct, predicted and gold chunks ``(N, 3)`` of the sentences of a split, from ``(N, 6)`` of ``chunk_counts``.
+    """Choose correct, predicted and gold chunks ``(N, 3)`` of a split's sentences from ``(N, 6)`` of ``chunk_counts``.
 
     Those of IOB2, unless some gold chunk begins otherwise, as in IOB1 and IOBES: then those of CoNLL's script.
     """
@@ -91,7 +91,7 @@ def of_scheme(counts: Tensor) -> Tensor:
 
 
 def token_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Single tokens in each sentence with any tag but ``O``, which marks what is in no chunk.
+    """Count single tokens in each sentence with any tag but ``O``, which marks what is in no chunk.
 
     Args:
         predicted, gold, label_names: as in ``chunk_counts``.

@@ -6,14 +6,14 @@ from torch.nn import functional
 
 
 def class_logits(logits: Tensor) -> Tensor:
-    """One logit a class: ``(..., C) -> (..., K)``; a single logit, of the positive class, is set beside a 0."""
+    """Return one logit a class: ``(..., C) -> (..., K)``; a single logit, of the positive class, is set beside a 0."""
     if logits.shape[-1] == 1:
         return torch.cat([torch.zeros_like(logits), logits], dim=-1)
     return logits
 
 
 def probabilities(logits: Tensor) -> Tensor:
-    """Predicted class probabilities.
+    """Compute predicted class probabilities.
 
     Args:
         logits: float ``(..., C)``; one logit stands for the positive class of a binary task.
@@ -24,7 +24,7 @@ def probabilities(logits: Tensor) -> Tensor:
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
-    """TVD of output distributions, half the L1 distance: ``(..., K), (..., K) -> (...)`` in [0, 1].
+    """Compute the TVD of output distributions, half the L1 distance: ``(..., K), (..., K) -> (...)`` in [0, 1].
 
     On the two classes of one sigmoid output this is |p - q|, the convention of Jain & Wallace's code; Wiegreffe & Pinter's
     code halves it.
@@ -33,7 +33,7 @@ def total_variation(p: Tensor, q: Tensor) -> Tensor:
 
 
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """JSD of attention distributions in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
+    """Compute the JSD of attention distributions in nats: ``(..., T), (..., T) -> (...)`` in [0, ln 2].
 
     Written with the contrast (p - q) / (p + q), whose logarithms keep the digits of two nearly equal distributions. Zeros need
     no smoothing; the derivative at one is large and finite.
@@ -42,14 +42,14 @@ def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
 
 
 def jensen_shannon_terms(p: Tensor, q: Tensor) -> Tensor:
-    """What each token contributes to the JSD: ``(..., T), (..., T) -> (..., T)``, at least 0 but for rounding."""
+    """Compute each token's term of the JSD: ``(..., T), (..., T) -> (..., T)``, at least 0 but for rounding."""
     finfo = torch.finfo(p.dtype)
     contrast = ((p - q) / (p + q).clamp(min=finfo.tiny)).clamp(finfo.eps - 1, 1 - finfo.eps)
     return 0.5 * (p * contrast.log1p() + q * (-contrast).log1p())
 
 
 def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
-    """1 - cos of two vectors: ``(..., H), (..., H) -> (...)`` in [0, 2]; 1 where one of them is 0.
+    """Compute 1 - cos of two vectors: ``(..., H), (..., H) -> (...)`` in [0, 2]; 1 where one of them is 0.
 
     Half the squared distance of the unit vectors, which keeps the digits of nearly equal directions: ``1 - cos`` itself has
     none below the rounding of 1.
@@ -60,7 +60,7 @@ def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
 
 
 def normalised_entropy(weights: Tensor, mask: Tensor) -> Tensor:
-    r"""Shannon entropy over :math:`\log n` of non-negative weights, normalised over the n real tokens first.
+    r"""Compute Shannon entropy over :math:`\log n` of non-negative weights, normalised over the n real tokens first.
 
     Args:
         weights: float ``(..., T)``, not negative at real tokens.
@@ -80,7 +80,7 @@ SMOOTHING = 0.01
 
 
 def kullback_leibler(p: Tensor, q: Tensor) -> Tensor:
-    r""":math:`KL(p \| q) = \sum p \log (p / q)` in nats, ``(..., T), (..., T) -> (...)``, at least 0.
+    r"""Compute :math:`KL(p \| q) = \sum p \log (p / q)` in nats, ``(..., T), (..., T) -> (...)``, at least 0.
 
     Where p is 0 its term is 0. Infinite where q is 0 and p is not.
     """
@@ -88,13 +88,13 @@ def kullback_leibler(p: Tensor, q: Tensor) -> Tensor:
 
 
 def kullback_leibler_terms(p: Tensor, q: Tensor) -> Tensor:
-    """What each token contributes to KL(p || q): ``(..., T), (..., T) -> (..., T)``; 0 where p is 0, its gradient too."""
+    """Compute each token's term of KL(p || q): ``(..., T), (..., T) -> (..., T)``; 0 where p is 0, its gradient too."""
     there = p > 0
     return torch.where(there, p * (_log(p, there) - _log(q, there)), 0.0)
 
 
 def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
-    """KL of both distributions mixed with a hundredth of the uniform one: finite on sparse attention.
+    """Compute KL of both distributions mixed with a hundredth of the uniform one: finite on sparse attention.
 
     Args:
         p, q: ``(..., T)``, 0 at padding.
@@ -106,5 +106,5 @@ def smoothed_kullback_leibler(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
 
 
 def _log(values: Tensor, where: Tensor) -> Tensor:
-    """Logarithms where asked for, 0 elsewhere, without a NaN in the gradient of either."""
+    """Compute logarithms where asked for, 0 elsewhere, without a NaN in the gradient of either."""
     return torch.where(where, values, 1.0).log()

@@ -36,7 +36,7 @@ class Agreement(NamedTuple):
 
 
 def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
-    """By the singular values, in float64: one counts where it exceeds max(L, F) · ε · the largest.
+    """Find the column space by singular values in float64: one counts if it exceeds max(L, F) · ε · the largest.
 
     ε is the rounding of the dtype that the matrix comes in, since noise of float32 is no direction in float64; L is the number
     of real tokens. A matrix of zeros has rank 0. Where the rank is full beyond doubt, the singular values need not be known:
@@ -61,13 +61,13 @@ def column_space(matrix: Tensor, mask: Tensor) -> ColumnSpace:
 
 
 def _every_feature(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """The basis where all columns are independent, and whether they are beyond doubt: ``(M, T, F)``, ``(M,)``."""
+    """Return the basis if all columns are independent, and whether they surely are: ``(M, T, F)``, ``(M,)``."""
     basis, triangle = torch.linalg.qr(real)
     return basis, _invertible(triangle, noise)
 
 
 def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """The same where all real rows are independent, at most as many as columns: one vector a token, real ones first."""
+    """Return the basis if all real rows are independent, at most as many as columns: one vector a token, real ones first."""
     width = min(real.shape[1:])
     first = mask.int().argsort(dim=-1, descending=True, stable=True)[:, :width]
     rows = real.gather(1, first.unsqueeze(-1).expand(-1, -1, real.shape[-1]))
@@ -78,21 +78,20 @@ def _every_token(real: Tensor, mask: Tensor, noise: Tensor) -> tuple[Tensor, Ten
 
 
 def _invertible(triangle: Tensor, noise: Tensor) -> Tensor:
-    """Whether the least singular value surely exceeds the noise: no norm of R or of its inverse is less than Frobenius'."""
+    """Return whether the least singular value surely exceeds the noise: Frobenius bounds the norms of R and its inverse."""
     one = torch.eye(triangle.shape[-1], dtype=triangle.dtype, device=triangle.device)
     inverse = torch.linalg.solve_triangular(triangle, one.expand_as(triangle), upper=True)
     return torch.linalg.matrix_norm(triangle) * torch.linalg.matrix_norm(inverse) * noise < 1
 
 
 def _decomposed(real: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-    """Basis and rank by SVD."""
     basis, values, _ = torch.linalg.svd(real, full_matrices=False)
     counts = values > (noise * values.amax(dim=-1)).unsqueeze(-1)
     return basis * counts.unsqueeze(-2), counts.sum(dim=-1)
 
 
 def with_ones(space: ColumnSpace, mask: Tensor, dtype: torch.dtype) -> ColumnSpace:
-    """The space of [T, 1] from that of T: what T and the knowledge that weights sum to 1 determine together.
+    """Return the space of [T, 1] from that of T: what T and the knowledge that weights sum to 1 determine together.
 
     What of the ones lies outside the space is one more direction, if it is longer than rounding can make it: L · ε of the
     length of the ones. This needs no second decomposition, and depends on no scale of T.
@@ -116,7 +115,7 @@ def _outside(vectors: Tensor, basis: Tensor) -> Tensor:
 
 
 def effective_attention(weights: Tensor, space: ColumnSpace) -> Tensor:
-    """Weights minus their projection onto the null space: float64 ``(..., Q, T)`` of ``(..., Q, T)``.
+    """Return weights minus their projection onto the null space: float64 ``(..., Q, T)`` of ``(..., Q, T)``.
 
     It gives the same outcome, may be negative, and need not sum to 1.
     """

@@ -15,27 +15,27 @@ PAIRWISE_UP_TO = 512
 
 
 def dense_ranks(values: Tensor) -> Tensor:
-    """Ranks from 0 without gaps, ties sharing one: ``(B, T)`` of any ordered dtype -> int64 ``(B, T)`` in [0, T)."""
+    """Rank from 0 without gaps, ties sharing a rank: ``(B, T)`` of any ordered dtype -> int64 ``(B, T)`` in [0, T)."""
     order = _argsort(values)
     return torch.empty_like(order).scatter(-1, order, dense_ranks_of_sorted(values.gather(-1, order)))
 
 
 def dense_ranks_of_sorted(ordered: Tensor) -> Tensor:
-    """The same of rows that ascend already."""
+    """Rank rows that ascend already, as ``dense_ranks`` does."""
     steps = torch.zeros_like(ordered, dtype=torch.int64)
     steps[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     return steps.cumsum(dim=-1)
 
 
 def _argsort(values: Tensor) -> Tensor:
-    """By numpy on a CPU, five times faster than torch on rows of 180."""
+    """Sort by numpy on a CPU, five times faster than torch on rows of 180."""
     if values.device.type == "cpu":
         return torch.from_numpy(np.argsort(values.numpy(), axis=-1))
     return values.argsort(dim=-1)
 
 
 def inversions(ranks: Tensor) -> Tensor:
-    """Number of pairs i < j with ``ranks[i] > ranks[j]``: int64 ``(B, T)`` in [0, T) -> int64 ``(B,)``."""
+    """Count pairs i < j with ``ranks[i] > ranks[j]``: int64 ``(B, T)`` in [0, T) -> int64 ``(B,)``."""
     if ranks.shape[-1] > PAIRWISE_UP_TO or ranks.device.type != "cpu":
         return _bitwise(ranks)
     return by_rows(_pairwise, 2 * ranks.shape[-1] ** 2, ranks, budget=CACHE)
@@ -75,6 +75,6 @@ def _bitwise(ranks: Tensor) -> Tensor:
 
 
 def _how_many_are_smaller(ranks: Tensor, bound: int) -> Tensor:
-    """For each r in [0, bound), how many ranks of the row lie below r: int64 ``(B, bound)``."""
+    """Count for each r in [0, bound) the ranks of the row below r: int64 ``(B, bound)``."""
     counts = ranks.new_zeros(len(ranks), bound).scatter_add(-1, ranks, torch.ones_like(ranks))
     return counts.cumsum(dim=-1) - counts

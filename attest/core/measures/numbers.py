@@ -7,7 +7,7 @@ SMALLEST = 0.0005
 
 
 def number(value: float | None) -> str:
-    """Three decimals, with a true minus sign."""
+    """Write three decimals, with a true minus sign."""
     if value is None or math.isnan(value):
         return "undefined"
     written = f"{value:.3f}"
@@ -15,36 +15,36 @@ def number(value: float | None) -> str:
 
 
 def rounded(value: float | None) -> str:
-    """Three decimals; of what is no zero and would be written as one, that it is nearer to zero."""
+    """Write three decimals; a number that is not 0 and would be written as 0 is said to be nearer to zero."""
     if value is not None and 0 < abs(value) < SMALLEST:
         return "< 0.001" if value > 0 else "> \N{MINUS SIGN}0.001"
     return number(value)
 
 
 def spread(mean: float | None, std: float | None) -> str:
-    """``mean ± standard deviation``; the mean alone where there is no spread."""
+    """Write ``mean ± standard deviation``; the mean alone if there is no spread."""
     return rounded(mean) if std is None or math.isnan(std) else _beside(rounded(mean), f" ± {number(std)}")
 
 
 def interval(mean: float | None, low: float | None, high: float | None) -> str:
-    """``mean [low, high]``; the mean alone where the interval is undefined or empty."""
+    """Write ``mean [low, high]``; the mean alone if the interval is undefined or empty."""
     if low is None or high is None or low == high:
         return rounded(mean)
     return _beside(rounded(mean), f" [{number(low)}, {number(high)}]")
 
 
 def _beside(mean: str, width: str) -> str:
-    """A mean and how far it may be off; the mean alone where both would be written as zeros."""
+    """Write a mean and how far it may be off; the mean alone if both would be written as zeros."""
     return mean if mean[0] in "<>" and not any(digit in width for digit in "123456789") else f"{mean}{width}"
 
 
 def p_value(p: float) -> str:
-    """``p = 0.031``, two digits that count; ``p < 0.0001`` below that."""
+    """Write ``p = 0.031``, with two significant digits; ``p < 0.0001`` below that."""
     return "p < 0.0001" if p < 0.0001 else f"p = {float(f'{p:.2g}')}".removesuffix(".0")
 
 
 def percent(share: float, digits: int | None = None) -> str:
-    """A share of 1 as percent; unless told otherwise whole ones, with one decimal below 10."""
+    """Write a share of 1 as percent; by default whole, with one decimal below 10."""
     if digits is None:
         digits = 0 if abs(share) >= 0.0995 or share == 0 else 1
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"

@@ -35,7 +35,7 @@ class KendallTau(NamedTuple):
 
 
 def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
-    r"""Kendall's tau-b of two scores over the real tokens of each text (Kendall 1945).
+    r"""Compute Kendall's tau-b of two scores over the real tokens of each text (Kendall 1945).
 
     With :math:`n_0` pairs, :math:`n_1, n_2` of them tied in x and y,
     :math:`\tau_b = (n_c - n_d) / \sqrt{(n_0 - n_1)(n_0 - n_2)}` and
@@ -58,7 +58,7 @@ def kendall_tau_b(x: Tensor, y: Tensor, mask: Tensor) -> KendallTau:
 
 
 def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """The tau of ``kendall_tau_b`` alone, of x with each of K others: for short texts in less than half its time.
+    """Compute the tau of ``kendall_tau_b`` alone, of x with each of K others: for short texts in less than half the time.
 
     The signs of x are found once, and ties are not counted token by token, as a p-value needs them.
 
@@ -84,12 +84,12 @@ def tau_b(x: Tensor, others: Tensor, mask: Tensor) -> Tensor:
 
 
 def critical_tau(length: float, z: float = 1.959964) -> float:
-    """The |tau| that a text of so many tokens, without ties, needs for p < 0.05: 0.33 at 19 tokens, 0.10 at 180."""
+    """Compute the |tau| that a text of so many tokens, without ties, needs for p < 0.05: 0.33 of 19, 0.10 of 180."""
     return z * math.sqrt(2 * (2 * length + 5) / (9 * length * (length - 1))) if length > 1 else math.nan
 
 
 def kendall_top_k(x: Tensor, y: Tensor, k: Tensor, mask: Tensor) -> Tensor:
-    r"""Agreement of the two top-k lists: :math:`1 - 2 K^{(1/2)} / n_0` over the tokens in either (Fagin et al. 2003).
+    r"""Compute the agreement of two top-k lists, :math:`1 - 2 K^{(1/2)} / n_0` over tokens in either (Fagin et al. 2003).
 
     Each score ranks its k largest and ties the rest below them; a pair tied in one list neither agrees nor disagrees. 1: the
     same list; over equal sets it is tau-a; two disjoint lists of k reach :math:`-k / (2k - 1)`.
@@ -109,7 +109,7 @@ def kendall_top_k(x: Tensor, y: Tensor, k: Tensor, mask: Tensor) -> Tensor:
 
 
 def _truncate(scores: Tensor, k: Tensor, mask: Tensor) -> Tensor:
-    """Minus infinity wherever a score is below the k-th largest of its row."""
+    """Set scores below the k-th largest of their row to minus infinity."""
     scores = scores.masked_fill(~mask, -torch.inf)
     last_B1 = scores.sort(dim=-1, descending=True).values.gather(-1, k.unsqueeze(-1) - 1)
     return scores.masked_fill(scores < last_B1, -torch.inf)
@@ -144,7 +144,7 @@ def _compare(x: Tensor, y: Tensor, mask: Tensor) -> _Pairs:
 
 
 def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The sign of every difference: for short texts a fifth of Knight's time, being a fifth of its operations.
+    """Compare all pairs by the sign of every difference: for short texts a fifth of Knight's operations and time.
 
     Returns:
         The pairs tied in neither score and their balance, float64 ``(B,)``; how many others share each token's score (0
@@ -158,13 +158,13 @@ def _all_pairs(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor
 
 
 def _signs(scores: Tensor, mask: Tensor) -> Tensor:
-    """Whether each token's score is above (1) or below (-1) each other's: ``(..., T) -> (..., T, T)``; 0 outside the mask."""
+    """Return whether each token's score is above (1) or below (-1) each other's, ``(..., T, T)``; 0 outside the mask."""
     ranked = scores.masked_fill(~mask, torch.nan)
     return (ranked.unsqueeze(-1) - ranked.unsqueeze(-2)).sign_()  # NaN, of padding and of equal infinities, has the sign 0
 
 
 def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The same by Knight's method (1966): order by x, ties by y, and count the inversions that remain in y."""
+    """Compare by Knight's method (1966): order by x, ties by y, and count the inversions that remain in y."""
     size = mask.shape[-1]
     ranks_x, ranks_y = (_ranks(scores, mask) for scores in scores_2BT)
     joint = sort_rows(ranks_x * size + ranks_y)
@@ -179,19 +179,19 @@ def _knight(scores_2BT: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _ranks(scores: Tensor, mask: Tensor) -> Tensor:
-    """Dense ranks of the tokens to rank; all others come last, so they take no part in any inversion."""
+    """Rank the tokens densely; tokens outside the mask come last, so they take no part in any inversion."""
     ranks = dense_ranks(scores.masked_fill(~mask, torch.inf))
     return torch.where(mask, ranks, mask.shape[-1] - 1)
 
 
 def _others(ranks: Tensor, mask: Tensor) -> Tensor:
-    """How many others share each token's rank, float64 ``(B, T)``; 0 outside the mask."""
+    """Count the others that share each token's rank, float64 ``(B, T)``; 0 outside the mask."""
     sizes = torch.zeros_like(ranks).scatter_add(-1, ranks, torch.ones_like(ranks)).gather(-1, ranks)
     return (sizes.double() - 1) * mask
 
 
 def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
-    """Variance of n_c - n_d if x and y are independent, corrected for ties (Kendall 1970; scipy's ``asymptotic``).
+    """Compute the variance of n_c - n_d if x and y are independent, with ties (Kendall 1970; SciPy's ``asymptotic``).
 
     A group of t ties has t members with t - 1 others each, so sums over groups become sums over tokens.
     """
@@ -204,7 +204,7 @@ def _null_variance(n: Tensor, ties_2BT: Tensor) -> Tensor:
 
 
 def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
-    r"""Overlap of the two sets of k largest scores, :math:`|A \cap B| / k`.
+    r"""Compute the overlap of the two sets of k largest scores, :math:`|A \cap B| / k`.
 
     Tokens that tie at the k-th place share the places that are left: each is in with the probability that a random order of
     them gives it, and the overlap is the one to be expected. A ranking at random has k/T with any other, and so has one in
@@ -224,7 +224,7 @@ def top_k_overlap(x: Tensor, y: Tensor, k: int, mask: Tensor) -> Tensor:
 
 
 def _membership(scores: Tensor, k: int, mask: Tensor) -> Tensor:
-    """The probability that each token is among the k first, float64 ``(B, T)``; of rows with fewer tokens meaningless."""
+    """Compute each token's probability to be among the k first, float64 ``(B, T)``; meaningless for shorter rows."""
     scores = scores.masked_fill(~mask, -torch.inf)
     last_B1 = scores.topk(min(k, scores.shape[-1]), dim=-1).values[:, -1:]
     above, tied = scores > last_B1, (scores == last_B1) & mask

@@ -47,7 +47,7 @@ def _measured_columns(rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
 
 
 def _is_share(column: pd.Series) -> bool:
-    """By type or name, not by values: a share of 0 or 1 has an uncertainty, a distance that is 0 everywhere has none."""
+    """Decide by type or name: a share that is 0 or 1 has an uncertainty, a distance that is 0 everywhere has none."""
     named = SHARES.fullmatch(str(column.name)) is not None and column.dropna().between(0, 1).all()
     return pd.api.types.is_bool_dtype(column) or named
 
@@ -65,14 +65,14 @@ def _describe(values: np.ndarray, interval: Interval) -> dict[str, float]:
 
 
 def _mean_interval(values: np.ndarray) -> tuple[float, float]:
-    """Student's 95 % interval of the mean of ``(N,)``; undefined for a single value."""
+    """Compute Student's 95 % interval of the mean of ``(N,)``; undefined for a single value."""
     mean, n = values.mean(), len(values)
     margin = special.stdtrit(n - 1, 0.975) * values.std(ddof=1) / math.sqrt(n) if n > 1 else math.nan
     return mean - margin, mean + margin
 
 
 def share_interval(values: np.ndarray) -> tuple[float, float]:
-    """The 95 % interval of the mean of shares, ``(N,)`` in [0, 1]: within [0, 1], and never of width 0 at its ends.
+    """Compute the 95 % interval of the mean of shares, ``(N,)`` in [0, 1]: within [0, 1], never of width 0 at its ends.
 
     Clopper & Pearson's (1934) of as many zeros and ones as tell as much as these values do (Korn & Graubard 1998), which are N
     where they are zeros and ones. Student's t has the mean of 16 win rates near 0.95 in 89 of 100 intervals, this in 95.
@@ -90,7 +90,7 @@ def share_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def area_between(shares: Sequence[float], upper: Sequence[float], lower: Sequence[float]) -> float:
-    """By trapezoids, signed: above 0 where ``upper`` lies above ``lower`` on the whole.
+    """Compute the signed area between two curves by trapezoids: above 0 if ``upper`` lies above ``lower`` on the whole.
 
     Args:
         shares: along x, rising.
@@ -100,7 +100,7 @@ def area_between(shares: Sequence[float], upper: Sequence[float], lower: Sequenc
 
 
 def racu(shares: Sequence[float], random: Sequence[float], explained: Sequence[float]) -> float:
-    """Relative area between curves (Madsen et al. 2022, §4.3): what an explanation gains on random erasure, of all there is.
+    """Compute the relative area between curves (Madsen et al. 2022, §4.3): an explanation's gain on random erasure.
 
     The most there is to gain is to fall at once to the score of texts that are erased whole.
 
@@ -115,7 +115,7 @@ def racu(shares: Sequence[float], random: Sequence[float], explained: Sequence[f
 
 
 def knee(x: np.ndarray, y: np.ndarray) -> int | None:
-    """The point of a rising curve that is farthest from its chord, on the side of small y (Satopaa et al. 2011, Kneedle).
+    """Find the point of a rising curve farthest below its chord, towards small y (Satopaa et al. 2011, Kneedle).
 
     Both axes are scaled to [0, 1] between the ends of the curve, so units do not matter.
 
