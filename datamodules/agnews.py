@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
-from attest.datamodules.corpus import Corpus, Documents
+from attest.datamodules.corpus import Corpus
 from attest.datamodules.stored import StoredDataModule, Tables
 from attest.datamodules.tokenisers import masked_tokens, spacy_tokens
 
@@ -50,37 +50,26 @@ class AgNewsDataModule(StoredDataModule):
         self.split_seed = split_seed
 
     def prepare(self, tables: Tables) -> Corpus:
-        whole, test = self._news(tables["train"]), self._news(tables["test"])
+        whole, test = self.tokenised(tables["train"]), self.tokenised(tables["test"])
         train, validation = self.tenth_apart(whole)
         known = whole if self.protocol == "jw-paper" else train
         return Corpus(train, validation, test, self.fit_vocabulary(known.table["tokens"], MIN_DF), self.names)
 
-    def _news(self, table: pa.Table) -> Documents:
-        table = self.labelled(table)
-        return self.documents(table["id"], table["text"].combine_chunks(), self.tokenise, table["label"])
-
     def labelled(self, table: pa.Table) -> pa.Table:
         """Return the news of the two classes."""
-        _require_classes_from_one(table["label"])
+        least, most = pc.min(table["label"]).as_py(), pc.max(table["label"]).as_py()
+        if least is not None and (least < 1 or most > 4):  # in copies numbered from 0, 1 and 3 are sports and science
+            raise AttestError(
+                f"agnews has labels from {least} to {most}; expected 1 world, 2 sports, 3 business, 4 science. "
+                "Number the classes from 1 to 4."
+            )
         rows = np.flatnonzero(pc.is_in(table["label"].cast(pa.int64()), value_set=pa.array([WORLD, BUSINESS])))
         table = table.take(rows)
         labels = pc.equal(table["label"], BUSINESS).cast(pa.int64())
-        return pa.table({"id": pa.array(rows, pa.int64()), "text": self._texts(table), "label": labels})
-
-    def _texts(self, table: pa.Table) -> pa.ChunkedArray:
-        if self.protocol == "jw-paper":
-            return table["description"]
-        return pc.binary_join_element_wise(table["title"], table["description"], " ")
+        texts = table["description"]
+        if self.protocol == "plain":
+            texts = pc.binary_join_element_wise(table["title"], texts, " ")
+        return pa.table({"id": pa.array(rows, pa.int64()), "text": texts, "label": labels})
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
         return masked_tokens(texts) if self.protocol == "jw-paper" else spacy_tokens(texts)
-
-
-def _require_classes_from_one(labels: pa.ChunkedArray) -> None:
-    """Refuse copies that are numbered from 0: in them 1 and 3 are sports and science."""
-    least, most = pc.min(labels).as_py(), pc.max(labels).as_py()
-    if least is not None and (least < 1 or most > 4):
-        raise AttestError(
-            f"agnews has labels from {least} to {most}; expected 1 world, 2 sports, 3 business, 4 science. "
-            "Number the classes from 1 to 4."
-        )

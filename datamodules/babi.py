@@ -1,5 +1,15 @@
-"""bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it."""
+"""bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it.
 
+Its files are numbered lines, and questions among them with answer and supporting facts behind tabs:
+
+    1 Mary moved to the bathroom.
+    2 John went to the hallway.
+    3 Where is Mary? 	bathroom	1
+
+Numbers begin at 1 with each story, and supporting facts are named by their lines' numbers.
+"""
+
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -9,11 +19,24 @@ from attest.core.errors import AttestError
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.sources import PARQUET, load_hub_split
 from attest.datamodules.stored import VALIDATION, QuestionDataModule, Tables, classes, published_file, split_at_random
-from attest.datamodules.worlds import TASKS, lines_of, questions_in, told_lines
+from attest.datamodules.worlds import TASKS, told_lines
 
 SPLITS = ("train", "test")
+FIELDS = ("id", "text", "answer", "supporting_ids")
+"""Of the lines of the Hub's stories."""
 FOLDERS = ("en-10k/", "tasks_1-20_v1-2/en-10k/", "")
 """Where the files may lie below ``ATTEST_DATA/babi``: as they are, or as the archive has them."""
+
+QUESTIONS = pa.schema(
+    {
+        "story": pa.int64(),
+        "sentences": pa.list_(pa.string()),
+        "question": pa.string(),
+        "answer": pa.string(),
+        "supporting": pa.list_(pa.int64()),
+    }
+)
+"""One row a question: its story, counted from 0; all statements before it; the places of those that support it, from 0."""
 
 
 class BabiDataModule(QuestionDataModule):
@@ -67,15 +90,12 @@ class BabiDataModule(QuestionDataModule):
         self.split_seed = split_seed
 
     def tables(self) -> Tables:
-        self._require_task()
-        return {split: self._table(split) for split in SPLITS}
-
-    def _require_task(self) -> None:
         most = max(TASKS) if self.stories == "generated" else 20
         if not 1 <= self.task <= most:
             raise AttestError(
                 f"task is {self.task}; expected one from 1 to {most} of {self.stories} stories. Type --data.init_args.task=1"
             )
+        return {split: self._table(split) for split in SPLITS}
 
     def _table(self, split: str) -> pa.Table:
         if self.stories == "generated":
@@ -114,3 +134,73 @@ def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, boo
         words += [(".", False)] * bool(words)
         words += [(word, place in supporting) for word in sentence.removesuffix(".").split()]
     return words
+
+
+def questions_in(lines: Iterable[str], where: str) -> pa.Table:
+    """Read the questions of stories, as ``QUESTIONS`` says.
+
+    Args:
+        lines: in the public format; empty ones are passed over.
+        where: the file, for messages.
+    Raises:
+        AttestError: a line has no number or no answer, or a supporting fact is no statement before its question.
+    """
+    return pa.Table.from_pylist(list(_questions(lines, where)), QUESTIONS)
+
+
+def _questions(lines: Iterable[str], where: str) -> Iterator[dict[str, Any]]:
+    story = -1
+    sentences: list[str] = []
+    place_of: dict[int, int] = {}
+    for count, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        place = f"{where}, line {count}"
+        number, text = _numbered(line, place)
+        if number == 1:
+            story, sentences, place_of = story + 1, [], {}
+        if "\t" not in text:
+            place_of[number] = len(sentences)
+            sentences.append(text)
+            continue
+        question, answer, facts = _parts(text, place)
+        if unknown := [fact for fact in facts if fact not in place_of]:
+            raise AttestError(
+                f"{place} is supported by line {unknown[0]} of its story, which is no statement before it; expected the "
+                "numbers of statements above. Copy the file again."
+            )
+        supporting = [place_of[fact] for fact in facts]
+        yield {"story": story, "sentences": list(sentences), "question": question, "answer": answer, "supporting": supporting}
+
+
+def _numbered(line: str, place: str) -> tuple[int, str]:
+    number, _, text = line.strip("\r\n").partition(" ")
+    if not number.isdigit() or not text.strip():
+        raise AttestError(
+            f"{place} is {line.strip()[:40]!r}; expected a number and a statement or question, such as `1 Mary moved to the "
+            "bathroom.` Copy the file again."
+        )
+    return int(number), text.strip(" ")
+
+
+def _parts(text: str, place: str) -> tuple[str, str, list[int]]:
+    question, answer, *facts = (part.strip() for part in text.split("\t"))
+    numbers = facts[0].split() if facts else []
+    if not answer or not all(map(str.isdigit, numbers)):
+        raise AttestError(
+            f"{place} has the question {question[:40]!r} without an answer or numbers of supporting facts; expected these "
+            "behind tabs. Copy the file again."
+        )
+    return question, answer, [int(number) for number in numbers]
+
+
+def lines_of(stories: Iterable[Any]) -> Iterator[str]:
+    """Write the Hub's stories in the public format.
+
+    Args:
+        stories: lists of lines, or a list for each of their fields: ``id``, ``text``, ``answer`` and ``supporting_ids``.
+    """
+    for story in stories:
+        columns = story if isinstance(story, dict) else {name: [line[name] for line in story] for name in FIELDS}
+        for number, text, answer, facts in zip(*(columns[name] for name in FIELDS), strict=True):
+            yield f"{number} {text}\t{answer}\t{' '.join(map(str, facts))}" if answer else f"{number} {text}"

@@ -231,7 +231,14 @@ class TextDataModule(LightningDataModule):
     @cached_property
     def found(self) -> DataRecord:
         """The record of the data as it is now."""
-        return self._recorded(self.corpus)
+        corpus = self.corpus
+        tokenising = self.tokenising()  # known once texts are read
+        if self.subwords is not None:
+            tokenising |= {"subwords": self.subwords, "max_subwords": self._cutter.longest}
+        labels, positive_weight = corpus.train.labels, 1.0
+        if labels is not None and len(corpus.label_names) == 2:
+            positive_weight = float((len(labels) - labels.sum()) / labels.sum())
+        return DataRecord.of(corpus, positive_weight, tokenising, self.split_sources(), self.sampling)
 
     def require_expected(self) -> None:
         """Refuse data that is not what the trained model at hand was made from.
@@ -241,14 +248,6 @@ class TextDataModule(LightningDataModule):
         """
         if self.expected is not None:
             self.expected.record.require(self.found, self.expected.whose)
-
-    def _recorded(self, corpus: Corpus) -> DataRecord:
-        tokenising = self.tokenising() | self._cutting
-        return DataRecord.of(corpus, _positive_weight(corpus), tokenising, self.split_sources(), self.sampling)
-
-    @property
-    def _cutting(self) -> dict[str, Any]:
-        return {} if self.subwords is None else {"subwords": self.subwords, "max_subwords": self._cutter.longest}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the record, for the checkpoint."""
@@ -357,10 +356,3 @@ class TextDataModule(LightningDataModule):
     def _running(self) -> Trainer:
         assert self.trainer is not None, "batches are dealt to the ranks of a Trainer, so they exist only within one"
         return self.trainer
-
-
-def _positive_weight(corpus: Corpus) -> float:
-    labels = corpus.train.labels
-    if labels is None or len(corpus.label_names) != 2:
-        return 1.0
-    return float((len(labels) - labels.sum()) / labels.sum())

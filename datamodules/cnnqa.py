@@ -30,6 +30,9 @@ class Asked(NamedTuple):
     answer: str
 
 
+ASKED = pa.schema(dict.fromkeys(Asked._fields, pa.string()))
+
+
 class CnnQaDataModule(QuestionDataModule):
     """Question answering on CNN's articles (Hermann et al., 2015): which entity belongs in the gap of a summary sentence?
 
@@ -62,11 +65,13 @@ class CnnQaDataModule(QuestionDataModule):
         self.protocol = protocol
 
     def tables(self) -> Tables:
-        return {split: _table(split) for split in SPLITS}
+        asked = {split: [each for file in _files(split) for each in _questions(file)] for split in SPLITS}
+        return {split: pa.Table.from_pylist([each._asdict() for each in found], ASKED) for split, found in asked.items()}
 
     def prepare(self, tables: Tables) -> Corpus:
         documents = {split: _split_into_words(tables[split]) for split in SPLITS}
-        self.names = _entities(documents["train"])
+        words = pc.unique(documents["train"].flat("tokens"))
+        self.names = tuple(sorted(words.filter(pc.starts_with(words, ENTITY)).to_pylist()))
         known = self.fit_words(documents["train"], MIN_DF).words
         splits = {split: self._asked(documents[split], tables[split]["answer"], split) for split in SPLITS}
         return Corpus(**splits, vocabulary=Vocabulary(sorted({*known, *self.names})), label_names=self.names)
@@ -88,11 +93,6 @@ class CnnQaDataModule(QuestionDataModule):
         return Documents(table).where(answerable)
 
 
-def _table(split: str) -> pa.Table:
-    asked = [each for file in _files(split) for each in _questions(file)]
-    return pa.table({name: pa.array([getattr(each, name) for each in asked], pa.string()) for name in Asked._fields})
-
-
 def _files(split: str) -> list[Path]:
     data, source = os.environ.get(DATA_VARIABLE), CATALOGUE[CnnQaDataModule.folder]
     found = source.found(Path(data).expanduser() / CnnQaDataModule.folder) if data else {}
@@ -110,16 +110,12 @@ def _files(split: str) -> list[Path]:
 def _questions(file: Path) -> Iterator[Asked]:
     """Go through what a file of either format asks."""
     with file.open(encoding="utf-8") as lines:
-        blocks = ([line.rstrip("\n") for line in block] for is_text, block in groupby(lines, key=_is_text) if is_text)
+        blocks = ([line.rstrip("\n") for line in block] for blank, block in groupby(lines, key=str.isspace) if not blank)
         if file.suffix == ".question":
             yield _asked([block[0] for block in blocks], (1, 2, 3), str(file), "address, article, question and answer")
             return
         for count, block in enumerate(blocks, start=1):
             yield _asked(block, (2, 0, 1), f"{file}, question {count},", "question, answer and article")
-
-
-def _is_text(line: str) -> bool:
-    return bool(line.strip())
 
 
 def _asked(parts: list[str], places: tuple[int, int, int], where: str, expected: str) -> Asked:
@@ -135,12 +131,6 @@ def _asked(parts: list[str], places: tuple[int, int, int], where: str, expected:
 def _split_into_words(table: pa.Table) -> Documents:
     passages, questions = (pc.utf8_split_whitespace(table[column].combine_chunks()) for column in ("passage", "question"))
     return Documents.of(range(len(table)), passages, question=questions)
-
-
-def _entities(documents: Documents) -> tuple[str, ...]:
-    """Return the entities that passages name, in alphabetical order."""
-    words = pc.unique(documents.flat("tokens"))
-    return tuple(sorted(words.filter(pc.starts_with(words, ENTITY)).to_pylist()))
 
 
 def _named(documents: Documents, names: pa.Array) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.instances import Instance, Reading, in_order, read_instances
+from attest.datamodules.instances import FileOptions, Instance, in_order, read_instances
 from attest.datamodules.notice import option, some
 from attest.datamodules.rows import UTF_8
 from attest.datamodules.stored import StoredDataModule, Tables, split_at_random
@@ -95,8 +95,8 @@ class FilesDataModule(StoredDataModule):
 
     def tables(self) -> Tables:
         self._require_sources()
-        reading = Reading(self.text_column, self.label_column, self.tagging, self.encoding, self.on_bad_rows)
-        instances, columns = read_instances(self.sources, reading, classes=True)
+        how = FileOptions(self.text_column, self.label_column, self.tagging, self.encoding, self.on_bad_rows)
+        instances, columns = read_instances(self.sources, how, classes=True)
         self.in_words = columns.words
         return {split: _table(found) for split, found in instances.items()}
 
@@ -129,7 +129,7 @@ class FilesDataModule(StoredDataModule):
             return self._words(table["id"], texts, tags=pa.ListArray.from_arrays(labels.offsets, numbers))
         if pa.types.is_list(texts.type):
             return self._words(table["id"], texts, label=numbers)
-        return self.documents(table["id"], texts, self.tokenise, numbers)
+        return self.documents(table["id"], texts, numbers)
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
         return TextDataModule.tokenise(self, texts) if self.in_words else spacy_tokens(texts)

@@ -1,5 +1,6 @@
 """IMDb reviews as Jain & Wallace 2019 use them: whole reviews, two classes."""
 
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow.compute as pc
 from attest.datamodules.corpus import Corpus, Documents
 from attest.datamodules.sources import Fingerprint
 from attest.datamodules.stored import StoredDataModule, Tables, between, split_at_random
-from attest.datamodules.tokenisers import Tokeniser, keep_tokens, review_tokens
+from attest.datamodules.tokenisers import keep_tokens, review_tokens
 
 JW_SEED = 1378
 JW_LONGEST = 400
@@ -61,11 +62,13 @@ class ImdbDataModule(StoredDataModule):
         self.split_seed = split_seed
 
     def prepare(self, tables: Tables) -> Corpus:
-        train = self._reviews(tables["train"], review_tokens)
+        train = self.tokenised(tables["train"])
         if self.protocol == "plain":
-            return self._plain(train, self._reviews(tables["test"], review_tokens))
+            train, validation = self.tenth_apart(train)
+            vocabulary = self.fit_vocabulary(train.table["tokens"], 10)
+            return Corpus(train, validation, self.tokenised(tables["test"]), vocabulary, self.names)
         words = pc.unique(train.flat("tokens"))
-        test = self._reviews(tables["test"], lambda texts: _only(words, review_tokens(texts)))
+        test = self.tokenised(tables["test"], partial(tokens_among, words))
         return self._jain_wallace(_short(train), _short(test))
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
@@ -73,13 +76,6 @@ class ImdbDataModule(StoredDataModule):
 
     def labelled(self, table: pa.Table) -> pa.Table:
         return table.append_column("id", pa.array(range(len(table)), pa.int64()))
-
-    def _reviews(self, table: pa.Table, tokeniser: Tokeniser) -> Documents:
-        return self.documents(range(len(table)), table["text"].combine_chunks(), tokeniser, table["label"])
-
-    def _plain(self, train: Documents, test: Documents) -> Corpus:
-        train, validation = self.tenth_apart(train)
-        return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"], 10), self.names)
 
     def _jain_wallace(self, train: Documents, short_test: Documents) -> Corpus:
         chosen, unused = split_at_random(np.arange(len(short_test)), 0.8, JW_SEED)
@@ -94,12 +90,14 @@ class ImdbDataModule(StoredDataModule):
         return Corpus(between(train, 6), between(validation, 6), test, vocabulary, self.names)
 
 
+def tokens_among(words: pa.Array, texts: pa.Array) -> pa.Array:
+    """Cut reviews into words and leave out those that are not among ``words``."""
+    tokens = review_tokens(texts)
+    return keep_tokens(tokens, pc.is_in(pc.list_flatten(tokens), value_set=words))
+
+
 def _short(reviews: Documents) -> Documents:
     """Put positives before negatives and leave long reviews out."""
     positives_first = np.argsort(-reviews.table["label"].to_numpy(), kind="stable")
     reviews = reviews.take(positives_first)
     return reviews.where(reviews.lengths < JW_LONGEST)
-
-
-def _only(words: pa.Array, texts: pa.Array) -> pa.Array:
-    return keep_tokens(texts, pc.is_in(pc.list_flatten(texts), value_set=words))

@@ -23,7 +23,7 @@ TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
 
 
 @dataclass(frozen=True)
-class Reading:
+class FileOptions:
     """How the user wants files to be read; None is for a guess.
 
     Args:
@@ -61,24 +61,24 @@ class Instance:
 
 
 def read_instances(
-    sources: Mapping[str, str], reading: Reading, *, classes: bool
+    sources: Mapping[str, str], options: FileOptions, *, classes: bool
 ) -> tuple[dict[str, list[Instance]], "Columns"]:
     """Read the texts and labels of files; bad rows are refused, or left out and said.
 
     Args:
         sources: by split, a path or Hub id; the columns are those of the first.
-        reading: how the user wants them to be read.
+        options: how the user wants them to be read.
         classes: whether the labels of the first must be classes, and those of the others among them.
     Raises:
         AttestError: a file has no rows, no such columns or bad rows, or labels are no classes.
     """
-    rows = {split: read_rows(source, split, reading.encoding) for split, source in sources.items()}
+    rows = {split: read_rows(source, split, options.encoding) for split, source in sources.items()}
     for split, found in rows.items():
         if not found:
             raise AttestError(f"{sources[split]} has no rows, only a header or nothing; expected texts with labels.")
-        _refuse_bad(sources[split], found, reading, only_if_all=True)
+        _refuse_bad(sources[split], found, options, only_if_all=True)
     first, *_ = sources
-    columns = choose_columns(sources[first], rows[first], reading)
+    columns = choose_columns(sources[first], rows[first], options)
     for split, found in rows.items():
         _require_columns(sources[split], found, columns, sources[first])
     say(f"{sources[first]}: {columns.sentence}")
@@ -86,13 +86,13 @@ def read_instances(
     known: set[str] = set()
     if classes:
         for split, instances in read.items():
-            _refuse_bad(sources[split], instances, reading, only_if_all=True)
+            _refuse_bad(sources[split], instances, options, only_if_all=True)
         labels = [name for instance in read[first] for name in instance.names]
         _require_classes(sources[first], labels, columns.tagging)
         known = set(labels)
         read = {split: [_known(instance, known) for instance in instances] for split, instances in read.items()}
     for split, instances in read.items():
-        _refuse_bad(sources[split], instances, reading, in_order(known))
+        _refuse_bad(sources[split], instances, options, in_order(known))
     for split, instances in read.items():
         if any(each.problem for each in instances):
             say(f"Left out: {_complaint(sources[split], instances)}")
@@ -113,7 +113,7 @@ HINTS = {
 def _refuse_bad(
     source: str,
     rows: Sequence[Row | Instance],
-    reading: Reading,
+    options: FileOptions,
     known: Sequence[str] = (),
     *,
     only_if_all: bool = False,
@@ -128,11 +128,11 @@ def _refuse_bad(
     """
     problems = {row.problem for row in rows if row.problem is not None}
     useless = all(row.problem is not None for row in rows)
-    if not problems or (not useless and (only_if_all or reading.on_bad_rows == "skip")):
+    if not problems or (not useless and (only_if_all or options.on_bad_rows == "skip")):
         return
     hints = [hint for words, hint in HINTS.items() if any(words in problem for problem in problems)]
-    if UNDECODED.format(reading.encoding.upper()) in problems:
-        hints.append(f"{encoding_advice(Path(source).expanduser(), reading.encoding)} ")
+    if UNDECODED.format(options.encoding.upper()) in problems:
+        hints.append(f"{encoding_advice(Path(source).expanduser(), options.encoding)} ")
     label = f"known label ({some([*map(shortened, known)])})" if known else "known label"
     skip = "" if useless else f", or leave them out with {option('on_bad_rows', 'skip')}"
     raise AttestError(
@@ -182,23 +182,23 @@ class Columns:
         return f"{what} from the columns {self.text} and {self.label}{how}.{unread}"
 
 
-def choose_columns(source: str, rows: Sequence[Row], reading: Reading) -> Columns:
+def choose_columns(source: str, rows: Sequence[Row], options: FileOptions) -> Columns:
     """Choose the columns that the user names, else those that their names or, of two columns, their lengths give away.
 
     Args:
         source: the training file, for messages.
         rows: of it; at least one of them can be read.
-        reading: what the user names.
+        options: what the user names.
     Raises:
         AttestError: a column that was named is not there, none can be guessed, one is named for both, or the first line of
             the file is a text and its label instead of the columns' names.
     """
-    text, label = reading.text_column, reading.label_column
+    text, label = options.text_column, options.label_column
     names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
     for given in (text, label):
         if given is not None and given not in names:
             raise AttestError(f"There is no column {given}; expected one of {_listed(names)}. To choose, {_name_them()}.")
-    tagging = _looks_tagged(names, rows, label) if reading.tagging is None else reading.tagging
+    tagging = _looks_tagged(names, rows, label) if options.tagging is None else options.tagging
     guessed = text is None or label is None
     label = label or _first_of(TAGS if tagging else LABELS, names, other_than=text)
     text = text or _first_of((*TOKENS, *TEXTS) if tagging else (*TEXTS, *TOKENS), names, other_than=label)
@@ -217,7 +217,7 @@ def choose_columns(source: str, rows: Sequence[Row], reading: Reading) -> Column
         raise AttestError(
             f"Texts and labels would both be read from the column {text}; expected two. To choose, {_name_them()}."
         )
-    if reading.tagging is None and tagging:
+    if options.tagging is None and tagging:
         _require_tags(source, rows, text, label)
     words = tagging or isinstance(_first_cell(rows, text), list)
     return Columns(text, label, tagging, words, guessed, tuple(name for name in names if name not in (text, label)))

@@ -16,7 +16,7 @@ from attest.datamodules.cnnqa import CnnQaDataModule
 from attest.datamodules.conll2000 import Conll2000DataModule
 from attest.datamodules.corpus import missing, sample
 from attest.datamodules.imdb import ImdbDataModule
-from attest.datamodules.instances import Columns, Reading, read_instances
+from attest.datamodules.instances import Columns, FileOptions, read_instances
 from attest.datamodules.newsgroups import NewsgroupsDataModule
 from attest.datamodules.notice import say, typed_plainly
 from attest.datamodules.rows import UTF_8
@@ -37,17 +37,7 @@ READERS: dict[str, type[Any]] = {
 """By name, as in ``DATA=``."""
 
 
-PAIRED = (
-    "text_pair",
-    "text2",
-    "text_2",
-    "text_b",
-    "sentence2",
-    "sentence_2",
-    "sentence_b",
-    "question2",
-    "hypothesis",
-)
+PAIRED = ["text_pair", "text2", "text_2", "text_b", "sentence2", "sentence_2", "sentence_b", "question2", "hypothesis"]
 """Names of columns with the second text of a pair."""
 CORPORA = {name: reader for name, reader in READERS.items() if not issubclass(reader, QuestionDataModule)}
 """By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
@@ -113,8 +103,8 @@ def labelled(
         _require_kind(source, labels, tagging)
         return _drawn(texts, labels, most, f"the {split} split of {source}")
     with typed_plainly():
-        reading = Reading(text_column, label_column, tagging, encoding, on_bad_rows)
-        instances, columns = read_instances({split: source}, reading, classes=False)
+        how = FileOptions(text_column, label_column, tagging, encoding, on_bad_rows)
+        instances, columns = read_instances({split: source}, how, classes=False)
     if text_column is None:
         _require_single_texts(source, columns)
     texts = [each.text if tagging or isinstance(each.text, str) else " ".join(each.text) for each in instances[split]]

@@ -77,7 +77,7 @@ class NewsgroupsDataModule(StoredDataModule):
         return fetched(split)
 
     def prepare(self, tables: Tables) -> Corpus:
-        posts = self._posts(pa.concat_tables([tables["train"], tables["test"]]))
+        posts = self.tokenised(pa.concat_tables([tables["train"], tables["test"]]))
         if self.protocol == "plain":
             return self._plain(posts, len(tables["train"]))
         return self._jain_wallace(posts.take(_pooled_order(posts.ids, len(tables["train"]), len(tables["test"]))))
@@ -85,11 +85,6 @@ class NewsgroupsDataModule(StoredDataModule):
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.groups
-
-    def _posts(self, table: pa.Table) -> Documents:
-        """Strip and tokenise the posts of the chosen groups; an empty post is one empty word."""
-        posts = self.labelled(table)
-        return self.documents(posts["id"], posts["text"].combine_chunks(), self.tokenise, posts["label"])
 
     def labelled(self, table: pa.Table) -> pa.Table:
         """Return the posts of the chosen groups, stripped."""

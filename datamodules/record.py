@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from attest.core.errors import AttestError
 from attest.datamodules.corpus import SPLITS, Corpus, Documents, Sampling
+from attest.datamodules.notice import some
 from attest.datamodules.vocabulary import Vocabulary
 
 PREPROCESSING = 1
@@ -127,7 +128,11 @@ class DataRecord:
 
     def _words_that_differ(self, found: "DataRecord") -> str:
         gone, new = sorted(set(self.words) - set(found.words)), sorted(set(found.words) - set(self.words))
-        said = [f"{name} {_listed(words)}" for name, words in (("without", gone), ("with the new", new)) if words]
+        said = [
+            f"{name} {some([*map(repr, words)], few=WORDS_SHOWN)}"
+            for name, words in (("without", gone), ("with the new", new))
+            if words
+        ]
         same_tools = (self.preprocessing, self.tokenising) == (found.preprocessing, found.tokenising)
         tools = "" if same_tools else " (texts are cut into words by other code or settings now)"
         return f" (its vocabulary is {' and '.join(said)}){tools}" if said else tools
@@ -169,11 +174,6 @@ def _words(flat: Any) -> bytes:
 def _digest(file: Path) -> str:
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def _listed(words: list[str]) -> str:
-    shown = ", ".join(repr(word) for word in words[:WORDS_SHOWN])
-    return shown if len(words) <= WORDS_SHOWN else f"{shown} and {len(words) - WORDS_SHOWN} more"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from attest.core.errors import AttestError
+from attest.core.errors import AttestError, said_by
 from attest.datamodules.notice import say
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ DATA_VARIABLE = "ATTEST_DATA"
 
 @dataclass(frozen=True)
 class Source:
-    """Of one corpus.
+    """The source of a corpus.
 
     Args:
         splits: each has a file below ``ATTEST_DATA/<corpus>``.
@@ -85,7 +85,8 @@ class Fingerprint:
     def of(cls, table: pa.Table) -> "Fingerprint":
         """Hash every row of a table, all columns."""
         columns = [column.to_pylist() for column in table.columns]
-        digests = [_digest(row) for row in zip(*columns, strict=True)]
+        rows = (json.dumps(row, ensure_ascii=False) for row in zip(*columns, strict=True))
+        digests = [hashlib.sha256(row.encode("utf-8", "surrogatepass")).digest() for row in rows]
         return cls(table.num_rows, _combined(digests), _combined(sorted(digests)))
 
     def difference(self, known: "Fingerprint") -> str | None:
@@ -97,10 +98,6 @@ class Fingerprint:
         if self.rows != known.rows:
             return f"{self.rows:,} instances instead of {known.rows:,}"
         return f"{self.rows:,} instances as expected, but not all of the same content"
-
-
-def _digest(row: tuple[object, ...]) -> bytes:
-    return hashlib.sha256(json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")).digest()
 
 
 def _combined(digests: list[bytes]) -> str:
@@ -122,17 +119,12 @@ def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable
     if not folder:
         return require_columns(public(split), columns, f"the public source of {name}")
     path = Path(folder).expanduser() / name / f"{split}.parquet"
-    return require_columns(_from_folder(path), columns, str(path))
-
-
-def _from_folder(path: Path) -> pa.Table:
     if not path.is_file():
         raise AttestError(
-            f"{DATA_VARIABLE} names a folder without {path.parent.name}/{path.name} (looked for {path}); expected the corpus "
-            f"as parquet there. Point {DATA_VARIABLE} at the folder that holds {path.parent.name}/, or unset it to load from "
-            "the public source."
+            f"{DATA_VARIABLE} names a folder without {name}/{path.name} (looked for {path}); expected the corpus as parquet "
+            f"there. Point {DATA_VARIABLE} at the folder that holds {name}/, or unset it to load from the public source."
         )
-    return read_parquet(path)
+    return require_columns(read_parquet(path), columns, str(path))
 
 
 def read_parquet(path: Path) -> pa.Table:
@@ -144,8 +136,9 @@ def read_parquet(path: Path) -> pa.Table:
     try:
         return pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
-        reason = str(error).strip().split("\n")[0].rstrip(".")
-        raise AttestError(f"{path} cannot be read as parquet ({reason}); expected a complete file. Copy it again.") from error
+        raise AttestError(
+            f"{path} cannot be read as parquet ({said_by(error)}); expected a complete file. Copy it again."
+        ) from error
 
 
 def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa.Table:
@@ -216,7 +209,7 @@ def load_hub_split(
             rows = datasets.load_dataset(repository, subset, split=split, revision=revision)
     except (datasets.exceptions.DatasetsError, FileNotFoundError, ValueError, RuntimeError) as error:
         raise AttestError(
-            f"{repository} has no readable {split} split ({_first_line(error)}); expected a dataset of plain data files with "
+            f"{repository} has no readable {split} split ({said_by(error)}); expected a dataset of plain data files with "
             "that split. Look at its page on the Hub, or give local files instead."
         ) from error
     except OSError as error:  # a ConnectionError is one
@@ -280,7 +273,3 @@ def _named(value: Any, names: list[str]) -> Any:
     if isinstance(value, list):
         return [_named(number, names) for number in value]
     return None if value is None or value < 0 else names[value]
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attest.datamodules.corpus import SPLITS, Corpus, Documents
+from attest.datamodules.corpus import SPLITS, Corpus
 from attest.datamodules.sources import PARQUET, Fingerprint
 from attest.datamodules.stored import StoredDataModule, Tables, between
 from attest.datamodules.tokenisers import spacy_tokens, treebank_tokens
@@ -53,16 +53,12 @@ class SstDataModule(StoredDataModule):
         self.protocol = protocol
 
     def prepare(self, tables: Tables) -> Corpus:
-        splits = {split: self._decided(table) for split, table in tables.items()}
+        splits = {split: self.tokenised(table) for split, table in tables.items()}
         known = SPLITS if self.protocol == "jw-paper" else ("train",)
         vocabulary = self.fit_vocabulary(pa.chunked_array([splits[split].table["tokens"].combine_chunks() for split in known]))
         if self.protocol != "plain":
             splits = {split: between(documents, 5) for split, documents in splits.items()}
         return Corpus(**splits, vocabulary=vocabulary, label_names=self.names)
-
-    def _decided(self, table: pa.Table) -> Documents:
-        table = self.labelled(table)
-        return self.documents(table["id"], table["text"].combine_chunks(), self.tokenise, table["label"])
 
     def labelled(self, table: pa.Table) -> pa.Table:
         """Return the sentences that are not neutral."""

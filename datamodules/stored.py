@@ -118,10 +118,16 @@ class StoredDataModule(TextDataModule):
         return prepared(self.folder, settings, lambda: self.prepare(tables))
 
     def words_of(self, texts: Sequence[str]) -> Documents:
-        return self.documents(range(len(texts)), pa.array(texts, pa.string()), self.tokenise, None)
+        return self.documents(range(len(texts)), pa.array(texts, pa.string()), None)
 
-    def documents(self, ids: Any, texts: pa.Array, tokeniser: Tokeniser, labels: Any) -> Documents:
+    def tokenised(self, table: pa.Table, tokeniser: Tokeniser | None = None) -> Documents:
+        """Tokenise what ``labelled`` makes of a split; by another tokeniser than ``tokenise`` if one is given."""
+        table = self.labelled(table)
+        return self.documents(table["id"], table["text"].combine_chunks(), table["label"], tokeniser)
+
+    def documents(self, ids: Any, texts: pa.Array, labels: Any, tokeniser: Tokeniser | None = None) -> Documents:
         """Tokenise texts, cut into sentences where that is asked for; the tokens are the same."""
+        tokeniser = tokeniser or self.tokenise
         if not self.sentences:
             return Documents.of(ids, tokeniser(texts), label=labels)
         tokens, sentences = tokenise_sentences(texts, tokeniser)

@@ -1,6 +1,6 @@
 """The real corpora give the counts that data/README.md reproduces, to the last text and word."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -27,14 +27,14 @@ def corpus_of(name: str, protocol: str) -> Corpus:
 @cache
 def imdb_reviews(split: str) -> Documents:
     module = ImdbDataModule()
-    return module._reviews(module.tables()[split], imdb_recipe.review_tokens)
+    return module.tokenised(module.tables()[split])
 
 
 @cache
 def newsgroup_posts() -> Documents:
     module = NewsgroupsDataModule()
     tables = module.tables()
-    posts = module._posts(pa.concat_tables([tables["train"], tables["test"]]))
+    posts = module.tokenised(pa.concat_tables([tables["train"], tables["test"]]))
     return posts.take(newsgroups_recipe._pooled_order(posts.ids, len(tables["train"]), len(tables["test"])))
 
 
@@ -100,11 +100,11 @@ def test_conll2000_is_8042_894_2012_sentences_of_23_tags_parted_by_a_stated_seed
 
 
 def test_imdb_before_filtering_has_the_words_and_lengths_of_keras_index():
-    train, test = imdb_reviews("train"), imdb_reviews("test")
+    train = imdb_reviews("train")
     words = pa.compute.unique(train.flat("tokens"))
     assert len(words) == 88584
     assert round(train.lengths.mean(), 2) == 237.71
-    known = imdb_recipe._only(words, test.table["tokens"].combine_chunks())
+    known = imdb_recipe.tokens_among(words, ImdbDataModule().tables()["test"]["text"].combine_chunks())
     assert round(pa.compute.mean(pa.compute.list_value_length(known)).as_py(), 2) == 229.80
     assert by_class(imdb_recipe._short(train)) == [10864, 10652]
 
@@ -117,7 +117,7 @@ def test_imdb_of_15_april_2019_has_14355_words():
 def test_imdb_draws_4363_test_reviews_before_the_length_filter():
     module = ImdbDataModule()
     words = pa.compute.unique(imdb_reviews("train").flat("tokens"))
-    test = module._reviews(module.tables()["test"], lambda texts: imdb_recipe._only(words, imdb_recipe.review_tokens(texts)))
+    test = module.tokenised(module.tables()["test"], partial(imdb_recipe.tokens_among, words))
     drawn, _ = split_at_random(np.arange(len(imdb_recipe._short(test))), 0.8, imdb_recipe.JW_SEED)
     assert len(drawn) == 4363
 

@@ -9,9 +9,10 @@ from datasets import ClassLabel, Dataset, Features, List, Value
 from attest.app.cli.doctor import corpora
 from attest.core.errors import AttestError
 from attest.datamodules import BabiDataModule, CnnQaDataModule, SnliDataModule
+from attest.datamodules.babi import questions_in
 from attest.datamodules.encoded import EncodedQuestions
 from attest.datamodules.record import fingerprint_of
-from attest.datamodules.worlds import questions_in, told_lines
+from attest.datamodules.worlds import told_lines
 
 STORY = """\
 1 Mary got the milk there.
