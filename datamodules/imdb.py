@@ -65,8 +65,8 @@ class ImdbDataModule(StoredDataModule):
         train = self.tokenised(tables["train"])
         if self.protocol == "plain":
             train, validation = self.tenth_apart(train)
-            vocabulary = self.fit_vocabulary(train.table["tokens"], 10)
-            return Corpus(train, validation, self.tokenised(tables["test"]), vocabulary, self.names)
+            test = self.tokenised(tables["test"])
+            return Corpus(train, validation, test, self.fit_vocabulary(train.table["tokens"], 10), self.names)
         words = pc.unique(train.flat("tokens"))
         test = self.tokenised(tables["test"], partial(tokens_among, words))
         return self._jain_wallace(_short(train), _short(test))
