@@ -1,63 +1,176 @@
-"""The judges on trial, as Markdown and as a page: which test sees which wrong attention, and whom it falsely accuses."""
+"""The judges on trial, as Markdown and as a page: which test sees which wrong attention, and whom it falsely accuses.
 
-from collections.abc import Mapping
+First before constructed networks, then before trained ones: do both rank the tests alike?
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from attest.experiments.judges.judging import CALIBRATIONS, over_rules, smallest_sets
+from attest.experiments.judges.trained import (
+    DECOY,
+    FREE,
+    MODEL,
+    SETTING,
+    TRUTH,
+    Trained,
+    agreement,
+    before_constructed,
+    means,
+    models,
+    pairs,
+)
 from attest.report.figures import Illustration, save_png
 from attest.report.related import Page
 from attest.report.run_tables import markdown_table
 from attest.runs.folder import write_atomically, write_table, write_text
 
-TITLE = "The judges on trial"
-CAPTION = (
-    "AUROC of telling a defendant's texts from those of defendants that are right, in the rule that is worst for the test. "
-    "Left: attention that is wrong, where 1 is best, 0.5 blind and less misleading. Right: attention that is right, where 0.5 "
-    "is best and 1 a false accusation. Empty: the defendant is not wrong, or not right, in what the test speaks of."
+
+@dataclass(frozen=True)
+class Trial:
+    """What the pages of a trial of the judges say besides their numbers.
+
+    Args:
+        name: of the files.
+        title: of the page.
+        seen: title of the figure.
+        caption: how the figure is read.
+        limits: what the trial cannot show.
+    """
+
+    name: str
+    title: str
+    seen: str
+    caption: str
+    limits: tuple[str, ...]
+
+    def write(self, folder: Path, drawing: Figure, tables: Mapping[str, pd.DataFrame], words: str, stamp: str) -> None:
+        """Write ``<name>.png``, ``.html`` and ``.md`` into a folder."""
+        write_atomically(folder / f"{self.name}.png", partial(save_png, drawing))
+        notes = pd.DataFrame({"read this first": [words, stamp, *self.limits]})
+        figure = Illustration(f"judges/{self.name}", self.seen, self.caption, lambda: drawing)
+        Page(self.title, {"In short": notes} | {**tables}, [figure]).write(folder / f"{self.name}.html")
+        link = TRAINED_TOO if self is CONSTRUCTED and (folder / f"{TRAINED.name}.md").is_file() else ""
+        parts = [f"# {self.title}", words, f"{stamp} {link}".strip(), f"![{self.seen}]({self.name}.png)", self.caption]
+        for name, rows in tables.items():
+            parts += [f"## {name}", _frame_as_markdown(rows)]
+        parts += ["## Limits", "\n".join(f"* {limit}" for limit in self.limits)]
+        write_text(folder / f"{self.name}.md", "\n\n".join(parts) + "\n")
+
+
+def _frame_as_markdown(rows: pd.DataFrame) -> str:
+    """Return a table in Markdown; numbers with three digits."""
+    cells = ([f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows.itertuples(index=False))
+    return markdown_table([[*rows.columns], *cells])
+
+
+CONSTRUCTED = Trial(
+    "judges",
+    "The judges on trial",
+    "Which test sees which attention",
+    "AUROC of telling a defendant's texts from those of defendants that are right, in the rule that is worst for the "
+    "test. Left: attention that is wrong, where 1 is best, 0.5 blind and less misleading. Right: attention that is right, "
+    "where 0.5 is best and 1 a false accusation. Empty: the defendant is not wrong, or not right, in what the test speaks "
+    "of.",
+    (
+        "The networks are small and set by hand; trained ones may differ.",
+        "The mix of defendants is ours: no average over them means anything, and none is given.",
+        "A test that sees all of them may miss others. Of two that we thought of later shuffling misses one: see evidence.md.",
+        "Differences of up to 1e-6 tie, as rounding does. Small true ones do too, such as those between divergences near 0.",
+        "A decoy is the first word that the rule does not read. Trained networks may hide decisions elsewhere.",
+        "A text on which a test is undefined counts as a tie. That was decided after a first run had shown how often it "
+        "happens.",
+        "A right defendant is held against other right ones: an AUROC of 1 there may be a small, steady difference.",
+        "Intervals are over texts alone. They say nothing of other networks or rules.",
+        "Transformers are tried on fewer texts, and the search in their layers is shorter than the published one.",
+    ),
 )
-TRAINED = "[The same tests before trained networks](judges-trained.md)."
-LIMITS = (
-    "The networks are small and set by hand; trained ones may differ.",
-    "The mix of defendants is ours: no average over them means anything, and none is given.",
-    "A test that sees all of them may miss others. Of two that we thought of later shuffling misses one: see evidence.md.",
-    "Differences of up to 1e-6 tie, as rounding does. Small true ones do too, such as those between divergences near 0.",
-    "A decoy is the first word that the rule does not read. Trained networks may hide decisions elsewhere.",
-    "A text on which a test is undefined counts as a tie. That was decided after a first run had shown how often it happens.",
-    "A right defendant is held against other right ones: an AUROC of 1 there may be a small, steady difference.",
-    "Intervals are over texts alone. They say nothing of other networks or rules.",
-    "Transformers are tried on fewer texts, and the search in their layers is shorter than the published one.",
+TRAINED = Trial(
+    "judges-trained",
+    "The judges before trained networks",
+    "Which test sees which trained attention",
+    "Left: AUROC of telling the texts of a network whose attention was guided to a decoy from those of its twin, guided "
+    "to the deciding words; 1 is best, 0.5 blind and less misleading. Right: τ-b between suspicion and 1 − mass on the "
+    "deciding words over the texts of a network that nobody guided; 1 is best. Means over models. Empty: no pair, or "
+    "nothing is said.",
+    (
+        "Texts, words and networks are small; the rules are two.",
+        "On states only networks without context (average) are judged: elsewhere nobody knows which states carry the "
+        "decision.",
+        "A decoy is the first word that the rule does not read, at any place in the text.",
+        "Guided attention is more extreme than what training finds alone.",
+        "Intervals draw settings (network, projection and rule) again, each with all its seeds. Settings are few, so "
+        "intervals are rough; of one setting there is none.",
+        "A ranking of tests needs a mean over defendants, whose mix is ours. It compares two rankings and serves nothing "
+        "else.",
+    ),
 )
+TRAINED_TOO = f"[The same tests before trained networks]({TRAINED.name}.md)."
+
+
+def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], stamp: str) -> str:
+    """Write ``judges.parquet``, ``judges.png``, ``judges.html`` and ``judges.md`` into a folder.
+
+    Args:
+        folder: is made if it is missing.
+        judged: as ``attest.experiments.judges.judging.judge`` returns it.
+        stated: the configuration.
+        stamp: which stated configuration this is.
+    Returns:
+        The paragraph in plain words.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    write_table(folder / "judges.parquet", judged)
+    mixed = judged[(judged.truth == "mixed") & judged.tau.notna()]
+    cost = judged.groupby(["family", "test"], sort=False)
+    tables = {
+        "Wrong attention, at the worst rule": _cells(judged, "wrong"),
+        "Right attention, at the worst rule": _cells(judged, "right"),
+        "Every rule: wrong": _every_rule(judged),
+        "Mixed attention: τ-b between suspicion and 1 − mass": mixed[["test", "family", "rule", "defendant", "mass", "tau"]],
+        "Undefined texts and cost": cost.agg(
+            undefined=("undefined", "mean"), milliseconds=("milliseconds", "median")
+        ).reset_index(),
+    }
+    words = in_words(judged, stated["sees"])
+    CONSTRUCTED.write(folder, heat_map(judged), tables, words, stamp)
+    return words
 
 
 def heat_map(judged: pd.DataFrame) -> Figure:
-    """Tests by defendants, wrong ones beside right ones, at each test's worst rule."""
+    """Draw tests by defendants, wrong ones beside right ones, at each test's worst rule."""
     panels = [_matrix(judged, "wrong", "least"), _matrix(judged, "right", "most")]
     tests = list(dict.fromkeys(judged.test))
     widths = [max(1, panel.shape[1]) for panel in panels]
     figure = Figure(figsize=(3 + 0.62 * sum(widths), 1.6 + 0.3 * len(tests)), layout="constrained")
-    for axes, panel, title in zip(
-        figure.subplots(1, 2, sharey=True, width_ratios=widths),
-        panels,
-        ("attention is wrong", "attention is right"),
-        strict=True,
-    ):
-        values = panel.reindex(tests)
-        shown = axes.imshow(values, vmin=0, vmax=1, cmap="RdBu", aspect="auto")
-        axes.set_title(title, fontsize=9)
-        axes.set_xticks(range(values.shape[1]), values.columns, rotation=60, ha="right", fontsize=8)
-        axes.set_yticks(range(len(tests)), tests, fontsize=8)
-        for (row, column), value in np.ndenumerate(values.to_numpy(dtype=float)):
-            if not np.isnan(value):
-                colour = "white" if abs(value - 0.5) > 0.35 else "black"
-                axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7, color=colour)
+    grid = figure.subplots(1, 2, sharey=True, width_ratios=widths)
+    for axes, panel, title in zip(grid, panels, ("attention is wrong", "attention is right"), strict=True):
+        shown = _draw_heat(axes, panel.reindex(tests), title, 0, 1)
     figure.colorbar(shown, ax=figure.axes, shrink=0.6, label="AUROC")
     return figure
+
+
+def _draw_heat(axes: Axes, values: pd.DataFrame, title: str, low: float, high: float) -> AxesImage:
+    """Draw a square of colour and number for each test (row) and network (column)."""
+    numbers, middle = values.to_numpy(dtype=float), (low + high) / 2
+    shown = axes.imshow(numbers, vmin=low, vmax=high, cmap="RdBu", aspect="auto")
+    axes.set_title(title, fontsize=9)
+    axes.set_xticks(range(values.shape[1]), values.columns, rotation=60, ha="right", fontsize=8)
+    axes.set_yticks(range(len(values)), values.index, fontsize=8)
+    for (row, column), value in np.ndenumerate(numbers):
+        if not np.isnan(value):
+            colour = "white" if abs(value - middle) > 0.7 * (high - middle) else "black"
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7, color=colour)
+    return shown
 
 
 def _matrix(judged: pd.DataFrame, truth: str, column: str) -> pd.DataFrame:
@@ -68,32 +181,8 @@ def _matrix(judged: pd.DataFrame, truth: str, column: str) -> pd.DataFrame:
     return cells.pivot_table(index="test", columns="defendant", values=column, sort=False)
 
 
-def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], stamp: str) -> str:
-    """Write ``judges.parquet``, ``judges.png``, ``judges.html`` and ``judges.md`` into a folder.
-
-    Args:
-        folder: is made where it is missing.
-        judged: as ``attest.experiments.judges.judging.judge`` returns it.
-        stated: the configuration.
-        stamp: which stated configuration this is.
-    Returns:
-        The paragraph in plain words.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    write_table(folder / "judges.parquet", judged)
-    drawing = heat_map(judged)
-    write_atomically(folder / "judges.png", partial(save_png, drawing))
-    tables, words = _tables(judged), in_words(judged, stated["sees"])
-    notes = pd.DataFrame({"read this first": [words, stamp, *LIMITS]})
-    figure = Illustration("judges/heat_map", "Which test sees which attention", CAPTION, lambda: drawing)
-    Page(TITLE, {"In short": notes} | tables, [figure]).write(folder / "judges.html")
-    trained = TRAINED if (folder / "judges-trained.md").is_file() else ""
-    write_text(folder / "judges.md", _markdown(tables, words, " ".join([stamp, trained]).strip()))
-    return words
-
-
 def in_words(judged: pd.DataFrame, sees: float) -> str:
-    """What this means for somebody who wants to show attention to users, from the numbers alone."""
+    """Say what this means for somebody who wants to show attention to users, from the numbers alone."""
     sentences = []
     for of in ("tokens", "states"):
         mine = judged[(judged.family == "pooled") & (judged.of == of) & ~judged.test.isin(CALIBRATIONS)]
@@ -111,7 +200,13 @@ def in_words(judged: pd.DataFrame, sees: float) -> str:
         if sound:
             spared = f"Without accusing a right one: {listed(trusted)}." if trusted else "Each also accuses a right one."
             sentences.append(spared)
-        sentences += _smallest(sets)
+        if sets:
+            named, sees_them = "; ".join(listed(tests) for tests in sets), "see all of them that any test sees"
+            sentences.append(
+                f"The smallest set that {sees_them.replace('see', 'sees', 1)} has {len(sets[0])}: {named}."
+                if len(sets) == 1
+                else f"{len(sets)} smallest sets {sees_them}, with {len(sets[0])} each: {named}."
+            )
         if unseen:
             sentences.append(f"No test sees {listed(unseen)}.")
         misled = wrong[wrong.least < 0.5]
@@ -127,28 +222,9 @@ def in_words(judged: pd.DataFrame, sees: float) -> str:
     return " ".join([*sentences, advice])
 
 
-def _smallest(sets: list[tuple[str, ...]]) -> list[str]:
-    if not sets:
-        return []
-    size, named = len(sets[0]), "; ".join(listed([*tests]) for tests in sets)
-    if len(sets) == 1:
-        return [f"The smallest set that sees all of them that any test sees has {size}: {named}."]
-    return [f"{len(sets)} smallest sets see all of them that any test sees, with {size} each: {named}."]
-
-
-def listed(names: list[str]) -> str:
-    """Names as a sentence lists them."""
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them."""
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1] if names else ""
-
-
-def _tables(judged: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    return {
-        "Wrong attention, at the worst rule": _cells(judged, "wrong"),
-        "Right attention, at the worst rule": _cells(judged, "right"),
-        "Every rule: wrong": _every_rule(judged, "wrong"),
-        "Mixed attention: τ-b between suspicion and 1 − mass": _taus(judged),
-        "Undefined texts and cost": _cost(judged),
-    }
 
 
 def _cells(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
@@ -162,32 +238,151 @@ def _cells(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _every_rule(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
-    cells = judged[(judged.truth == truth) & judged.auroc.notna()]
+def _every_rule(judged: pd.DataFrame) -> pd.DataFrame:
+    cells = judged[(judged.truth == "wrong") & judged.auroc.notna()]
     text = cells.assign(cell=[f"{row.auroc:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in cells.itertuples()])
     table = text.pivot_table(index=["family", "test", "defendant"], columns="rule", values="cell", aggfunc="first", sort=False)
     return table.fillna("").reset_index()
 
 
-def _taus(judged: pd.DataFrame) -> pd.DataFrame:
-    mixed = judged[(judged.truth == "mixed") & judged.tau.notna()]
-    return mixed[["test", "family", "rule", "defendant", "mass", "tau"]].reset_index(drop=True)
+def write_trained(
+    folder: Path,
+    trained: Sequence[Trained],
+    judged: pd.DataFrame,
+    stated: Mapping[str, Any],
+    tests: Mapping[str, Any],
+    stamp: str,
+) -> str:
+    """Write ``judges-trained.md``, ``.html``, ``.png``, and a table each of models and of pairs into a folder.
+
+    Args:
+        folder: is made where it is missing.
+        trained: every model.
+        judged: what was found before constructed defendants, as ``attest.experiments.judges.judging.judge`` returns it.
+        stated: the configuration of trained defendants, with ``bootstrap`` and ``tolerance``.
+        tests: as in the configuration of constructed ones, by family.
+        stamp: which stated configuration this is.
+    Returns:
+        The paragraph in plain words.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    every = {**tests["pooled"], **tests["layered"]}
+    alone, told_apart = models(trained, stated, every), pairs(trained, stated, every)
+    write_table(folder / f"{TRAINED.name}-models.parquet", alone)
+    write_table(folder / f"{TRAINED.name}-pairs.parquet", told_apart)
+    agreed = agreements(alone, told_apart, judged, stated)
+    tables = {
+        "Do the two rankings of tests agree?": agreed,
+        "What was trained": _counted(trained, told_apart, stated),
+        "Pairs: decoy against truth, AUROC": _by_network(told_apart, "auroc", stated),
+        "Models that nobody guided: τ-b between suspicion and 1 − mass": _by_network(alone, "tau", stated),
+        "CPU milliseconds a text, median over models": _cost(alone),
+    }
+    words = in_words_of_trained(trained, alone, told_apart, agreed, stated)
+    TRAINED.write(folder, heat_maps(alone, told_apart), tables, words, stamp)
+    return words
 
 
-def _cost(judged: pd.DataFrame) -> pd.DataFrame:
-    grouped = judged.groupby(["family", "test"], sort=False)
-    return grouped.agg(undefined=("undefined", "mean"), milliseconds=("milliseconds", "median")).reset_index()
+def agreements(alone: pd.DataFrame, told_apart: pd.DataFrame, judged: pd.DataFrame, stated: Mapping[str, Any]) -> pd.DataFrame:
+    """Return one row a kind of test and a kind of trained network, as ``agreement`` says it."""
+    constructed, rows = before_constructed(judged, stated["rules"]), []
+    for of in ("tokens", "states"):
+        for name, found, column in (("pairs", told_apart, "auroc"), ("models alone", alone, "tau")):
+            chosen = found[(found["of"] == of) & ~found.test.isin(CALIBRATIONS)] if len(found) else found
+            rows.append({"tests of": of, "by": name} | agreement(constructed, chosen, column, **stated["bootstrap"]))
+    return pd.DataFrame(rows)
 
 
-def _markdown(tables: Mapping[str, pd.DataFrame], words: str, stamp: str) -> str:
-    parts = [f"# {TITLE}", words, stamp, "![Which test sees which attention](judges.png)", CAPTION]
-    for name, rows in tables.items():
-        parts += [f"## {name}", frame_as_markdown(rows)]
-    parts += ["## Limits", "\n".join(f"* {limit}" for limit in LIMITS)]
-    return "\n\n".join(parts) + "\n"
+def in_words_of_trained(
+    trained: Sequence[Trained], alone: pd.DataFrame, told_apart: pd.DataFrame, agreed: pd.DataFrame, stated: Mapping[str, Any]
+) -> str:
+    """Say what came out, from the numbers alone."""
+    free = [each for each in trained if each.guided_to == FREE]
+    learned = sum(each.accuracy >= stated["learned"] for each in free)
+    sentences = [f"{learned} of {len(free)} networks that nobody guided learned their rule."]
+    if len(alone):
+        mass = alone[alone["of"] == "tokens"].groupby("network", sort=False).mass.mean()
+        masses = ", ".join(f"{value:.2f} ({network})" for network, value in mass.items())
+        sentences.append(f"Their attention puts {masses} of its mass on the deciding words.")
+    kept = told_apart[list(MODEL)].drop_duplicates() if len(told_apart) else told_apart
+    counted = f"{len(kept)} of {sum(each.guided_to == DECOY for each in trained)} pairs count"
+    if len(kept):
+        settings = len(kept[list(SETTING)].drop_duplicates())
+        rules = [*kept.rule.unique()]
+        of_rules = f"the rule {rules[0]} alone" if len(rules) == 1 else f"the rules {listed(rules)}"
+        counted += f", seeds of {settings} setting{'s' if settings > 1 else ''}, of {of_rules}"
+    sentences.append(f"{counted}.")
+    if len(told_apart):
+        tokens = told_apart[(told_apart["of"] == "tokens") & ~told_apart.test.isin(CALIBRATIONS)]
+        ranked = tokens.groupby("test", sort=False).auroc.mean().sort_values(ascending=False)
+        best, worst = (f"({ranked.iloc[place]:.2f})" for place in (0, -1))
+        sentences.append(f"{ranked.index[0]} tells pairs apart best {best}, {ranked.index[-1]} worst {worst}.")
+        misled = [test for test in ranked.index if ranked[test] < 0.5]
+        sentences.append(
+            f"Misled by pairs in the mean: {listed(misled)}." if misled else "No test is misled by pairs in the mean."
+        )
+    sentences += [_agreed(row) for row in agreed.itertuples() if row.tau is not None and not np.isnan(row.tau)]
+    return " ".join(sentences)
 
 
-def frame_as_markdown(rows: pd.DataFrame) -> str:
-    """Return a table in Markdown; numbers with three digits."""
-    cells = ([f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows.itertuples(index=False))
-    return markdown_table([[*rows.columns], *cells])
+def _agreed(row: Any) -> str:
+    verdict, interval = "are not shown to agree", "one setting, so no interval"
+    if row.settings > 1:
+        verdict = "agree" if row.low > 0 else "contradict each other" if row.high < 0 else verdict
+        interval = f"95 % interval {row.low:.2f} to {row.high:.2f}"
+    return (
+        f"About {row[1]}, the rankings of {row.tests} tests by constructed defendants and by trained {row.by} {verdict} "
+        f"(τ-b {row.tau:.2f}, {interval})."
+    )
+
+
+def heat_maps(alone: pd.DataFrame, told_apart: pd.DataFrame) -> Figure:
+    """Draw tests by networks: pairs told apart beside what goes with the mass."""
+    panels = {
+        "pairs, AUROC": (_by_test(told_apart, "auroc"), 0, 1),
+        "nobody guided, τ-b": (_by_test(alone, "tau"), -1, 1),
+    }
+    tests = list(dict.fromkeys(test for panel, _, _ in panels.values() for test in panel.index))
+    figure = Figure(figsize=(9, 1.6 + 0.3 * len(tests)), layout="constrained")
+    for axes, (title, (panel, low, high)) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):
+        figure.colorbar(_draw_heat(axes, panel.reindex(tests), title, low, high), ax=axes, shrink=0.6)
+    return figure
+
+
+def _by_test(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    if rows.empty:
+        return pd.DataFrame(index=[], columns=["none"])
+    return rows.pivot_table(index="test", columns="network", values=column, sort=False)
+
+
+def _by_network(rows: pd.DataFrame, column: str, stated: Mapping[str, Any]) -> pd.DataFrame:
+    if rows.empty:
+        return rows
+    found = means(rows, column, ["test", "of", "network"], **stated["bootstrap"])
+    bounds = [f" [{row.low:.2f}, {row.high:.2f}]" if row.settings > 1 else "" for row in found.itertuples()]
+    cells = found.assign(cell=found["value"].map("{:.2f}".format) + bounds)
+    wide = cells.pivot_table(index=["test", "of"], columns="network", values="cell", aggfunc="first", sort=False).fillna("")
+    return wide.join(rows.groupby(["test", "of"]).undefined.mean().map("{:.0%}".format)).reset_index()
+
+
+def _cost(alone: pd.DataFrame) -> pd.DataFrame:
+    if alone.empty:
+        return alone
+    wide = alone.pivot_table(index="test", columns="network", values="milliseconds", aggfunc="median", sort=False)
+    return wide.map(lambda value: "" if np.isnan(value) else f"{value:.3g}").reset_index()
+
+
+def _counted(trained: Sequence[Trained], told_apart: pd.DataFrame, stated: Mapping[str, Any]) -> pd.DataFrame:
+    """Return one row a setting: how many models of each kind learned their rule, and their mass on the deciding words."""
+    rows = []
+    for setting in dict.fromkeys((each.network, each.projection, each.rule) for each in trained):
+        same = [each for each in trained if (each.network, each.projection, each.rule) == setting]
+        row: dict[str, Any] = dict(zip(SETTING, setting, strict=True))
+        for side in (FREE, TRUTH, DECOY):
+            mine = [each for each in same if each.guided_to == side]
+            learned = [each for each in mine if each.accuracy >= stated["learned"] and each.counts.any()]
+            mass = f"{np.mean([float(each.mass('tokens').mean()) for each in learned]):.3f}" if learned else ""
+            row |= {f"{side}: learned": f"{len(learned)} of {len(mine)}" if mine else "", f"{side}: mass": mass}
+        kept = told_apart[(told_apart[[*SETTING]] == setting).all(axis=1)] if len(told_apart) else None
+        rows.append(row | {"pairs that count": 0 if kept is None else kept.seed.nunique()})
+    return pd.DataFrame(rows)

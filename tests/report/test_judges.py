@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from attest.report.judges import LIMITS, heat_map, in_words, write_judges
+from attest.report.judges import CONSTRUCTED, heat_map, in_words, write_judges
 
 ADVICE = "A wrong attention that is not on the list may escape them all."
 
@@ -64,7 +64,7 @@ def test_page_has_undefined_shares_cost_limits_and_stamp(tmp_path):
     page = (tmp_path / "judges.md").read_text()
     assert words in page
     assert "Stated there." in page
-    assert all(limit in page for limit in LIMITS)
+    assert all(limit in page for limit in CONSTRUCTED.limits)
     assert "| pooled | b | 0.75 | 1.5 |" in page
     assert "| a | tokens | pooled | y | token | 0.20 | 0.10 to 0.95 | 25% |" in page
     assert "| a | pooled | token | m | 0.05 | 0.3 |" in page

@@ -8,7 +8,7 @@ import torch
 
 from attest.experiments.judges.measuring import Measured
 from attest.experiments.judges.trained import DECOY, FREE, TRUTH, Trained, models, pairs
-from attest.report.judges_trained import LIMITS, agreements, heat_maps, write_trained
+from attest.report.judges import TRAINED, agreements, heat_maps, write_trained
 
 STATED = {"rules": ["token"], "learned": 0.98, "right": 0.9, "wrong": 0.1, "tolerance": 1e-6}
 STATED |= {"bootstrap": {"draws": 40, "level": 0.95, "seed": 0}}
@@ -69,7 +69,7 @@ def test_page_has_intervals_undefined_shares_cost_limits_and_stamp(everyone, tmp
     assert "| cnn | projection 0 | token | 1 of 1 | 0.750 | 1 of 1 | 1.000 | 1 of 1 | 0.000 | 1 |" in page
     assert "| a | 2.5 |" in page
     assert "Stated there." in page
-    assert all(limit in page for limit in LIMITS)
+    assert all(limit in page for limit in TRAINED.limits)
     for name, kept in (("models", 12), ("pairs", 12)):
         assert len(pd.read_parquet(tmp_path / f"judges-trained-{name}.parquet")) == kept
 

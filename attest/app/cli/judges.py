@@ -30,7 +30,8 @@ from attest.core.memory import cores
 from attest.core.places import configs_folder
 from attest.experiments.judges.findings import SHIPPED, findings
 from attest.experiments.judges.judging import hear, judge, with_added
-from attest.report.judges import write_judges
+from attest.report.judges import TRAINED as TRAINED_PAGES
+from attest.report.judges import write_judges, write_trained
 from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.past import duration
@@ -111,7 +112,6 @@ def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger:
     from rich.progress import track
 
     from attest.app.judged import all_heard, asked_for
-    from attest.report.judges_trained import NAME, write_trained  # training takes seconds to import
 
     if not (folder / "judges.parquet").is_file():
         raise AttestError(
@@ -131,7 +131,7 @@ def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger:
     trained = list(track(heard, "Networks:", count, console=console, disable=not console.is_terminal, transient=True))
     judged = pd.read_parquet(folder / "judges.parquet")
     print(write_trained(folder, trained, judged, stated, constructed["tests"], _stamp(TRAINED, smoke, [])))
-    print(f"Judges:     {folder / NAME}.html", flush=True)
+    print(f"Judges:     {folder / TRAINED_PAGES.name}.html", flush=True)
     if logger == "wandb":
         from attest.report.tracking.wandb_report import log_trained
 
