@@ -1,4 +1,4 @@
-"""What a run was computed with: versions, commit, memory."""
+"""The versions, the commit and the memory with which a run was computed."""
 
 import logging
 import os
@@ -17,13 +17,13 @@ PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", 
 
 
 def version_line() -> str:
-    """What ``attest --version`` prints; nothing heavy is imported for it."""
+    """Return what ``attest --version`` prints; nothing heavy is imported for it."""
     known = environment()
     return f"attest {__version__}, torch {known['torch']}, lightning {known['pytorch-lightning']}, python {known['python']}"
 
 
 def environment() -> dict[str, str]:
-    """Versions of Python and of the packages that results may depend on, and the commit where there is one."""
+    """Return the versions of Python and of the packages that results may depend on, and the commit if there is git."""
     versions = {"attest": __version__, "python": platform.python_version(), "machine": platform.machine()}
     for package in PACKAGES:
         try:
@@ -34,12 +34,12 @@ def environment() -> dict[str, str]:
 
 
 def made_by() -> dict[str, str]:
-    """The version of Attest, and the commit where there is one."""
+    """Return the version of Attest, and the commit if there is git."""
     return {"attest": __version__} | ({"commit": commit} if (commit := _commit()) else {})
 
 
 def peak_memory() -> dict[str, float]:
-    """The most memory this process has held, in MiB: resident where the system tells, and on the GPU where there is one."""
+    """Return the most memory that this process has held, in MiB: in main memory if the system tells, and on a GPU."""
     import torch
 
     peak = {}
@@ -62,10 +62,22 @@ def _commit() -> str | None:
         return None
 
 
-def quieten() -> None:
-    """Silence it; errors and our own sentences remain.
+def last_commit(file: Path) -> str | None:
+    """Return ``committed as <hash> of <day>``, the last commit of a file; None without git, or if it has changed since."""
+    where = file.resolve()
+    git = ["git", "-C", str(where.parent)]
+    try:
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", where.name], capture_output=True).returncode
+        log = subprocess.run([*git, "log", "-1", "--format=%h of %cs", "--", where.name], capture_output=True, text=True)
+    except OSError:
+        return None
+    return f"committed as {log.stdout.strip()}" if changed == 0 and log.stdout.strip() else None
 
-    To be called when Lightning has been imported, which sets its own level.
+
+def quieten() -> None:
+    """Silence Lightning, W&B and known warnings; errors and our own sentences remain.
+
+    Call it when Lightning has been imported, because Lightning sets its own level.
     """
     os.environ.setdefault("WANDB_SILENT", "true")
     for library in ("pytorch_lightning", "lightning_fabric"):

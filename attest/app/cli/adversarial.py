@@ -23,7 +23,7 @@ STAYED = 1e-3
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest adversarial``.

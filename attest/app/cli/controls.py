@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest controls``.

@@ -28,7 +28,7 @@ NAMES = {
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest dashboard``.

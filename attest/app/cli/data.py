@@ -1,9 +1,6 @@
 """``attest data --check``: our counts of every corpus beside the published ones, and why they differ."""
 
-import io
 from collections.abc import Iterable, Sequence
-from contextlib import redirect_stdout
-from typing import NamedTuple
 
 from attest.app.cli.main import CommandParser
 from attest.core.errors import AttestError, unknown_choice
@@ -14,17 +11,8 @@ HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source",
 OUT_OF_REACH = "not checked"
 
 
-class Counted(NamedTuple):
-    """Of one corpus."""
-
-    counts: list[str]
-    """One a claim, in the order of ``CLAIMS``."""
-    said: str
-    """What was printed while the corpus was read: how it differs from the known one."""
-
-
 def main(arguments: Sequence[str]) -> int:
-    """Check the corpora that are named, or all; returns 1 where a count differs and we do not know why, else 0.
+    """Check the corpora that are named, or all; return 1 if a count differs and we do not know why, else 0.
 
     Args:
         arguments: what follows ``attest data``.
@@ -42,26 +30,16 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def checked(name: str) -> list[tuple[str, ...]]:
-    """The rows of the table for one corpus; one row with the reason where it cannot be read."""
-    try:
-        counts, said = _counted(name)
-    except AttestError as error:
-        return [(name, "", "", "", OUT_OF_REACH, "", str(error))]
-    print(said, end="")
-    return [_row(claim, count) for claim, count in zip(_claims(name), counts, strict=True)]
-
-
-def _claims(name: str) -> list[Claim]:
-    return [claim for claim in CLAIMS if claim.corpus == name]
-
-
-def _counted(name: str) -> Counted:
+    """Return the rows of the table for one corpus; one row with the reason if the corpus cannot be read."""
     from attest.datamodules.labelled import READERS  # with Lightning, which no mistake waits for
 
-    claims, reader = _claims(name), READERS[name]
-    with redirect_stdout(io.StringIO()) as said:
-        corpora = {protocol: reader(protocol=protocol).corpus for protocol in dict.fromkeys(c.protocol for c in claims)}
-    return Counted([claim.count(corpora[claim.protocol]) for claim in claims], said.getvalue())
+    claims = [claim for claim in CLAIMS if claim.corpus == name]
+    try:
+        protocols = dict.fromkeys(claim.protocol for claim in claims)
+        corpora = {protocol: READERS[name](protocol=protocol).corpus for protocol in protocols}
+        return [_row(claim, claim.count(corpora[claim.protocol])) for claim in claims]
+    except AttestError as error:
+        return [(name, "", "", "", OUT_OF_REACH, "", str(error))]
 
 
 def _row(claim: Claim, counted: str) -> tuple[str, ...]:
@@ -70,7 +48,7 @@ def _row(claim: Claim, counted: str) -> tuple[str, ...]:
 
 
 def aligned(rows: Iterable[tuple[str, ...]]) -> str:
-    """Columns as wide as their longest cell, the last as it is."""
+    """Return the rows as lines, whose columns are as wide as their longest cell."""
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

@@ -30,14 +30,14 @@ from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, Source, endpoin
 from attest.runs.versions import environment
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
-"""What a small run leaves behind, and what a run on IMDb with all its evidence needs with room to spare."""
+"""GiB that a small run writes, and GiB that are more than enough for a run on IMDb with all its evidence."""
 GIB = 1 << 30
 COLOURS = {"fine": "green", "note": "yellow", "stops": "bold red"}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the table."""
+    """A line of the table."""
 
     what: str
     found: str
@@ -46,7 +46,7 @@ class Finding:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table; returns 1 where something would stop a run, else 0.
+    """Print the table; return 1 if something would stop a run, else 0.
 
     Args:
         arguments: what follows ``attest doctor``.
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
-    """The table, and in a sentence what would be stopped and by what."""
+    """Print the table, and in a sentence what would stop a run."""
     table = Table("", "found", "", title="attest doctor", title_justify="left")
     for finding in findings:
         table.add_row(finding.what, escape(finding.found), f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]")
@@ -86,7 +86,11 @@ def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
 
 
 def model(name: str, prompt: str | None = None, labels: str | None = None) -> Iterator[tuple[str, str]]:
-    """What a Transformer is to a trial, after a first pass; AttestError says why it cannot be tried."""
+    """Return what a trial can ask of a Transformer, after a first pass through it.
+
+    Raises:
+        AttestError: the model cannot be tried.
+    """
     with needing_transformers():
         from attest.app.api.foreign import read_by
         from attest.app.described import described
@@ -99,7 +103,7 @@ def model(name: str, prompt: str | None = None, labels: str | None = None) -> It
 
 
 def packages() -> Iterator[Finding]:
-    """Versions, and whatever of our requirements is missing or too old."""
+    """Yield the versions of packages, and our requirements that are missing or too old."""
     for name, found in environment().items():
         yield Finding(name, found)
     for requirement in _requirements():
@@ -112,7 +116,7 @@ def packages() -> Iterator[Finding]:
 
 
 def _requirements() -> list[Requirement]:
-    """What the installed package asks for, extras left out; nothing where it runs from a bare checkout."""
+    """Return the requirements of the installed package without its extras; none if it runs from a bare checkout."""
     try:
         asked = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
     except PackageNotFoundError:
@@ -121,31 +125,25 @@ def _requirements() -> list[Requirement]:
 
 
 def machine() -> Iterator[Finding]:
-    """Devices, memory and threads."""
-    yield Finding("devices", ", ".join(_devices()))
+    """Yield the devices, the memory and how idle threads wait."""
+    gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    apple = ["mps"] if torch.backends.mps.is_available() else []
+    yield Finding("devices", ", ".join([f"CPU with {os.cpu_count()} cores", *gpus, *apple]))
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / GIB
     yield Finding(
         "memory", f"{pages:.1f} GiB; evidence takes 1 GiB of it, or --run.memory_gib", "note" if pages < 4 else "fine"
     )
-    yield Finding("threads", f"{torch.get_num_threads()} of torch; a run takes one a process, or --run.threads")
     policy = os.environ.get("OMP_WAIT_POLICY", "unset")
     spinning = policy.upper() != "PASSIVE"
     advice = "; PASSIVE keeps idle threads from spinning: export OMP_WAIT_POLICY=PASSIVE" if spinning else ""
     yield Finding("OMP_WAIT_POLICY", f"{policy}{advice}", "note" if spinning else "fine")
-    yield Finding("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "unset"))
-
-
-def _devices() -> list[str]:
-    gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-    apple = ["mps"] if torch.backends.mps.is_available() else []
-    return [f"CPU with {os.cpu_count()} cores", *gpus, *apple]
 
 
 def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
-    """Each corpus: in which folder it lies, or which public source it would come from.
+    """Yield for each corpus the folder in which it lies, or the public source from which it would come.
 
     Args:
-        wanted: names of those without which a run could not begin.
+        wanted: the corpora without which a run could not begin.
     """
     folder = os.environ.get(DATA_VARIABLE)
     for name, source in CATALOGUE.items():
@@ -172,7 +170,7 @@ _within_reach = cache(reachable)
 
 
 def wandb_state() -> Iterator[Finding]:
-    """How runs would be logged; the key itself is never shown."""
+    """Yield how runs would be logged; the key itself is never shown."""
     mode = os.environ.get("WANDB_MODE")
     if mode:
         state = f"WANDB_MODE={mode}"
@@ -191,7 +189,7 @@ def _in_netrc() -> bool:
 
 
 def folders(root: Path) -> Iterator[Finding]:
-    """Where runs and prepared corpora go: may it be written, and is there room?"""
+    """Yield whether the folders of runs and of prepared corpora can be written and have room."""
     yield _folder("runs", root, "--run.root=<folder>", "stops")
     yield _folder("prepared corpora", cache_folder(), f"{CACHE_VARIABLE}=<folder>", "note")
 

@@ -19,7 +19,7 @@ PAGE = "explained.html"
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest explain``.

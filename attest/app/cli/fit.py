@@ -59,7 +59,7 @@ def _filled(choice: str, text: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: its name, then what follows.

@@ -15,7 +15,6 @@ It compares the two rankings of the tests, so run the constructed networks first
 
 import hashlib
 import importlib.util
-import subprocess
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,13 +34,14 @@ from attest.report.judges import write_judges, write_trained
 from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.past import duration
+from attest.runs.versions import last_commit
 
 STATED = configs_folder() / "judges" / "constructed.yaml"
 TRAINED = STATED.with_name("trained.yaml")
 CHECKOUT = Path("configs/judges/constructed.yaml")
-"""Where the file is too if this is run in a checkout, whose results and shipped findings are then renewed."""
+"""The same file in a checkout. A command in a checkout writes its results and the shipped findings anew."""
 SECONDS = 7
-"""That training and trying one network takes on one core, about."""
+"""About how long one core trains and tries one network."""
 WORDS = ("SMOKE", "LOGGER", "TRAINED")
 LOGGERS = ("none", "wandb")
 OFFERED = ("encode", "score", "project", "decode", "forward", "carrying_states")
@@ -58,7 +58,7 @@ SMALLER = {"rules": ["token", "conjunction"], "seeds": [0], "texts": 20, "layere
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest judges``.
@@ -107,7 +107,7 @@ def _try_constructed(
 
 
 def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger: str) -> int:
-    """Train, judge and compare; what was found before constructed defendants lies in the folder."""
+    """Train networks, judge the tests on them, and compare with what the folder holds about constructed defendants."""
     import pandas as pd
     from rich.progress import track
 
@@ -179,21 +179,9 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
 
 
 def _stamp(file: Path, smoke: bool, own: list[str]) -> str:
-    """Which stated list this is: the file's hash, and the commit that last changed it, where there is git."""
+    """Return in words which list of defendants was judged: the hash of its file, and the commit that last changed it."""
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     told = f"Defendants, tests and directions are stated in configs/judges/{file.name}, sha256 {sha256[:16]}"
-    told += f", {_commit(file) or 'of no commit that could be found'}."
+    told += f", {last_commit(file) or 'of no commit that could be found'}."
     told += " This is a smaller try, not what was stated." if smoke else ""
     return told + (f" Added by hand: {', '.join(own)}." if own else "")
-
-
-def _commit(file: Path) -> str | None:
-    """The last commit that changed the file; None where it has changed since, or there is no git."""
-    where = file.resolve()
-    git = ["git", "-C", str(where.parent)]
-    try:
-        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", where.name], capture_output=True).returncode
-        log = subprocess.run([*git, "log", "-1", "--format=%h of %cs", "--", where.name], capture_output=True, text=True)
-    except OSError:
-        return None
-    return f"committed as {log.stdout.strip()}" if changed == 0 and log.stdout.strip() else None

@@ -26,7 +26,7 @@ ATTACKS = (*TRAINED, SHUFFLE)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest keys``.

@@ -1,10 +1,7 @@
-"""The one door: ``attest <command> …``; ``COMMANDS`` lists them all.
+"""The command ``attest``: its subcommands, their parser, and the checks of files that ``--out`` names.
 
-Everything is configured as LightningCLI configures it, with choices (``DATA=sst MODEL=bilstm``) as shorthand for shipped
-configuration files. A mistake the user can mend gets one sentence and exit code 2. A command is imported when it is typed, so
-that none makes the others slow.
-
-Files that ``--out`` names: of the right kind, and nobody else's.
+A mistake that the user can mend gets one sentence and exit code 2. A subcommand is imported when it is typed, so that none
+makes the others slow.
 """
 
 import argparse
@@ -25,16 +22,16 @@ from attest.runs.versions import quieten, version_line
 
 
 class Command(NamedTuple):
-    """A command of ``attest``."""
+    """A subcommand of ``attest``."""
 
     module: str
-    """Where its ``main`` is, which takes what follows the command's name and returns the exit code."""
+    """The module of its ``main``, which takes what follows the name of the subcommand and returns the exit code."""
     does: str
-    """In a line of the help."""
+    """What it does, as a line of the help."""
 
 
 TRAINING = "attest.app.cli.fit"
-"""Its ``main`` is told the command's name too."""
+"""The module whose ``main`` takes the name of the subcommand, too."""
 COMMANDS = {
     "fit": Command(TRAINING, "train a model, gather the evidence, write the report: DATA=sst MODEL=bilstm SEED=0"),
     "test": Command(TRAINING, "score a trained run on the test split"),
@@ -60,19 +57,19 @@ COMMANDS = {
 }
 
 UNPRINTED = 2
-"""Exit code of a command that did all but print what it should."""
+"""The exit code of a command that did its work and could not print it."""
 STOPPED_BY_SIGINT, STOPPED_BY_SIGTERM = 130, 143
 """Exit codes: 128 and the number of the signal, as shells have it."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run ``attest``; returns the exit code.
+    """Run ``attest`` and return the exit code.
 
     Args:
-        arguments: what follows the program's name; from the command line if None.
+        arguments: what follows the name of the program; None for the command line of this process.
     """
     with lasting_output() as out:
-        code = _answered(sys.argv[1:] if arguments is None else arguments)
+        code = _run(sys.argv[1:] if arguments is None else arguments)
     if out is None or out.failed is None or out.failed.errno == errno.EPIPE:  # a reader that has gone wants no more
         return code
     reason = os.strerror(out.failed.errno or 0)
@@ -84,8 +81,8 @@ def main(arguments: list[str] | None = None) -> int:
     return code or UNPRINTED
 
 
-def _answered(arguments: list[str]) -> int:
-    """Run what was typed; mistakes and stops end in a sentence and an exit code."""
+def _run(arguments: list[str]) -> int:
+    """Run what was typed; turn mistakes and stops into a sentence and an exit code."""
     if arguments == ["--version"]:
         print(version_line())
         return 0
@@ -95,8 +92,12 @@ def _answered(arguments: list[str]) -> int:
     end_with_first_rank()
     quieten()
     try:
-        require_working_folder()
-        return _run(*arguments)
+        _require_working_folder()
+        name, *rest = arguments
+        if name not in COMMANDS:
+            raise unknown_choice("The command", name, COMMANDS, "attest {}")
+        module = COMMANDS[name].module
+        return int(import_module(module).main(arguments if module == TRAINING else rest))
     except Exception as error:
         if (mistake := as_user_error(error)) is None:
             raise
@@ -113,7 +114,7 @@ def _answered(arguments: list[str]) -> int:
 
 
 def overview() -> str:
-    """What ``attest --help`` prints."""
+    """Return what ``attest --help`` prints."""
     width = max(map(len, COMMANDS))
     lines = [f"  {name:<{width}}  {command.does}" for name, command in COMMANDS.items()]
     return "\n".join(
@@ -131,19 +132,12 @@ def overview() -> str:
     )
 
 
-def require_working_folder() -> None:
-    """Refuse to begin in a folder that has been removed, where libraries end without a sentence."""
+def _require_working_folder() -> None:
+    """Refuse to begin in a folder that has been removed, in which libraries end without a sentence."""
     try:
         Path.cwd()
     except FileNotFoundError as error:
         raise AttestError("the working folder has been removed; expected one that is there. Type: cd <folder>") from error
-
-
-def _run(name: str, *rest: str) -> int:
-    if name not in COMMANDS:
-        raise unknown_choice("The command", name, COMMANDS, "attest {}")
-    module = COMMANDS[name].module
-    return int(import_module(module).main([*([name] if module == TRAINING else []), *rest]))
 
 
 if __name__ == "__main__":
@@ -156,11 +150,11 @@ TRUST = "a module whose classes the run may name, if you know its code, which is
 
 
 class CommandParser(argparse.ArgumentParser):
-    """argparse, whose words are given and whose mistakes are AttestErrors.
+    """A parser of argparse that takes no shortened options and raises mistakes as AttestErrors.
 
     Args:
-        command: as it is typed, ``attest report``.
-        description: what ``--help`` prints above the options, its lines as they are.
+        command: the command as it is typed, ``attest report``.
+        description: what ``--help`` prints above the options, with its line breaks.
     """
 
     def __init__(self, command: str, description: str | None) -> None:
@@ -172,13 +166,13 @@ class CommandParser(argparse.ArgumentParser):
         )
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """As argparse does; numbers that are out of bounds are mistakes too."""
+        """Parse as argparse does; refuse numbers that are out of bounds."""
         typed, rest = super().parse_known_args(args, namespace)
         require_bounds(vars(typed), lambda name: f"--{name.replace('_', '-')}")
         return typed, rest
 
     def error(self, message: str) -> NoReturn:
-        """Raise what argparse found wrong as a sentence."""
+        """Raise the mistake that argparse found as a sentence."""
         if match := NO_NUMBER.fullmatch(message):
             raise AttestError(f"{match[1]} is {match[3]}; expected {KINDS[match[2]]}. Name another.")
         usage = " ".join(self.format_usage().split()).removeprefix("usage: ")
@@ -186,17 +180,17 @@ class CommandParser(argparse.ArgumentParser):
 
 
 BEGINNING = 2000
-"""By so many bytes a file of ours is known."""
+"""The number of bytes by which a file of ours is recognised."""
 
 
 def kind_of(path: Path, kinds: Mapping[str, str]) -> str:
-    """The kind of a file by its suffix.
+    """Return the kind of a file that its suffix names.
 
     Args:
-        path: as typed.
-        kinds: by suffix, ``.csv`` and the like.
+        path: the path as typed.
+        kinds: the kinds by suffix, such as ``.csv``.
     Raises:
-        AttestError: the suffix names none of them.
+        AttestError: the suffix names no kind.
     """
     if path.suffix.lower() not in kinds:
         raise AttestError(
@@ -210,10 +204,10 @@ def require_own(path: Path, ours: re.Pattern[str]) -> None:
     """Refuse to write over a file that attest has not written.
 
     Args:
-        path: as typed; it need not exist.
-        ours: matches the beginning of what attest writes there.
+        path: the path as typed; it need not exist.
+        ours: matches the beginning of the files that attest writes.
     Raises:
-        AttestError: it is a folder, or a file that begins otherwise.
+        AttestError: the path is a folder, or a file that begins otherwise.
     """
     if path.is_dir():
         raise AttestError(f"--out {path} is a folder; expected a file. Type for example: --out {path / 'out'}")
@@ -228,9 +222,9 @@ def require_place(folder: Path) -> None:
     """Refuse a folder that cannot be made, before hours are spent on what goes there.
 
     Args:
-        folder: as typed; it need not exist.
+        folder: the path as typed; it need not exist.
     Raises:
-        AttestError: what there is of its path is a file, or may not be written.
+        AttestError: the nearest part of its path that exists is a file, or may not be written.
     """
     nearest = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):

@@ -18,7 +18,7 @@ PAGE = "comparison.html"
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest report``.

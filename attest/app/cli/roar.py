@@ -14,7 +14,7 @@ from attest.runs.choices import expand, plain_help, split_arguments, take_words
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest roar``.

@@ -1,6 +1,6 @@
-"""Output that ends no command: a reader that has gone, a full disk and a terminal without some signs lose no result.
+"""Output that ends no command, if its reader has gone, the disk is full or a terminal lacks a character.
 
-``attest fit … | head -1`` reads one line of a run of hours.
+``attest fit … | head -1`` reads one line of a run that takes hours. Processes of ``ddp`` end with the first one.
 """
 
 import io
@@ -14,10 +14,10 @@ from attest.core.ending import end_with_parent
 
 
 class Outlet(io.FileIO):
-    """A descriptor that is written to while it can be.
+    """An open file that drops what is written after the first error.
 
     Attributes:
-        failed: the first error of writing; None if there was none. What is written after it is dropped.
+        failed: the first error of writing; None if there was none.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -35,19 +35,20 @@ class Outlet(io.FileIO):
 
 @contextmanager
 def lasting_output() -> Iterator[Outlet | None]:
-    """Print to standard output and standard error through an ``Outlet`` while the block lasts.
+    """Print to standard output and standard error through an ``Outlet`` inside the block.
 
-    Signs that standard output cannot show become question marks. A stream that is not the process's own, or is closed, stays.
+    Characters that standard output cannot show become question marks. A stream stays as it is if it is closed or if somebody
+    has replaced it.
 
     Yields:
-        The outlet of standard output; None where that stays. All that was printed has been written when the block has ended.
+        The outlet of standard output; None if that stream stays. When the block has ended, all is written.
     """
     out, err = sys.stdout, sys.stderr
     outlet = None
-    if _is_own(out, sys.__stdout__):
+    if out is sys.__stdout__ and out is not None:
         outlet = Outlet(out.fileno())
         sys.stdout = _text(out, outlet, "replace")
-    if _is_own(err, sys.__stderr__):
+    if err is sys.__stderr__ and err is not None:
         sys.stderr = _text(err, Outlet(err.fileno()), "backslashreplace")
     try:
         yield outlet
@@ -58,23 +59,19 @@ def lasting_output() -> Iterator[Outlet | None]:
         sys.stdout, sys.stderr = out, err
 
 
-def _is_own(stream: TextIO | None, of_process: TextIO | None) -> bool:
-    return stream is not None and stream is of_process
-
-
 def _text(stream: TextIO, outlet: Outlet, errors: str) -> TextIO:
     stream.flush()
     return io.TextIOWrapper(io.BufferedWriter(outlet), stream.encoding, errors, line_buffering=True)
 
 
 FIRST_RANK = "ATTEST_FIRST_RANK_PID"
-"""Names the process that started a rank, in that rank's environment."""
+"""The environment variable that holds the id of the process that started a rank."""
 _ANOTHER_LAUNCHER = "TORCHELASTIC_RUN_ID"
-"""Set where torchrun has started all ranks; their parent is none of them."""
+"""An environment variable of torchrun, which starts all ranks, so that no rank is the parent of another."""
 
 
 def end_with_first_rank() -> None:
-    """To be called when a process begins; only Linux offers this, and elsewhere nothing happens."""
+    """Let this process end when the first rank ends; call it when the process begins. Only Linux offers this."""
     if os.environ.get("LOCAL_RANK", "0") == "0":
         os.environ[FIRST_RANK] = str(os.getpid())
     elif sys.platform == "linux" and _ANOTHER_LAUNCHER not in os.environ:

@@ -20,7 +20,7 @@ from attest.runs.identity import find_runs
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest table``.

@@ -41,7 +41,7 @@ EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest trial``.
