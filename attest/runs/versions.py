@@ -75,24 +75,14 @@ def last_commit(file: Path) -> str | None:
 
 
 def quieten() -> None:
-    """Silence Lightning, W&B and known warnings; errors and our own sentences remain.
+    """Silence Lightning's remarks on speed and its own deprecations; errors and our own sentences remain.
 
-    Call it when Lightning has been imported, because Lightning sets its own level.
+    Call it after Lightning has been imported, which sets its own level.
     """
+    from lightning_fabric.utilities.warnings import PossibleUserWarning
+
     os.environ.setdefault("WANDB_SILENT", "true")
     for library in ("pytorch_lightning", "lightning_fabric"):
         logging.getLogger(library).setLevel(logging.WARNING)
-    for message in (
-        ".*does not have many workers.*",
-        ".*have no `val_dataloader`.*",
-        ".*sync_dist=True.*",
-        "The dirpath has changed from .*",
-        ".*Checkpoint directory .* exists and is not empty.*",
-        ".*The number of training batches .* is smaller than the logging interval.*",
-        ".*isinstance.treespec, LeafSpec.*",
-        ".*anonymous setting.*",
-        "No (positive|negative) samples in targets.*",
-        ".*module.s. in eval mode at the start of training.*",
-        ".*callbacks used to create the checkpoint need to be provided.*",  # those that average weights, in a test
-    ):
-        warnings.filterwarnings("ignore", message)
+    warnings.filterwarnings("ignore", category=PossibleUserWarning)
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pytorch_lightning")

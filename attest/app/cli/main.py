@@ -18,7 +18,7 @@ from attest.app.cli.streams import end_with_first_rank, lasting_output
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError, as_user_error, unknown_choice
 from attest.runs.choices import plain_help
-from attest.runs.versions import quieten, version_line
+from attest.runs.versions import version_line
 
 
 class Command(NamedTuple):
@@ -90,7 +90,6 @@ def _run(arguments: list[str]) -> int:
         print(overview())
         return 0
     end_with_first_rank()
-    quieten()
     try:
         _require_working_folder()
         name, *rest = arguments

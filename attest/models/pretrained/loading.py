@@ -51,7 +51,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
         AttestError: there is none, its weights are incomplete or no safetensors, it needs code of its own, or the tokenizer
             is not a fast one.
     """
-    quieten()
+    quieten_transformers()
     config = config_of(name)
     tagging = decides_tokens(config) and not prompted
     model, missing = _model(name, config, "next" if prompted else _decided(tagging))
@@ -76,7 +76,7 @@ def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedMo
     Raises:
         AttestError: as in ``load``; or nothing of the weights is known.
     """
-    quieten()
+    quieten_transformers()
     config = config_of(name)
     config.num_labels, config.problem_type = classes, None
     model, missing = _model(name, config, _decided(tagging), ignore_mismatched_sizes=True)
@@ -86,7 +86,7 @@ def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedMo
     return model
 
 
-def quieten() -> None:
+def quieten_transformers() -> None:
     """What transformers warns of is an error here, or nothing that a user can mend."""
     logging.set_verbosity_error()
     logging.disable_progress_bar()

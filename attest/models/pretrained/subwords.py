@@ -8,7 +8,7 @@ from transformers import AutoModelForSequenceClassification, PreTrainedTokenizer
 
 from attest.core.errors import AttestError
 from attest.core.labels import UNLABELLED
-from attest.models.pretrained.loading import config_of, quieten, tokenizer_of
+from attest.models.pretrained.loading import config_of, quieten_transformers, tokenizer_of
 from attest.models.pretrained.texts import longest_read
 
 OURS = 2
@@ -38,7 +38,7 @@ class Subwords:
     """
 
     def __init__(self, pretrained: str, longest: int | None = None) -> None:
-        quieten()
+        quieten_transformers()
         self.tokenizer = tokenizer_of(pretrained, add_prefix_space=True)  # which cuts at bytes: a word begins after a blank
         with torch.device("meta"):
             read = longest_read(AutoModelForSequenceClassification.from_config(config_of(pretrained)), self.tokenizer)
