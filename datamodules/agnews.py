@@ -17,7 +17,7 @@ MIN_DF = 5
 
 
 class AgNewsDataModule(StoredDataModule):
-    """World or business, on news of the AG corpus (Zhang, Zhao & LeCun, 2015).
+    """The AG corpus of news (Zhang, Zhao & LeCun, 2015): world or business?
 
     Classes: 0 world, 1 business; sports and science are left out.
     Recipes: ``jw-paper`` (the code before April 2019): the description without its title, blanks squeezed, spaCy's blank

@@ -40,7 +40,7 @@ QUESTIONS = pa.schema(
 
 
 class BabiDataModule(QuestionDataModule):
-    """Question answering on bAbI's stories (Weston et al., 2016), 10,000 questions to train on.
+    """The questions about bAbI's stories (Weston et al., 2016), 10,000 of them to train on.
 
     Tasks:   1, 2 and 3, with one, two and three supporting facts, are those of Jain & Wallace; of the files all 20 are read.
     Words:   blanks separate them, upper case stays; full stops stand between the statements before the question, not behind

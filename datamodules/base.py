@@ -1,4 +1,4 @@
-"""What all DataModules share: the corpus as text, the batch, the encoded splits, the dealing to ranks."""
+"""The base of all DataModules: the corpus as text, the batch, the encoded splits, the dealing to ranks."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class TextDataModule(LightningDataModule):
-    """Texts with one label each, or one tag a token; subclasses say in ``read`` where they come from.
+    """A corpus of texts with one label each, or one tag a token; subclasses say in ``read`` where they come from.
 
     Batch:   ``id`` int64 (B,), row of the text in its source; ``token_ids`` int64 (B, T) in [0, vocab_size), 0 is padding;
              ``mask`` bool (B, T), True at real tokens; ``label`` int64 (B,) in [0, num_classes), in classification; in
@@ -160,7 +160,7 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def _cutter(self) -> "Subwords":
-        """What cuts words into subwords."""
+        """The cutter of words into subwords."""
         if self.sentences:
             raise AttestError(
                 "data.init_args.subwords splits whole texts; expected sentences: false. Leave one of the two out."
@@ -225,7 +225,7 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def record(self) -> DataRecord:
-        """What a model must know of this data: that of the trained model where there is one, without reading the data."""
+        """The record of this data: that of the trained model if there is one, without reading the data."""
         return self.found if self.expected is None else self.expected.record
 
     @cached_property
@@ -284,7 +284,7 @@ class TextDataModule(LightningDataModule):
 
     @property
     def positive_weight(self) -> float:
-        """Negative over positive training texts: what balances the two classes of a binary task; 1 for any other task."""
+        """The negative over the positive training texts, which balances a binary task; 1 for any other task."""
         return self.record.positive_weight
 
     @cached_property

@@ -183,7 +183,7 @@ class BatchLoader(DataLoader):
 
 
 class _BatchSampler:
-    """Yields lists of rows, the first ``skip`` of them left out once."""
+    """A sampler of lists of rows; the first ``skip`` of them are left out once."""
 
     def __init__(self, batches: Callable[[], list[list[int]]], batch_size: int | None) -> None:
         self._batches = batches

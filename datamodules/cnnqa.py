@@ -34,7 +34,7 @@ ASKED = pa.schema(dict.fromkeys(Asked._fields, pa.string()))
 
 
 class CnnQaDataModule(QuestionDataModule):
-    """Question answering on CNN's articles (Hermann et al., 2015): which entity belongs in the gap of a summary sentence?
+    """The questions about CNN's articles (Hermann et al., 2015): which entity belongs in the gap of a summary sentence?
 
     Classes: the entities of the training articles, ``@entity0`` and so on. A model may choose among those that the article at
              hand names; a network that is ``among_candidates`` gives all others no probability.

@@ -15,7 +15,7 @@ TAGS = ("O", *(f"{place}-{chunk}" for chunk in CHUNKS for place in "BI"))
 
 
 class Conll2000DataModule(StoredDataModule):
-    """Chunks of Wall Street Journal sentences as one tag a token (Tjong Kim Sang & Buchholz, 2000).
+    """The chunks of Wall Street Journal sentences as one tag a token (Tjong Kim Sang & Buchholz, 2000).
 
     Classes: 23 tags in the BIO scheme, ``O`` first, then ``B-`` and ``I-`` of each kind of chunk in alphabetical order.
              ``I-LST`` occurs in test alone; ``B-UCP``, ``I-UCP``, ``I-INTJ`` and ``I-PRT`` in the training file alone.

@@ -1,4 +1,4 @@
-"""A corpus as text: what every source is turned into before it is encoded.
+"""A corpus as text: every source is turned into it before it is encoded.
 
 Which texts of many: those whose ids have the smallest hashes, so that no order of a file can meet the order of a sample.
 """
@@ -82,7 +82,7 @@ NO_TAG = -100
 
 @dataclass(frozen=True)
 class Documents:
-    """Tokenised texts of one split: an Arrow table with one row a text, so that millions of tokens cost no Python objects.
+    """The tokenised texts of a split: an Arrow table with one row a text, so that millions of tokens cost no Python objects.
 
     Columns: ``id`` int64, row of the text in its source, by which a result is joined back to it after filtering;
              ``tokens`` list of strings;
@@ -113,7 +113,7 @@ class Documents:
 
     @property
     def ids(self) -> np.ndarray:
-        """int64 ``(N,)``."""
+        """The ids of the texts, int64 ``(N,)``."""
         return self.table["id"].to_numpy()
 
     @property
@@ -174,7 +174,7 @@ class Documents:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Three splits and the vocabulary that training may know of."""
+    """A corpus: three splits and the vocabulary that training may know of."""
 
     train: Documents
     validation: Documents

@@ -28,7 +28,7 @@ Batch = dict[str, Tensor]
 
 
 class EncodedDocuments(Dataset):
-    """Texts as token ids, stored flat, fetched a batch at a time.
+    """A data set of texts as token ids, stored flat, fetched a batch at a time.
 
     Args:
         documents: tokenised texts.
@@ -108,7 +108,7 @@ class EncodedDocuments(Dataset):
 
 
 class EncodedSentences(EncodedDocuments):
-    """Documents as sentences: everything that is ``(B, T)`` becomes ``(B, S, T)``, and the batch holds both masks."""
+    """A data set of documents as sentences: ``(B, T)`` becomes ``(B, S, T)``, and a batch holds both masks."""
 
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         super().__init__(documents, vocabulary)
@@ -142,7 +142,7 @@ class EncodedSentences(EncodedDocuments):
 
 
 class EncodedQuestions(EncodedDocuments):
-    """Texts with a question each, which stands behind its text and the padding, ends with the row and is outside the mask.
+    """A data set of texts with a question each; it stands behind text and padding, ends with the row, is outside the mask.
 
     Where texts have candidates, these stand before the question: each is the size of the vocabulary plus its class.
     """

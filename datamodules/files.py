@@ -24,7 +24,7 @@ COMMAND = 'make train DATA=files ARGS="--data.init_args.train=<file> --data.init
 
 
 class FilesDataModule(StoredDataModule):
-    """Any text classification or tagging data in CSV, TSV, JSONL or parquet files, or on the Hub.
+    """A data set of the user's own, for classification or tagging, in CSV, TSV, JSONL or parquet files, or on the Hub.
 
     Columns: named, or guessed from usual names and printed. A text is a string (spaCy's blank English tokenizer, lower case)
              or a list of words (taken as they are). A label is a string, number or truth value; in tagging, tags are a list as

@@ -17,7 +17,7 @@ JW_LONGEST = 400
 
 
 class ImdbDataModule(StoredDataModule):
-    """Binary sentiment on reviews of the Internet Movie Database (Maas et al., 2011).
+    """The sentiment, in two classes, of reviews of the Internet Movie Database (Maas et al., 2011).
 
     Classes: 0 negative, 1 positive.
     Words:   those of Keras' word index, from which Jain & Wallace start: ASCII punctuation except the apostrophe separates

@@ -24,7 +24,7 @@ TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How the user wants files to be read; None is for a guess.
+    """The user's wishes for how files are read; None is for a guess.
 
     Args:
         text_column: texts, or words in tagging.
@@ -156,7 +156,7 @@ def _complaint(source: str, rows: Sequence[Row | Instance]) -> str:
 
 @dataclass(frozen=True)
 class Columns:
-    """Where to look in each row.
+    """The columns of texts and labels.
 
     Args:
         text, label: names of columns.

@@ -45,7 +45,7 @@ CORPORA = {name: reader for name, reader in READERS.items() if not issubclass(re
 
 @dataclass(frozen=True)
 class Labelled:
-    """Texts with a label each.
+    """A list of texts with a label each.
 
     Args:
         texts: strings, or lists of words.

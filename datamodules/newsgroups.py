@@ -21,7 +21,7 @@ ARCHIVE = CATALOGUE["20news"].archive
 
 
 class NewsgroupsDataModule(StoredDataModule):
-    """Which newsgroup a post of 1993 was sent to (Lang, 1995; the version split by date).
+    """The newsgroup that a post of 1993 was sent to (Lang, 1995; the version split by date).
 
     Classes: the ``groups``, in their order; by default 0 baseball, 1 hockey.
     Text:    headers, signatures and quotations are removed by scikit-learn's functions under every protocol, since they give

@@ -1,4 +1,4 @@
-"""What a DataModule tells the user: one sentence a line, once, however many processes there are."""
+"""Sentences for the user: one a line, once, however many processes there are."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -40,7 +40,7 @@ LENGTHS = (8, 60)
 
 
 class PlantedDataModule(TextDataModule):
-    """Review-like texts of 8 (two clauses: 10) to 60 tokens in two classes, balanced, with the mask of the tokens that decide.
+    """A corpus of review-like texts of 8 (two clauses: 10) to 60 tokens, in two balanced classes, with the tokens that decide.
 
     Rules:   ``token``     one opinion word decides.
              ``negation``  one opinion word decides, reversed if "not" stands right before it. A neutral word is negated or not

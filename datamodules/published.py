@@ -1,4 +1,4 @@
-"""What the papers say about their corpora, and why some of our counts differ."""
+"""The counts that papers publish of their corpora, and why some of ours differ."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -28,7 +28,7 @@ WORDS_SHOWN = 3
 
 @dataclass(frozen=True)
 class DataRecord:
-    """All that a trained model must know of its data, as plain values.
+    """The record of a model's data: all that the model must know of it, as plain values.
 
     Args:
         words: of the vocabulary, in id order.

@@ -1,4 +1,4 @@
-"""Where the real corpora come from: the folder named by ATTEST_DATA, else the public source of the same instances.
+"""The sources of the real corpora: the folder named by ATTEST_DATA, else the public source of the same instances.
 
 Of the Hugging Face Hub data files alone are read; code of a dataset is never run.
 """
@@ -73,7 +73,7 @@ CATALOGUE = {
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a split holds, by content: files that differ in compression or layout alone have equal ones."""
+    """The content of a split as hashes: files that differ in compression or layout alone have equal ones."""
 
     rows: int
     ordered: str

@@ -29,7 +29,7 @@ Tables = dict[str, pa.Table]
 
 
 class Originals(NamedTuple):
-    """Texts as they stand in their source, before any recipe.
+    """The texts of a split as they stand in their source, before any recipe.
 
     Args:
         texts: strings, in tagging lists of words.
@@ -164,7 +164,7 @@ def between(documents: Documents, shortest: int, longest: int | None = None) -> 
 
 
 class QuestionDataModule(StoredDataModule):
-    """Passages with a question and an answer each; attention is over the passage, the question is its query.
+    """A corpus of passages with a question and an answer each; attention is over the passage, the question is its query.
 
     Raises:  AttestError: texts are to be read as sentences or in subwords, or come without questions.
     """

@@ -15,7 +15,7 @@ BOUNDARIES = 2
 
 
 class Vocabulary:
-    """Maps words to token ids; padding is 0 and every unseen word is 1.
+    """A map from words to token ids; padding is 0 and every unseen word is 1.
 
     Args:
         words: known words in id order, from id 2; all different.

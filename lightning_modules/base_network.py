@@ -21,7 +21,7 @@ MakeNetwork = Callable[[int, int], nn.Module]
 
 
 class ReferenceOutput(NamedTuple):
-    """What the base makes of a batch, without a graph."""
+    """The output of the base on a batch, without a graph."""
 
     logits: Tensor
     """``(B, C)``, for a tagger ``(B, T, K)``."""
@@ -39,7 +39,7 @@ POOLED = "attention"
 
 
 class BaseNetwork:
-    """Looks at batches. No ``nn.Module``, so that it is no part of a checkpoint, of an optimiser or of DDP.
+    """The network of a base run. It is no ``nn.Module``, so that no checkpoint, optimiser or DDP takes it in.
 
     Args:
         network: as the base run has it; in evaluation mode from now on.
@@ -88,7 +88,7 @@ class BaseNetwork:
 
 
 class _Memory:
-    """Pooled attention and predictions of many texts.
+    """A memory of pooled attention and predictions of many texts.
 
     Args:
         seen: ids ``(B,)``, mask ``(B, T)`` and what was seen, of one batch after the other.

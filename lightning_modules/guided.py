@@ -14,7 +14,7 @@ from attest.lightning_modules.text_module import Batch
 
 
 class FixedAttention:
-    """Lets a module's network attend as another network does; mixed into LightningModules."""
+    """A mixin for LightningModules whose network attends as another network does."""
 
     network: nn.Module
     base: BaseNetwork

@@ -39,7 +39,7 @@ class Attacked(NamedTuple):
 
 
 class KeyAdversary(Classifier):
-    r"""Learns keys that a frozen Transformer gets in place of its own, in all layers at once and at real tokens only.
+    r"""A learner of keys that replace those of a frozen Transformer, in all layers at once and at real tokens only.
 
     * ``adversarial``: :math:`K' = MLP(K)`, the right prediction from keys that are far away,
       :math:`w\,CE(y, \hat y) - (1 - w) d(K, K')`.

@@ -20,7 +20,7 @@ from attest.core.errors import AttestError
 
 @dataclass
 class Optimisation:
-    """How a network is optimised.
+    """The optimiser of a network, with its schedule and its rates.
 
     Args:
         optimizer: makes the optimiser from parameter groups; attention gets no weight decay, whatever the optimiser's.

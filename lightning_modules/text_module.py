@@ -1,4 +1,4 @@
-"""What classifiers and taggers share: a network, where its embedding starts, its optimiser, and scores over a whole split."""
+"""The base of classifiers and taggers: a network, its first embedding, its optimiser, and scores over a whole split."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

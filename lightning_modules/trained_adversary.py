@@ -25,7 +25,7 @@ Variant = Literal["unfrozen", "frozen"]
 
 
 class Adversarial:
-    """What adversaries of classifiers and of taggers share; mixed into their LightningModules.
+    """A mixin for the LightningModules of adversaries, of classifiers and of taggers.
 
     Logs, beside what the module logs, ``validation/objective``, the loss as a mean over validation instances that chooses the
     epoch, and its two terms, ``validation/distance`` and ``validation/divergence``. The gold labels are never trained on.

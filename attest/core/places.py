@@ -1,4 +1,4 @@
-"""Where files of the package lie that are no code."""
+"""The folder of the package's files that are no code."""
 
 from pathlib import Path
 

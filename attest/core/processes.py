@@ -121,7 +121,7 @@ def _running(others: Sequence[BaseProcess]) -> Iterator[None]:
 
 
 class _LostError(Exception):
-    """Another process has ended as it should not."""
+    """The error that another process has ended as it should not."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What rounding alone does to a number: the one tolerance by which differences count, or do not."""
+"""The tolerance of rounding: smaller differences between two numbers do not count."""
 
 import torch
 from torch import Tensor

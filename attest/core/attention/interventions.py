@@ -68,7 +68,7 @@ Projecting = Callable[[Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Intervention:
-    """What stands where.
+    """A value that replaces what is computed at a hook point.
 
     Args:
         point: ``keys``, ``scores``, ``weights`` or ``projection``; shapes as in ``PooledAttention`` and

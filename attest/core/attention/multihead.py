@@ -11,7 +11,7 @@ from attest.core.errors import AttestError
 
 
 class MultiHeadAttention(HookedModule):
-    r"""Every token attends to every real token: :math:`\phi(Q K^\top / \sqrt{D})\,V` in each head, then a linear layer.
+    r"""An attention of every token to every real one: :math:`\phi(Q K^\top / \sqrt{D})\,V` in each head, a linear layer.
 
     Places: keys and values ``(B, N, T, D)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is
     attended to.

@@ -11,7 +11,7 @@ from attest.core.attention.scoring import AdditiveScoring
 
 
 class PooledAttention(HookedModule):
-    """Scoring and projection; the hidden states are keys and values at once.
+    """An attention of scoring and projection; the hidden states are keys and values at once.
 
     Args:
         hidden_size: H, size of the hidden states.

@@ -102,7 +102,7 @@ class Sparsemax(Projection):
 
 
 class Entmax15(Projection):
-    """1.5-entmax (Peters et al. 2019), halfway between softmax and sparsemax; exact, by sorting."""
+    """The projection 1.5-entmax (Peters et al. 2019), halfway between softmax and sparsemax; exact, by sorting."""
 
     sparse = True
 
@@ -111,7 +111,7 @@ class Entmax15(Projection):
 
 
 class Entmax(Projection):
-    r"""α-entmax (Peters et al. 2019): :math:`[(α - 1) s - τ]_+^{1/(α - 1)}`, τ such that it sums to 1.
+    r"""The projection α-entmax (Peters et al. 2019): :math:`[(α - 1) s - τ]_+^{1/(α - 1)}`, τ such that it sums to 1.
 
     α = 1 is softmax and α = 2 sparsemax; these and 1.5 are computed exactly, others by bisection to the rounding of the dtype.
 
@@ -162,7 +162,7 @@ class Entmax(Projection):
 
 
 class Sparsegen(Projection):
-    r"""Sparsegen-lin (Laha et al. 2018): :math:`\arg\min_p \lVert p - s \rVert^2 - λ \lVert p \rVert^2`.
+    r"""The projection sparsegen-lin (Laha et al. 2018): :math:`\arg\min_p \lVert p - s \rVert^2 - λ \lVert p \rVert^2`.
 
     It equals sparsemax of ``scores / (1 - λ)``: λ → 1 is one-hot, 0 sparsemax, −∞ uniform.
 

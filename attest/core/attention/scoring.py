@@ -13,7 +13,7 @@ from attest.core.attention.interventions import Reading
 
 
 class AdditiveScoring(nn.Module):
-    r"""Additive scores :math:`v^\top \tanh(W_1 h_i + W_2 q)` (Bahdanau et al. 2015).
+    r"""The additive score :math:`v^\top \tanh(W_1 h_i + W_2 q)` (Bahdanau et al. 2015).
 
     Of a learned query, the constant :math:`W_2 q` is the bias of the first layer. Jain & Wallace 2019 call it *tanh* and
     project to H / 2, Serrano & Smith 2019 to H.
@@ -43,7 +43,7 @@ class AdditiveScoring(nn.Module):
 
     @property
     def reading(self) -> Reading:
-        """The same to rounding, by tanh(x) = 2 sigmoid(2 x) - 1: on a CPU torch's sigmoid takes 0.2 ns, its tanh 2.1."""
+        """The score as a reading, by tanh(x) = 2 sigmoid(2 x) - 1: on a CPU a sigmoid takes 0.2 ns, a tanh 2.1."""
         _require_own_query(self.query is not None)
         alignment = 2 * self.alignment.weight[0]
         constant = self.alignment.weight.sum()
@@ -55,7 +55,7 @@ class AdditiveScoring(nn.Module):
 
 
 class DotScoring(nn.Module):
-    r"""Scaled dot products :math:`h_i^\top q / \sqrt{H}` (Vaswani et al. 2017).
+    r"""The scaled dot product :math:`h_i^\top q / \sqrt{H}` (Vaswani et al. 2017).
 
     A learned query is a linear layer without bias and initialised like one, as in Jain & Wallace 2019.
 
@@ -78,7 +78,7 @@ class DotScoring(nn.Module):
 
     @property
     def reading(self) -> Reading:
-        """The same as a reading."""
+        """The score as a reading."""
         _require_own_query(self.query is None)
         query = cast(nn.Linear, self.query)
         weight = query.weight / query.in_features**0.5

@@ -48,7 +48,7 @@ def entmax15(scores: Tensor) -> Tensor:
 
 
 class _Family(NamedTuple):
-    """What tells one projection from the other.
+    """The difference between one projection and the other.
 
     Attributes:
         scale: c.
@@ -62,7 +62,7 @@ class _Family(NamedTuple):
 
 
 class _Heights(Function):
-    """Scores ``(..., T)`` -> their heights above the threshold, 0 below."""
+    """The heights of scores ``(..., T)`` above the threshold; 0 below."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, family: _Family) -> Tensor:

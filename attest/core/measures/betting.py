@@ -1,4 +1,4 @@
-"""How well a mean is known from a part of a finite population, at any time: a betting confidence sequence.
+"""A betting confidence sequence: how well a part of a finite population tells its mean, at any time.
 
 Whoever reads texts in random order and looks again and again at an ordinary interval stops too early too often. Here each
 candidate m for the mean is played against: a gambler who does not believe in m bets on every value, fairly if m is the mean,
@@ -23,7 +23,7 @@ AT_ONCE = 1 << 21
 
 
 class MeanByBetting:
-    """Intervals for the means of K quantities, each over the same N instances, read in random order without replacement.
+    """The intervals of the means of K quantities, each over the same N instances, read in random order without replacement.
 
     Where a value is undefined (NaN) the mean is that of the defined ones. For a candidate m an undefined instance counts as m
     itself: the mean over all N instances is then m exactly if that over the defined ones is.

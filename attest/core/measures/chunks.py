@@ -60,7 +60,7 @@ def chunk_counts(predicted: Tensor, gold: Tensor, label_names: Sequence[str]) ->
 
 
 class _Chunks:
-    """Where chunks start, ``(B, T)``; ``proper`` where they start with B-, of tags of the kinds B-, I- and O alone."""
+    """The starts of chunks, ``(B, T)``; ``proper`` if they start with B-, of tags of the kinds B-, I- and O alone."""
 
     def __init__(self, tags: Tensor, label_names: Sequence[str]) -> None:
         found = [TAG.fullmatch(name) for name in label_names]

@@ -1,4 +1,4 @@
-"""What of an attention its outcome determines: the part outside the left null space (Brunner et al. 2020).
+"""The part of an attention that its outcome determines: what lies outside the left null space (Brunner et al. 2020).
 
 An outcome α T is the same for α + x wherever x T = 0. Legend: T tokens, F features, Q distributions that share a T.
 """
@@ -23,7 +23,7 @@ class ColumnSpace(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """Raw and effective attention compared, float64 ``(..., Q)`` each; NaN where undefined."""
+    """A comparison of raw and effective attention, float64 ``(..., Q)`` each; NaN where undefined."""
 
     tau: Tensor
     """τ-b over the real tokens; NaN too where either is constant."""

@@ -17,7 +17,7 @@ ALL_PAIRS_UP_TO = 48
 
 
 class KendallTau(NamedTuple):
-    """Each ``(B,)`` float64; NaN where tau is undefined: fewer than two tokens, a constant or an undefined input."""
+    """The results of ``kendall_tau_b``, ``(B,)`` float64 each; NaN for fewer than two tokens, a constant or a NaN input."""
 
     tau: Tensor
     """tau-b in [-1, 1]."""
@@ -116,7 +116,7 @@ def _truncate(scores: Tensor, k: Tensor, mask: Tensor) -> Tensor:
 
 
 class _Pairs(NamedTuple):
-    """Counts of token pairs, float64 ``(B,)``."""
+    """The counts of token pairs, float64 ``(B,)``."""
 
     all: Tensor
     tied_x: Tensor
