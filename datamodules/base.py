@@ -15,7 +15,6 @@ from attest.datamodules.batching import (
     WHOLE,
     BatchLoader,
     Shard,
-    batch_sizes,
     batches_by_length,
     deal,
     fair_places,
@@ -322,16 +321,6 @@ class TextDataModule(LightningDataModule):
     def test_dataloader(self) -> BatchLoader:
         """Return test batches of the shard, or of the part, for this rank, each instance on exactly one rank."""
         return self._evaluation_loader(self.test, self.shard, self.part)
-
-    @property
-    def validation_batches(self) -> int:
-        """Validation batches over all ranks; more than full ones would be where texts differ much in length."""
-        return len(batch_sizes(self.validation.sizes, self.batch_size))
-
-    @property
-    def test_batches(self) -> int:
-        """Test batches over all ranks."""
-        return len(batch_sizes(self.test.sizes, self.batch_size))
 
     def _evaluation_loader(
         self, dataset: EncodedDocuments, shard: Shard = WHOLE, part: Sequence[int] | None = None

@@ -79,14 +79,10 @@ class KeyAdversary(Classifier):
         self.attack, self.distance, self.weight = attack, distance, weight
         self.network.requires_grad_(False).eval()
         self.layers = self_attending(self.network)
-        self.adversary = KeyPerturbation(self._key_size, hidden_size)
-
-    @property
-    def _key_size(self) -> int:
-        """Of all heads side by side, by the keys of a text of one masked token."""
+        text = torch.full((1, 1), UNKNOWN)
         with torch.no_grad():
-            text = torch.full((1, 1), UNKNOWN)
-            return clean_keys(self.network, self.layers, text, torch.ones_like(text, dtype=torch.bool)).shape[-1]
+            keys_11H = clean_keys(self.network, self.layers, text, torch.ones_like(text, dtype=torch.bool))
+        self.adversary = KeyPerturbation(keys_11H.shape[-1], hidden_size)
 
     def take_base(self, state: dict[str, Tensor]) -> None:
         """Take over the parameters of the trained network; they never change."""
@@ -108,14 +104,11 @@ class KeyAdversary(Classifier):
             observation = observe_layers(self.network, batch["id"], batch["token_ids"], mask)
         scored = 1 - labels if self.attack == "opposite" else labels
         losses = functional.cross_entropy(class_logits(observation.logits), scored, reduction="none")
+        squared = mean_squared_distance(clean_BYTH, keys_BYTH, mask)
         if self.attack == "adversarial":
-            losses = self.weight * losses - (1 - self.weight) * self._far(clean_BYTH, keys_BYTH, mask)
-        return Attacked(observation, scored, mean_squared_distance(clean_BYTH, keys_BYTH, mask), losses)
-
-    def _far(self, keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-        if self.distance == "norm":
-            return euclidean_distance(keys, others, mask)
-        return mean_squared_distance(keys, others, mask).log()
+            far = squared.log() if self.distance == "log" else euclidean_distance(clean_BYTH, keys_BYTH, mask)
+            losses = self.weight * losses - (1 - self.weight) * far
+        return Attacked(observation, scored, squared, losses)
 
     def _noise(self, ids: Tensor, like_BYTH: Tensor) -> Tensor:
         """Draw numbers in (0, 1) by instance and step; step 0 is evaluation."""

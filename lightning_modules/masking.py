@@ -31,16 +31,10 @@ def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tens
         int64, of the shape of ``tokens``.
     """
     rates = random_uniforms(stream(seed, "rates of masking"), ids, torch.tensor(epoch, device=ids.device))
-    places = [_along(tokens, dimension) for dimension in range(1, tokens.ndim)]
+    places = torch.meshgrid(*(torch.arange(size, device=tokens.device) for size in tokens.shape[1:]), indexing="ij")
     masked = stream(seed, "places of masks")
     each = random_uniforms(masked, _wide(ids, tokens), torch.tensor(epoch, device=ids.device), *places)
     return tokens.masked_fill((each < _wide(rates, tokens)) & (tokens != PADDING), UNKNOWN)
-
-
-def _along(tokens: Tensor, dimension: int) -> Tensor:
-    shape = [1] * tokens.ndim
-    shape[dimension] = -1
-    return torch.arange(tokens.shape[dimension], device=tokens.device).view(shape)
 
 
 def _wide(values: Tensor, tokens: Tensor) -> Tensor:

@@ -50,11 +50,10 @@ def class_numbers(
     if wrong.any():
         least = f"from 0 to {most - 1}" if most < MOST_CLASSES else "from 0"
         ignored = f", or {UNLABELLED} for no label" if partly else ""
+        named = f" ({_some(names)})" if names else ""
         mend = {most: " Of labels that are counted from 1, subtract 1.", UNLABELLED: " Leave out the texts without a label."}
         how = mend.get(values[wrong][0], "") if len(np.unique(values[wrong])) == 1 else ""
-        raise AttestError(
-            f"the labels have {_shown(values[wrong])}; expected class numbers {least}{_named(names)}{ignored}.{how}"
-        )
+        raise AttestError(f"the labels have {_shown(values[wrong])}; expected class numbers {least}{named}{ignored}.{how}")
     _require_no_other_name(values, names)
     return values.astype(np.int64)
 
@@ -240,10 +239,6 @@ def _whole(label: str) -> int | None:
 
 def _plain(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip().casefold()
-
-
-def _named(names: Sequence[str]) -> str:
-    return f" ({_some(names)})" if names else ""
 
 
 def _shown(values: np.ndarray) -> str:

@@ -90,11 +90,6 @@ def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
 
 
-def _raised(said: str) -> Exception:
-    ours = said.removeprefix(_OURS)
-    return AttestError(ours) if ours != said else RuntimeError(said)
-
-
 @contextmanager
 def _group(rank: int, processes: int, folder: Path) -> Iterator[None]:
     """Belong to the group; its members find one another through a file."""
@@ -134,7 +129,9 @@ def _telling_whose_fault(others: Sequence[BaseProcess], folder: Path) -> Iterato
         if isinstance(error, RuntimeError):  # perhaps that nobody answers, which is noticed before the end of a process
             wait([each.sentinel for each in others], _SECONDS_UNTIL_HEARD)
         if (folder / "error").is_file():
-            raise _raised((folder / "error").read_text(encoding="utf-8")) from error
+            said = (folder / "error").read_text(encoding="utf-8")
+            ours = said.startswith(_OURS)
+            raise (AttestError(said.removeprefix(_OURS)) if ours else RuntimeError(said)) from error
         if killed := [each.exitcode for each in others if each.exitcode]:
             raise _killed(killed[0], len(others) + 1) from error
         raise

@@ -30,7 +30,7 @@ def test_ranks_together_evaluate_every_text_once(ranks, sentences):
 def test_validation_batches_are_counted_over_all_ranks():
     modules = [on_rank(rank, 2) for rank in range(2)]
     loaded = [batch for module in modules for batch in module.val_dataloader() if len(batch["id"])]
-    assert len(loaded) == modules[0].validation_batches
+    assert len(loaded) == modules[0].val_dataloader().batches_of_all_ranks
 
 
 def test_every_epoch_has_its_own_order_of_all_texts():
