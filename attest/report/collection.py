@@ -1,11 +1,4 @@
-"""Many runs side by side: found below folders, grouped by setting, averaged over seeds.
-
-95 % intervals of the mean of a number, and whether two of them lie apart.
-
-What a reader must know before comparing numbers of several settings.
-
-Two runs text by text: which of the two decides the same test texts better?
-"""
+"""Many runs side by side: found below folders, grouped by setting, averaged over seeds, compared text by text."""
 
 import math
 import re
@@ -36,7 +29,7 @@ Named = TypeVar("Named")
 
 
 def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named]:
-    """The same items, those of a sweep by their numbers.
+    """Return the same items, those of a sweep by their numbers.
 
     Names that differ in numbers alone are a sweep. Its items share the places among themselves that they have; all others
     stay where they are.
@@ -47,25 +40,21 @@ def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named
     """
     sweeps: dict[str, list[int]] = {}
     for place, item in enumerate(items):
-        sweeps.setdefault(NUMBER.sub("#", _bare(name(item))), []).append(place)
+        sweeps.setdefault(NUMBER.sub("#", VARIANT.sub("", name(item))), []).append(place)
+
+    def numbers(item: Named) -> list[float]:
+        return [float(number) for number in NUMBER.findall(VARIANT.sub("", name(item)))]
+
     ordered = list(items)
     for places in sweeps.values():
-        chosen = sorted((items[place] for place in places), key=lambda item: _numbers(name(item)))
+        chosen = sorted((items[place] for place in places), key=numbers)
         for place, item in zip(places, chosen, strict=True):
             ordered[place] = item
     return ordered
 
 
-def _numbers(name: str) -> list[float]:
-    return [float(number) for number in NUMBER.findall(_bare(name))]
-
-
-def _bare(name: str) -> str:
-    return VARIANT.sub("", name)
-
-
 def value_of(summary: Mapping[str, Any], key: str) -> float | None:
-    """A score itself, or the mean of evidence; None where there is none."""
+    """Return a score itself, or the mean of evidence; None if there is none."""
     value = summary.get(key, summary.get(f"{key}/mean"))
     return None if value is None or math.isnan(value) else float(value)
 
@@ -79,20 +68,27 @@ class Setting:
     """By seed."""
     summaries: dict[int, dict[str, Any]]
 
+    @property
+    def any_run(self) -> RunFolder:
+        """The run of some seed."""
+        return next(iter(self.runs.values()))
+
     def over_seeds(self, key: str) -> OverSeeds | None:
-        """A number (a score, or the mean of evidence over instances) over seeds; None where no seed has it."""
+        """Return a number (a score, or the mean of evidence over instances) over seeds; None if no seed has it."""
         values = [value for summary in self.summaries.values() if (value := value_of(summary, key)) is not None]
         return OverSeeds.of(values) if values else None
 
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
-    """Runs grouped by setting, in order of first appearance and sweeps by their numbers; names begin where they differ."""
+    """Group runs by setting, in order of first appearance, sweeps by their numbers; names leave out a corpus of all."""
     groups: dict[tuple[str, int], dict[int, RunFolder]] = {}
     for run in runs:
         identity = identity_of(run)
         copies = sum(name == identity.setting and identity.seed in seeds for (name, _), seeds in groups.items())
         groups.setdefault((identity.setting, copies), {})[identity.seed] = run
-    names = _short_names([f"{name} ({copy + 1})" if copy else name for name, copy in groups])
+    names = [f"{name} ({copy + 1})" if copy else name for name, copy in groups]
+    if len({name.split("/")[0] for name in names}) == 1:
+        names = [name.partition("/")[2] for name in names]
     settings = [
         Setting(name, seeds, {seed: read_json(run.summary) for seed, run in sorted(seeds.items())})
         for name, seeds in zip(names, groups.values(), strict=True)
@@ -101,16 +97,33 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
 
 
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
-    """The numbers to show: those of the verdict that any setting has, or all that match a pattern such as ``E1/tau_*``."""
+    """Return the numbers to show: those of the verdict that any setting has, or all that match a pattern such as ``E1/tau_*``.
+
+    Of the verdict, a number is left out if every setting that has it has also what is shown in its place. Patterns match part
+    by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians.
+
+    Raises:
+        AttestError: nothing matches a pattern.
+    """
     if not patterns:
-        known = [key for key in labels() if any(each.over_seeds(key) for each in settings)]
-        return [key for key in known if not _all_have_newer(key, settings)]
+        having = {key: [each for each in settings if each.over_seeds(key)] for key in labels()}
+        others = newer()
+        return [
+            key
+            for key, several in having.items()
+            if several and not (key in others and all(each.over_seeds(others[key]) for each in several))
+        ]
     names = {name.removesuffix("/mean") for each in settings for summary in each.summaries.values() for name in summary}
     chosen = {pattern: [name for name in sorted(names) if _matches(name, pattern)] for pattern in patterns}
     for pattern, found in chosen.items():
         if not found:
             raise _no_such_number(pattern, names)
     return list(dict.fromkeys(name for found in chosen.values() for name in found))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    parts, wanted = name.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
 def _no_such_number(pattern: str, names: Collection[str]) -> AttestError:
@@ -122,50 +135,31 @@ def _no_such_number(pattern: str, names: Collection[str]) -> AttestError:
     )
 
 
-def _all_have_newer(key: str, settings: Sequence[Setting]) -> bool:
-    """Whether every setting that has a number has also what is shown in its place."""
-    others = newer()
-    return key in others and all(each.over_seeds(others[key]) for each in settings if each.over_seeds(key))
-
-
-def _matches(name: str, pattern: str) -> bool:
-    """Part by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians."""
-    parts, wanted = name.split("/"), pattern.split("/")
-    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
-
-
-def _short_names(names: Sequence[str]) -> list[str]:
-    """Without the corpus where it is the same for all."""
-    corpora = {name.split("/")[0] for name in names}
-    return [name.partition("/")[2] for name in names] if len(corpora) == 1 else list(names)
-
-
 PARTS = ("mean", "ci_low", "ci_high")
 """What a summary says of a number with an interval."""
 
 
 class Interval(NamedTuple):
-    """Of a mean."""
+    """A mean and its 95 % interval."""
 
     mean: float
     low: float
     high: float
 
     def apart(self, other: "Interval") -> int:
-        """1 where this lies wholly above the other, -1 where wholly below; 0 where they overlap or touch."""
+        """Return 1 if this lies wholly above the other, -1 if wholly below, 0 if they overlap or touch."""
         return int(self.low > other.high) - int(self.high < other.low)
 
     def gap(self, other: "Interval") -> float:
-        """How much lies between the two; 0 where they overlap."""
+        """Return how much lies between the two; 0 if they overlap."""
         return max(0.0, self.low - other.high, other.low - self.high)
 
     def __str__(self) -> str:
-        """As the report writes it."""
         return interval(self.mean, self.low, self.high)
 
 
 def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Interval | None:
-    """Of the texts of one run, as its summary has it; None of a number that has none.
+    """Return the interval over the texts of one run, as its summary has it; None if the number has none.
 
     Args:
         summary: of the run.
@@ -182,7 +176,7 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
 
 
 def within(key: str, low: float, high: float) -> tuple[float, float]:
-    """An interval without what lies beyond the least and the greatest value of its number, where no mean can be."""
+    """Cut an interval at the least and the greatest value of its number, beyond which no mean can be."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
     if column is None or column.range is None:
@@ -191,7 +185,7 @@ def within(key: str, low: float, high: float) -> tuple[float, float]:
 
 
 def whiskers(shares: pd.Series) -> tuple[float, float]:
-    """How far the interval of the mean of shares, in [0, 1], reaches below and above it; NaN is left out, 0 of no shares."""
+    """Return how far the interval of the mean of shares, in [0, 1], reaches below and above it; 0 if all shares are NaN."""
     known = shares.dropna().to_numpy(dtype=float)
     if not len(known):
         return 0.0, 0.0
@@ -216,7 +210,7 @@ Tested = dict[int, Texts]
 
 
 def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
-    """Sentences for under a table, or above it; empty where there is nothing to say.
+    """Return what a reader must know before numbers of several settings are compared; empty if there is nothing to say.
 
     Args:
         settings: its columns.
@@ -226,7 +220,7 @@ def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
 
 
 def other_texts(settings: Sequence[Setting]) -> str | None:
-    """That not all settings were tested on the same texts; None where they were, as far as is known."""
+    """Say that not all settings were tested on the same texts; None if they were, as far as is known."""
     groups: list[tuple[Tested, list[str]]] = []
     for setting in settings:
         tested = {seed: texts_of(run) for seed, run in setting.runs.items()}
@@ -249,20 +243,20 @@ def _differ(first: Tested, second: Tested) -> bool:
 
 
 def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
-    """That orders of erasure were measured over different texts, as older runs have them; None where that is not so."""
+    """Say that orders of erasure were measured over different texts, as in older runs; None if they were not."""
     older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
-    counts = [f"{each.name}: {' and '.join(_undefined(each, key) for key in older)}" for each in settings]
+
+    def undefined(setting: Setting, key: str) -> str:
+        counts = [summary.get(f"{key}/nan") for _, summary in sorted(setting.summaries.items())]
+        return ", ".join("–" if count is None else f"{count:.0f}" for count in counts)
+
+    counts = [f"{each.name}: {' and '.join(undefined(each, key) for key in older)}" for each in settings]
     return (
         f"{' and '.join(f'“{label_of(key)}”' for key in older)} are means over different texts, those that flip in the order, "
         f"and cannot be compared. Texts left out by each, by seed: {'; '.join(counts)}."
     )
-
-
-def _undefined(setting: Setting, key: str) -> str:
-    counts = [summary.get(f"{key}/nan") for _, summary in sorted(setting.summaries.items())]
-    return ", ".join("–" if count is None else f"{count:.0f}" for count in counts)
 
 
 @dataclass(frozen=True)
@@ -302,7 +296,7 @@ class Decided:
 
     @classmethod
     def by(cls, run: RunFolder) -> "Decided":
-        """From the files in the folder of a run."""
+        """Read the folder of a run."""
         path = table_of(run)
         return cls(texts_of(run), None if path is None else rightly(run), path is not None and path.stem == TAGGED)
 
@@ -313,7 +307,7 @@ def pairing(first: RunFolder, second: RunFolder) -> Pairing:
 
 
 def paired(first: Decided, second: Decided) -> Pairing:
-    """The same of runs that were read already."""
+    """Compare two runs that were read already."""
     same = first.texts.same_as(second.texts)
     if not same or first.rightly is None or second.rightly is None:
         return Pairing(same)
@@ -323,7 +317,10 @@ def paired(first: Decided, second: Decided) -> Pairing:
 
 
 def rightly(run: RunFolder) -> pd.Series:
-    """Whether each test text is decided rightly, bool by id; of a tagger the share of each sentence's tokens; maybe empty."""
+    """Return whether each test text is decided rightly, bool by id; of a tagger the share of each sentence's tokens.
+
+    It is empty if the run has kept no table of its texts.
+    """
     path = table_of(run)
     if path is None:
         return pd.Series(dtype=bool)
@@ -336,9 +333,9 @@ def rightly(run: RunFolder) -> pd.Series:
 
 
 def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Gold and predicted tags of all tokens that have a gold one, ``(N,)`` each, and how many each sentence has.
+    """Return gold and predicted tags of all tokens that have a gold one, ``(N,)`` each, and how many each sentence has.
 
-    Of a word in subwords that is the first alone.
+    Of a word in subwords, the first subword alone has a tag.
     """
     gold, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))
     tagged = rows["tags"].map(lambda tags: int((tags >= 0).sum())).to_numpy()

@@ -1,8 +1,6 @@
 """``comparison.html``: runs side by side, over seeds, with paired tests.
 
-What a page of several settings says: what they differ in, which numbers differ beyond their intervals, which decisions.
-
-What settings differ in: their choices first, and where choices are the same, single settings.
+The page says what the settings differ in, which numbers differ beyond their intervals, and which decisions differ.
 """
 
 import math
@@ -15,12 +13,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from attest.core.measures import OverSeeds, Paired, in_seed_spreads
+from attest.core.measures import OverSeeds, in_seed_spreads
 from attest.core.measures.comparison import LEVEL
 from attest.core.measures.numbers import p_value
 from attest.report.collection import (
     Decided,
     Interval,
+    Pairing,
     Setting,
     other_orders,
     other_texts,
@@ -44,27 +43,21 @@ from attest.runs.identity import identity_of
 
 @dataclass(frozen=True)
 class Decision:
-    """Two settings with the same seed, text by text."""
+    """Two settings with the same seed, compared text by text."""
 
-    pair: tuple[str, str]
+    names: tuple[str, str]
     seed: int
-    same: bool | None
-    """Whether both were tested on the same texts; None where their folders do not tell."""
-    test: Paired | None
-    """None where the texts are not the same, or were not kept."""
-    instances: int
-    tagging: bool
+    found: Pairing
 
 
 def decisions(settings: Sequence[Setting]) -> list[Decision]:
-    """The paired test of every two settings, for every seed that both have."""
-    compared, decided = [], cache(Decided.by)
-    for first, second in combinations(settings, 2):
-        for seed in sorted({*first.runs} & {*second.runs}):
-            pair = paired(decided(first.runs[seed]), decided(second.runs[seed]))
-            names = first.name, second.name
-            compared.append(Decision(names, seed, pair.same, pair.test, pair.instances, pair.tagging))
-    return compared
+    """Compare the decisions of every two settings, for every seed that both have."""
+    decided = cache(Decided.by)
+    return [
+        Decision((first.name, second.name), seed, paired(decided(first.runs[seed]), decided(second.runs[seed])))
+        for first, second in combinations(settings, 2)
+        for seed in sorted({*first.runs} & {*second.runs})
+    ]
 
 
 CHOICES = {"data": "corpus", "recipe": "recipe", "model": "model", "scoring": "scoring", "projection": "projection"}
@@ -72,37 +65,37 @@ CHOICES = {"data": "corpus", "recipe": "recipe", "model": "model", "scoring": "s
 DEPENDS = "trained against the base"
 NOT_SET = "not set"
 MEASURED = "experiments."
-"""Settings of experiments are told where all have run them: what one has not measured is a gap, no other setting."""
+"""Settings of experiments are told if all have run them: what one has not measured is a gap, no other setting."""
 Differing = dict[str, list[str]]
 """Values in the order of first appearance, by name."""
 
 
 def choices_apart(settings: Sequence[Setting]) -> Differing:
-    """The choices that are not the same for all."""
-    return _differing_names([_choices(setting) for setting in settings])
+    """Return the choices that are not the same for all."""
+    return _differing([_choices(setting) for setting in settings])
 
 
 def settings_apart(settings: Sequence[Setting]) -> Differing:
-    """The single settings, by dotted name, that tell apart those whose choices are the same."""
+    """Return the single settings, by dotted name, that tell apart those whose choices are the same."""
     alike: dict[tuple[str, ...], list[Setting]] = {}
     for setting in settings:
         alike.setdefault(tuple(_choices(setting).values()), []).append(setting)
     found: Differing = {}
     for several in alike.values():
-        for name, values in _differing_names([_single(setting) for setting in several]).items():
+        for name, values in _differing([_single_settings(setting) for setting in several]).items():
             if not (name.startswith(MEASURED) and NOT_SET in values):
                 found[name] = list(dict.fromkeys([*found.get(name, []), *values]))
     return found
 
 
 def _choices(setting: Setting) -> dict[str, str]:
-    run = _config(setting).get("run") or {}
-    depends = identity_of(_any_run(setting)).dependent
+    run = setting.any_run.settings().get("run") or {}
+    depends = identity_of(setting.any_run).dependent
     return {word: str(run.get(name, NOT_SET)) for name, word in CHOICES.items()} | {DEPENDS: depends or "no"}
 
 
-def _single(setting: Setting) -> dict[str, str]:
-    settings = _config(setting)
+def _single_settings(setting: Setting) -> dict[str, str]:
+    settings = setting.any_run.settings()
     rest = identity(settings) | {"experiments": settings.get("experiments")}
     rest.pop("run", None)  # which the choices say
     return dict(_flat(rest))
@@ -116,35 +109,31 @@ def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, 
             yield f"{prefix}{name}", str(value)
 
 
-def _differing_names(described: Sequence[Mapping[str, str]]) -> Differing:
+def _differing(described: Sequence[Mapping[str, str]]) -> Differing:
     names = dict.fromkeys(name for each in described for name in each)
     values = {name: list(dict.fromkeys(each.get(name, NOT_SET) for each in described)) for name in names}
     inner = {name for name in names if any(other.startswith(f"{name}.") for other in names)}
     return {name: several for name, several in values.items() if len(several) > 1 and name not in inner}
 
 
-def _config(setting: Setting) -> dict[str, Any]:
-    return _any_run(setting).settings()
-
-
-def _any_run(setting: Setting) -> Any:
-    return next(iter(setting.runs.values()))
-
-
 SHOWN = 3
-"""So many of a kind are named in a sentence."""
+"""How many of a kind are named in a sentence."""
 
 
 @dataclass(frozen=True)
-class Apart:
-    """A number whose intervals part two settings, the two that lie farthest apart."""
+class DifferingNumber:
+    """A number whose intervals part two settings, the two that lie farthest apart.
+
+    Args:
+        key: of the number.
+        lower, higher: names of the settings.
+        intervals: of the lower and of the higher.
+    """
 
     key: str
     lower: str
-    """Name of the setting."""
     higher: str
     intervals: tuple[Interval, Interval]
-    """Of the lower and of the higher."""
 
     @property
     def gap(self) -> float:
@@ -153,13 +142,34 @@ class Apart:
         return self.intervals[0].gap(self.intervals[1]) / (high - low)
 
     def __str__(self) -> str:
-        """As a sentence lists it."""
         lower, higher = self.intervals
         return f"{label_of(self.key)}: {lower} with {self.lower}, {higher} with {self.higher}"
 
 
+def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[DifferingNumber]:
+    """Return the numbers that differ beyond their intervals, those with the widest gap first.
+
+    Args:
+        settings: of one alone none differs.
+        keys: of the numbers.
+    """
+    found = []
+    for key in keys:
+        known = _intervals(settings, key)
+        if len(known) > 1:
+            lower, higher = min(known, key=lambda name: known[name].high), max(known, key=lambda name: known[name].low)
+            if known[higher].apart(known[lower]) > 0:
+                found.append(DifferingNumber(key, lower, higher, (known[lower], known[higher])))
+    return sorted(found, key=lambda each: -each.gap)
+
+
+def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
+    found = {setting.name: interval_of(setting, key, len(settings)) for setting in settings}
+    return {name: interval for name, interval in found.items() if interval is not None}
+
+
 def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
-    """Over seeds where there are several, else over the texts of the one run; None of a number that has neither.
+    """Return the interval over seeds if there are several, else over the texts of the one run; None if it has neither.
 
     Args:
         setting: whose number.
@@ -172,34 +182,10 @@ def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
     return None if over is None else over_seeds(over, compared)
 
 
-def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[Apart]:
-    """The numbers that differ beyond their intervals, those with the widest gap first.
-
-    Args:
-        settings: of one alone none differs.
-        keys: of the numbers.
-    """
-    found = [differing for key in keys if (differing := _apart(settings, key)) is not None]
-    return sorted(found, key=lambda each: -each.gap)
-
-
-def _apart(settings: Sequence[Setting], key: str) -> Apart | None:
-    known = _intervals(settings, key)
-    if len(known) < 2:
-        return None
-    lower, higher = min(known, key=lambda name: known[name].high), max(known, key=lambda name: known[name].low)
-    return Apart(key, lower, higher, (known[lower], known[higher])) if known[higher].apart(known[lower]) > 0 else None
-
-
-def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
-    found = {setting.name: interval_of(setting, key, len(settings)) for setting in settings}
-    return {name: interval for name, interval in found.items() if interval is not None}
-
-
 def conclusions(
     settings: Sequence[Setting], keys: Sequence[str], decided: Sequence[Decision], same_texts: bool
 ) -> list[Conclusion]:
-    """Settings, numbers, decisions.
+    """Return what is said of settings, numbers and decisions.
 
     Args:
         settings: as ``settings_of`` finds them.
@@ -209,82 +195,65 @@ def conclusions(
     """
     if len(settings) == 1:
         return [Conclusion(f"This is one setting with {len(settings[0].runs)} seeds.", "Nothing but the seed differs.")]
-    return [_settings(settings), *([_numbers(settings, keys)] if same_texts else []), *_decisions(decided)]
+    return [_on_settings(settings), *([_on_numbers(settings, keys)] if same_texts else []), *_on_decisions(decided)]
 
 
-def _settings(settings: Sequence[Setting]) -> Conclusion:
+def _on_settings(settings: Sequence[Setting]) -> Conclusion:
     by_choice, by_setting = choices_apart(settings), settings_apart(settings)
-    single = f"{len(by_setting)} single setting{'s' if len(by_setting) > 1 else ''}"
-    named = [*by_choice, *([single] if by_setting else [])]
-    said = f"differ in {_listed(named)}" if named else "differ in no setting that makes them what they are"
-    figures = "; ".join(f"{name}: {', '.join(_some(values, 'values'))}" for name, values in _first(by_choice, by_setting))
+    named = [*by_choice]
+    if by_setting:
+        named.append(f"{len(by_setting)} single setting{'s' if len(by_setting) > 1 else ''}")
+    listed = " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
+    said = f"differ in {listed}" if named else "differ in no setting that makes them what they are"
+    shown = [*by_choice.items(), *islice(by_setting.items(), SHOWN)]
+    figures = "; ".join(f"{name}: {', '.join(_first_few(values))}" for name, values in shown)
     return Conclusion(f"The {len(settings)} settings {said}.", f"{figures[:1].upper()}{figures[1:]}." if figures else "")
 
 
-def _first(by_choice: Differing, by_setting: Differing) -> Iterator[tuple[str, list[str]]]:
-    yield from by_choice.items()
-    yield from islice(by_setting.items(), SHOWN)
+def _first_few(values: list[str]) -> list[str]:
+    rest = len(values) - SHOWN
+    return values if rest <= 0 else [*values[:SHOWN], f"{rest} more value{'s' if rest > 1 else ''}"]
 
 
-def _numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
+def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
     known = sum(len(_intervals(settings, key)) > 1 for key in keys)
     if not known:
         why = "None has an interval, which takes a second seed, or evidence."
         return Conclusion("It is not known which numbers differ.", why)
-    found = apart(settings, keys)
-    how = f"Intervals are over {_over(settings)}. They are so wide that equal settings lie apart in about one of 20 numbers."
-    if not found:
-        which = f"None of {known} numbers" if known > 1 else "The number"
-        return Conclusion(f"{which} {'differs' if known > 1 else 'does not differ'} by more than its intervals.", how)
-    told = f"{_count(len(found), known)} by more than {'its' if len(found) == 1 else 'their'} intervals"
-    return Conclusion(f"{told}.", f"{'; '.join(map(str, found[:SHOWN]))}. {how}")
-
-
-def _count(found: int, known: int) -> str:
-    return f"{found} of {known} numbers {'differs' if found == 1 else 'differ'}"
-
-
-def _over(settings: Sequence[Setting]) -> str:
-    """What an interval would be another with."""
     several = sum(len(setting.summaries) > 1 for setting in settings)
-    if several == len(settings):
-        return "seeds"
-    texts = "the texts of one seed, and say nothing of another seed"
-    return f"seeds, or where a setting has one, over {texts}" if several else texts
+    over = "the texts of one seed, and say nothing of another seed"
+    if several:
+        over = "seeds" if several == len(settings) else f"seeds, or where a setting has one, over {over}"
+    how = f"Intervals are over {over}. They are so wide that equal settings lie apart in about one of 20 numbers."
+    found = apart(settings, keys)
+    if not found:
+        which = f"None of {known} numbers differs" if known > 1 else "The number does not differ"
+        return Conclusion(f"{which} by more than its intervals.", how)
+    differ, their = ("differs", "its") if len(found) == 1 else ("differ", "their")
+    said = f"{len(found)} of {known} numbers {differ} by more than {their} intervals."
+    return Conclusion(said, f"{'; '.join(map(str, found[:SHOWN]))}. {how}")
 
 
-def _decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
-    """By p-values that are multiplied by the number of tests (Bonferroni)."""
-    tested = {each: min(1.0, each.test.p_value * _tests(decided)) for each in decided if each.test is not None}
+def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
+    """Judge by p-values that are multiplied by the number of tests (Bonferroni)."""
+    tested = [(each, each.found.test) for each in decided if each.found.test is not None]
     if not tested:
         return
-    differing = [each for each, p in tested.items() if p < LEVEL and each.test is not None and each.test.favours]
-    surest = min(tested, key=lambda each: tested[each])
-    assert surest.test is not None
-    corrected = f"{p_value(tested[surest])}{f', corrected for {len(tested)} tests' if len(tested) > 1 else ''}"
-    counted = f"of {surest.instances:,} {'sentences' if surest.tagging else 'texts'}"
-    only = f"{surest.pair[0]} alone is better on {surest.test.only_first:,} {counted}, {surest.pair[1]} alone on"
-    figures = f"With seed {surest.seed}, {only} {surest.test.only_second:,} ({corrected})."
-    if len(tested) == 1:
-        better = surest.pair[0] if surest.test.favours > 0 else surest.pair[1]
-        said = f"{better} decides better by more than chance" if differing else "Neither is shown to decide better"
+    p_values = [min(1.0, test.p_value * len(tested)) for _, test in tested]
+    differing = sum(p < LEVEL and test.favours != 0 for p, (_, test) in zip(p_values, tested, strict=True))
+    smallest = min(p_values)
+    surest, test = tested[p_values.index(smallest)]
+    corrected = f"{p_value(smallest)}{f', corrected for {len(tested)} tests' if len(tested) > 1 else ''}"
+    counted = f"of {surest.found.instances:,} {'sentences' if surest.found.tagging else 'texts'}"
+    only = f"{surest.names[0]} alone is better on {test.only_first:,} {counted}, {surest.names[1]} alone on"
+    figures = f"With seed {surest.seed}, {only} {test.only_second:,} ({corrected})."
+    if len(tested) > 1:
+        said = f"{differing} of {len(tested)} pairs of runs differ in their decisions by more than chance"
+    elif differing:
+        said = f"{surest.names[0 if test.favours > 0 else 1]} decides better by more than chance"
     else:
-        said = f"{len(differing)} of {len(tested)} pairs of runs differ in their decisions by more than chance"
+        said = "Neither is shown to decide better"
     yield Conclusion(f"{said}.", figures)
-
-
-def _tests(decided: Sequence[Decision]) -> int:
-    return sum(each.test is not None for each in decided)
-
-
-def _some(names: list[str], what: str) -> list[str]:
-    """The first, and how many more."""
-    rest = len(names) - SHOWN
-    return names if rest <= 0 else [*names[:SHOWN], f"{rest} more {what if rest > 1 else what.removesuffix('s')}"]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 MARKS = "os^Dv*PX"
@@ -306,49 +275,43 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
         "conclusions": conclusions(settings, keys, compared, note is None),
         "other_texts": note,
         "other_orders": other_orders(settings, keys),
-        "links": {each.name: _links(path, each) for each in settings},
+        "links": {
+            each.name: [(seed, link_between(path, run.report)) for seed, run in sorted(each.runs.items())] for each in settings
+        },
         "differing": _groups(settings, [key for key in keys if key in differing]),
         "others": _groups(settings, [key for key in keys if key not in differing]),
         "meanings": [(described()[key].title, described()[key].means) for key in keys],
         "figure": to_svg(dots(settings, keys)),
-        "decisions": [each for each in compared if each.test is not None],
-        "unpaired": [each for each in compared if each.same is False],
+        "decisions": [each for each in compared if each.found.test is not None],
+        "unpaired": [each for each in compared if each.found.same is False],
         "pairs": list(combinations([each.name for each in settings], 2)),
         "differences": differences(settings, keys),
     }
     write_text(path, render("comparison.html", **page, long=LONG, p_value=p_value))
 
 
-def _links(page: Path, setting: Setting) -> list[tuple[int, str | None]]:
-    """Each seed with its report as seen from the page, where there is one."""
-    return [(seed, link_between(page, run.report)) for seed, run in sorted(setting.runs.items())]
-
-
 def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of a table by question: name and one cell a setting."""
-    experiments = dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)])
-    groups = [
-        {
-            "experiment": experiment,
-            "question": QUESTIONS.get(experiment, ""),
-            "rows": [
-                {"name": described()[key].title, "cells": [_cell(each, key) for each in settings]}
-                for key in keys if key.split("/")[0] == experiment
-            ],
-        }
-        for experiment in experiments
-    ]  # fmt: skip
-    return [group for group in groups if group["rows"]]
+    """Return the rows of a table by question: the name of a number and one cell a setting."""
+    groups = []
+    for experiment in dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)]):
+        rows = [
+            {"name": described()[key].title, "cells": [_cell(each, key) for each in settings]}
+            for key in keys
+            if key.split("/")[0] == experiment
+        ]
+        if rows:
+            groups.append({"experiment": experiment, "question": QUESTIONS.get(experiment, ""), "rows": rows})
+    return groups
 
 
 def _cell(setting: Setting, key: str) -> str:
-    """Mean and spread over seeds; of one seed the mean over its texts and its interval."""
+    """Return mean and spread over seeds; of one seed the mean over its texts and its interval."""
     only = over_texts(next(iter(setting.summaries.values())), key) if len(setting.summaries) == 1 else None
     return cell(setting.over_seeds(key)) if only is None else str(only)
 
 
 def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
-    """Every seed of every setting as a mark, one line a number, numbers of one scale in one panel.
+    """Draw every seed of every setting as a mark, one line a number, numbers of one scale in one panel.
 
     Args:
         settings: told apart by mark and colour.
@@ -381,7 +344,7 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
 
 
 def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """For every number, how many seed spreads lie between every two settings; numbers without any left out."""
+    """Return how many seed spreads lie between every two settings, by number; numbers without any are left out."""
     rows = []
     for key in keys:
         known = [each.over_seeds(key) or OverSeeds.of([]) for each in settings]

@@ -212,7 +212,7 @@ class Drawing:
     """A figure of the table.
 
     Args:
-        draw: one of ``attest.report.tables.drawing.DRAWINGS``.
+        draw: one of ``attest.report.tables.figures.DRAWINGS``.
         options: what it is to draw.
     """
 

@@ -21,8 +21,8 @@ def page(several):
 
 def test_decisions_are_paired_by_seed_and_text(several):
     (decision,) = decisions(settings_of(find_runs([several])))
-    assert (decision.pair, decision.seed, decision.instances) == (("a_b", "c|d"), 0, 77)
-    assert (decision.test.only_first, decision.test.only_second) == (1, 10), "both miss texts 0 and 1"
+    assert (decision.names, decision.seed, decision.found.instances) == (("a_b", "c|d"), 0, 77)
+    assert (decision.found.test.only_first, decision.found.test.only_second) == (1, 10), "both miss texts 0 and 1"
 
 
 def test_differences_need_two_seeds_of_both(several, small_run, tmp_path):

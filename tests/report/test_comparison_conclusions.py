@@ -3,7 +3,7 @@
 import pytest
 
 from attest.core.measures import Paired
-from attest.report.collection import settings_of
+from attest.report.collection import Pairing, settings_of
 from attest.report.comparison import Decision, apart, conclusions
 from attest.runs.identity import find_runs
 from tests.report.made import made_run
@@ -24,7 +24,7 @@ def settings(root, *summaries, **choices):
 
 
 def decision(p_value: float, favours: int = 1, seed: int = 0) -> Decision:
-    return Decision(("a", "b"), seed, True, Paired(30, 10, p_value, favours), 100, False)
+    return Decision(("a", "b"), seed, Pairing(True, 100, False, Paired(30, 10, p_value, favours)))
 
 
 @pytest.mark.parametrize(("second", "differs"), [(0.21, True), (0.19, False), (-0.21, True), (-0.19, False)])

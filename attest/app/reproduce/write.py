@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from attest.report.figures import save_png, to_svg
 from attest.report.run_tables import as_text
-from attest.report.tables.drawing import table_figures
+from attest.report.tables.figures import table_figures
 from attest.report.tables.page import provenance, table_page
 from attest.report.tables.table import Entry, Folders, Key, read_kept, table_claims, table_numbers, write_kept
 from attest.runs.belonging import require_together

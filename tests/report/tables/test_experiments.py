@@ -8,7 +8,7 @@ import pytest
 from attest.app.reproduce.plan import places
 from attest.core.errors import AttestError
 from attest.report.tables.comparison import HOLDS, UNDEFINED, margin
-from attest.report.tables.drawing import DRAWINGS, table_figures
+from attest.report.tables.figures import DRAWINGS, table_figures
 from attest.report.tables.table import published_difference, table_claims, table_numbers
 from attest.runs.choices import choice_arguments
 from attest.runs.folder import RunFolder, write_json

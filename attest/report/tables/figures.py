@@ -1,9 +1,11 @@
-"""Figures of reproduced tables: functions of the tables' numbers alone.
+"""Figures of a reproduced table: ours beside the published, and those that its file asks for.
 
 ``numbers`` is what ``attest.report.tables.table.table_numbers`` gives, one row a number.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,14 +13,79 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attest.core.measures.summary import knee
+from attest.report.evidence_figures import adversary_violins
 from attest.report.figures import CLASS_COLOURS
-from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING
+from attest.report.page import illustrations
+from attest.report.tables.table import SEEDS, Folders, evidence_rows
+from attest.runs.folder import RunFolder
+from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, PublishedTable
 
 OURS, THEIRS, NEAR_SETTING, OTHER_SETTING = "#0072B2", "#D55E00", "#CC79A7", "#999999"
+Figures = Iterator[tuple[str, Figure]]
+"""By file name."""
+
+
+def table_figures(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
+    """Draw all figures of a table, by file name.
+
+    Args:
+        experiment: the table.
+        numbers: all its numbers.
+        folders: of finished runs.
+    """
+    measured = numbers[numbers["seeds"] > 0]
+    judged = measured[measured["verdict"] != ""]
+    figures = {"ours-and-published": ours_and_published(judged, experiment.title)} if len(judged) else {}
+    for drawing in experiment.drawings if len(measured) else ():
+        figures |= dict(DRAWINGS[drawing.draw](experiment, measured, folders, drawing.options))
+    return figures
+
+
+def _of_one_run(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """Draw an illustration of the report, of the first seed of every row."""
+    for (row, data, _), runs in folders.items():
+        for folder in [runs[min(runs)]] if runs else []:
+            possible = {each.key: each for each in illustrations(RunFolder(folder))}
+            if options["illustration"] in possible:
+                yield f"{data}-{slug(row)}", possible[options["illustration"]].drawing
+
+
+def _against_sweep(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    label = next(row.sweep.label for row in experiment.rows.values() if row.sweep is not None)
+    yield "against-sweep", against_sweep(numbers, options["columns"], label)
+
+
+def _one_against_another(
+    experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]
+) -> Figures:
+    both = numbers[numbers["column"].isin([options["x"], options["y"]])]
+    yield "one-against-another", one_against_another(both, options["x"], options["y"], options.get("gained"))
+
+
+def _between_seeds(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    """Draw the second seed of every row against its first, as the report draws adversaries."""
+    for (row, data, _), runs in folders.items():
+        if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:
+            classes = [str(k) for k in range(rows["predicted"].max() + 1)]
+            yield f"{data}-{slug(row)}", adversary_violins(rows, "jsd", classes)
+
+
+DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str, Any]], Figures]] = {
+    "of_one_run": _of_one_run,
+    "against_sweep": _against_sweep,
+    "one_against_another": _one_against_another,
+    "between_seeds": _between_seeds,
+}
+"""What ``draw`` names in the file of a table."""
+
+
+def slug(name: str) -> str:
+    """Return a name as part of a file name."""
+    return re.sub(r"\W+", "-", name.lower()).strip("-")
 
 
 def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
-    """Every published number beside ours: ours with its standard deviation over seeds, the published one as an open mark.
+    """Draw every published number beside ours: ours with its standard deviation over seeds, the published one as an open mark.
 
     Args:
         numbers: of which something is published and something was run; grey: published for another setting.
@@ -46,7 +113,7 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
 
 
 def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> Figure:
-    """Quantities against the values of a sweep, one panel a corpus and row, on one scale; bars: std over seeds.
+    """Draw quantities against the values of a sweep, one panel a corpus and row, on one scale; bars: std over seeds.
 
     Args:
         numbers: of sweeps.
@@ -71,7 +138,7 @@ def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> 
 
 
 def one_against_another(numbers: pd.DataFrame, x: str, y: str, gained: str | None = None) -> Figure:
-    """One quantity against another, a point a row and value of its sweep, one panel a corpus; bars are over seeds.
+    """Draw one quantity against another, a point a row and value of its sweep, one panel a corpus; bars are over seeds.
 
     Args:
         numbers: rows without a sweep are single points.
@@ -91,7 +158,7 @@ def one_against_another(numbers: pd.DataFrame, x: str, y: str, gained: str | Non
 
 
 def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: str, gained: str | None) -> None:
-    """The points of a row, joined in the order of its sweep and marked with its values."""
+    """Draw the points of a row, joined in the order of its sweep and marked with its values."""
     points = of_row.assign(at=of_row["at"].fillna(0)).pivot_table(
         index="at", columns="column", values=["ours", "std"], dropna=False
     )
@@ -101,12 +168,8 @@ def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: 
     if len(points) > 1:
         for at, place in zip(points.index, zip(across, up, strict=True), strict=True):
             axes.annotate(f"{at:g}", place, fontsize=6, xytext=(3, 3), textcoords="offset points")
-    if gained:
-        _knee(axes, points["ours"].dropna(), x, y, gained)
-
-
-def _knee(axes: Axes, points: pd.DataFrame, x: str, y: str, gained: str) -> None:
-    bend = knee(points[gained].to_numpy(), points[y if gained == x else x].to_numpy())
+    known = points["ours"].dropna()
+    bend = knee(known[gained].to_numpy(), known[y if gained == x else x].to_numpy()) if gained else None
     if bend is not None:
-        place, label = (points[x].iloc[bend], points[y].iloc[bend]), f"knee, {points.index[bend]:g}"
+        place, label = (known[x].iloc[bend], known[y].iloc[bend]), f"knee, {known.index[bend]:g}"
         axes.plot(*place, "o", markersize=12, mfc="none", mec=CLASS_COLOURS[4], label=label)
