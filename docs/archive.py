@@ -20,11 +20,11 @@ DAY = 24 * 60 * 60
 
 
 def pack(runs: Path, archive: Path) -> int:
-    """Write the archive; returns how many runs are in it.
+    """Write the archive and return how many runs are in it.
 
     Args:
-        runs: the folder of a corpus; what lies in the archive is named from its parent on: ``runs/20news/…``.
-        archive: ends in ``.tar.xz``; replaced.
+        runs: the folder of a corpus. Names in the archive begin with the name of its parent: ``runs/20news/…``.
+        archive: the file to write, ``.tar.xz``; replaced.
     """
     finished = sorted(summary.parent for summary in runs.rglob("summary.json"))
     with lzma.open(archive, "wb", preset=9 | lzma.PRESET_EXTREME) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
@@ -37,7 +37,7 @@ def pack(runs: Path, archive: Path) -> int:
 
 
 def _files(run: Path) -> Iterator[tuple[str, bytes, float]]:
-    """Name, content and time of what is kept of a run."""
+    """Yield name, content and time of each file that is kept of a run."""
     for name in KEPT:
         file = run / name
         if file.is_file():
@@ -51,7 +51,7 @@ def _shortened(summary: Path) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse the command line, pack, say how many."""
+    """Parse the command line, write the archive and print how many runs it holds."""
     parser = argparse.ArgumentParser(prog="python -m docs.archive", description=__doc__.splitlines()[0])
     parser.add_argument("runs", type=Path, help="the folder of a corpus, such as runs/20news")
     parser.add_argument("archive", type=Path, help="what to write, such as docs/results/runs-20news.tar.xz")

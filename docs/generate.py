@@ -29,13 +29,13 @@ AGAINST = {"low": "low values", "high": "high values", None: "neither"}
 
 
 def evidence_table() -> str:
-    """What every experiment asks, and how."""
+    """Return the table of what every experiment asks, and how."""
     rows = [f"| {spec.id} | {spec.question} {spec.does} | {spec.source} |" for spec in EXPERIMENTS.values()]
     return "\n".join(["| id | question | source |", "| --- | --- | --- |", *rows])
 
 
 def columns_reference() -> str:
-    """Every column, and how the numbers of the verdict are read, a section an experiment."""
+    """Return a section for each experiment: its columns, and how the numbers of the verdict are read."""
     return "\n\n".join(_section(spec) for spec in EXPERIMENTS.values() if spec.columns)
 
 
@@ -85,13 +85,13 @@ def _measure(spec: Spec, measure: Measure) -> str:
 
 
 def judged_table() -> str:
-    """What each experiment was shown to miss, and whom it accuses falsely."""
+    """Return the table of what each experiment was shown to miss, and whom it accuses falsely."""
     rows = [f"| {spec.id} | {said} |" for spec in EXPERIMENTS.values() if (said := findings.of(spec.id))]
     return "\n".join(["| id | before the judges |", "| --- | --- |", *rows])
 
 
 def commands_reference() -> str:
-    """Every command: its line in the help, what its module says of it, and its options."""
+    """Return a section for each command: its line in the help, the docstring of its module, and its options."""
     return "\n\n".join(_command(name, command) for name, command in COMMANDS.items())
 
 
@@ -104,7 +104,7 @@ def _command(name: str, command: Command) -> str:
 
 
 def parsers_of(module: str) -> list[argparse.ArgumentParser]:
-    """The parser that a command has of its own, if it has one: what its help would print."""
+    """Return the parser whose help a command prints; empty if the command has none of its own."""
     seen: list[argparse.ArgumentParser] = []
     keep = patch.object(CommandParser, "print_help", lambda parser, file=None: seen.append(parser))
     with keep, suppress(SystemExit), redirect_stdout(io.StringIO()):
@@ -125,7 +125,7 @@ def _option(action: argparse.Action) -> str:
 
 
 def choices_reference() -> str:
-    """Every choice, its values, and what the first line of each file says."""
+    """Return a section for each choice: its values, and the comment at the top of each file."""
     folders = sorted(folder for folder in configs_folder().iterdir() if folder.name in SHOWN)
     return "\n\n".join(_choice(folder) for folder in folders)
 
@@ -139,7 +139,7 @@ def _choice(folder: Path) -> str:
 
 
 def _said_at_the_top(file: Path) -> str:
-    """The comment with which a file begins, as one line."""
+    """Return the comment with which a file begins, as one line."""
     lines = itertools.takewhile(lambda line: line.startswith("#"), file.read_text(encoding="utf-8").splitlines())
     return " ".join(line.lstrip("# ") for line in lines).replace("|", chr(92) + "|")
 
@@ -156,7 +156,7 @@ GENERATED = re.compile(r"(<!-- experiments: (\w+) -->\n).*?\n?(<!-- end -->)", r
 
 
 def generated(page: str) -> str:
-    """A page with its generated parts as the registry has them."""
+    """Return a page with its generated parts written anew."""
     return GENERATED.sub(lambda match: f"{match[1]}{PARTS[match[2]]()}\n{match[3]}", page)
 
 

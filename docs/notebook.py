@@ -10,7 +10,7 @@ NOTEBOOK = Path(__file__).parents[1] / "examples" / "attention_on_trial.ipynb"
 
 
 def executed(notebook: Path, folder: Path) -> nbformat.NotebookNode:
-    """A notebook with what its cells print and show, executed in a folder; bars of progress are left out.
+    """Execute a notebook in a folder, and return it with what its cells print and show, without progress bars.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell fails.
@@ -26,7 +26,7 @@ def executed(notebook: Path, folder: Path) -> nbformat.NotebookNode:
 
 
 def values(notebook: nbformat.NotebookNode) -> list[str]:
-    """The value of each code cell's last line, as plain text."""
+    """Return the value of the last line of each code cell, as plain text."""
     return [each.data["text/plain"] for cell in notebook.cells for each in cell.get("outputs", []) if "data" in each]
 
 

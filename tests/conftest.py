@@ -5,6 +5,9 @@ import tempfile
 
 os.environ.update(HF_HUB_OFFLINE="1", WANDB_MODE="offline", WANDB_SILENT="true", WANDB_DATA_DIR=tempfile.mkdtemp())
 
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import hypothesis
@@ -12,6 +15,7 @@ import pytest
 import torch
 
 from attest.app.cli.main import main
+from attest.core.errors import AttestError
 from attest.runs.folder import RunFolder
 from tests.cheap import draw_nothing
 
@@ -64,6 +68,24 @@ def cheap_figures(request):
         if DRAWING.isdisjoint(parts) or "tracking" in parts:
             draw_nothing(patch.setattr)
         yield
+
+
+def without_places(said: str) -> str:
+    """Return what was said with the temporary folders of this session left out, for a snapshot."""
+    return re.sub(r"/[^\s'\"]*/pytest-\d+/(popen-gw\d+/)?[^/\s'\"]+", "<tmp>", said)
+
+
+@pytest.fixture
+def refusal(snapshot) -> Callable[[], AbstractContextManager[None]]:
+    """A block that must raise an AttestError, whose sentence is that of the snapshot."""
+
+    @contextmanager
+    def block() -> Iterator[None]:
+        with pytest.raises(AttestError) as refused:
+            yield
+        assert without_places(str(refused.value)) == snapshot
+
+    return block
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -442,9 +442,9 @@ def _require_questions_read(network: Any, data: LightningDataModule) -> None:
         )
     named, among = getattr(data, "has_candidates", False), getattr(network, "among_candidates", False)
     if asked and named is not among:
-        there, expected = ("name", "one that chooses among these: add RECIPE=jw-cnn-qa to the command")
+        there, expected = ("name", "that chooses among these: add RECIPE=jw-cnn-qa to the command")
         if among:
-            there, expected = ("do not name", "one that chooses among all: leave RECIPE=jw-cnn-qa out")
+            there, expected = ("do not name", "that chooses among all: leave RECIPE=jw-cnn-qa out")
         raise AttestError(
             f"the passages {there} the answers that are possible; expected a network {expected}, or another DATA."
         )

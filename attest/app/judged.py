@@ -26,19 +26,19 @@ from attest.runs.versions import quieten
 
 PROJECTIONS = {"softmax": Softmax, "entmax15": Entmax15, "sparsemax": Sparsemax}
 OTHER_TEXTS = 1000
-"""Added to a model's seed: no model is judged on texts that it was trained on."""
+"""What is added to the seed of a model, so that no model is judged on texts that it was trained on."""
 LEAST_MASS = 1e-6
-"""Keeps the logarithm finite where sparse attention gives the target nothing."""
+"""What keeps the logarithm finite if sparse attention gives the target nothing."""
 Asked = tuple[str, str, str, int, str]
-"""Network, projection, rule, seed, and what attention is guided to."""
+"""A model by its network, projection, rule, seed, and what its attention is guided to."""
 
 
 class Guided(Classifier):
     """A classifier whose pooled attention is pulled to given tokens while it learns.
 
     Args:
-        strength: of the pull, minus the mean logarithm of the mass on these tokens.
-        everything_else: as in ``Classifier``.
+        strength: the weight of the pull, which is minus the mean logarithm of the mass on these tokens.
+        everything_else: the arguments of ``Classifier``.
     """
 
     def __init__(self, strength: float, **everything_else: Any) -> None:
@@ -46,7 +46,7 @@ class Guided(Classifier):
         self.strength = strength
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Loss of one batch, which has bool ``target (B, T)``."""
+        """Return the loss of one batch, which has bool ``target (B, T)``."""
         with recorded(self.network, "weights") as weights:
             loss = super().training_step(batch, batch_idx)
         (pooled,) = weights.values()
@@ -55,7 +55,7 @@ class Guided(Classifier):
 
 
 def asked_for(stated: Mapping[str, Any]) -> list[Asked]:
-    """Every model that is to be trained, those that nobody guides first."""
+    """Return every model that is to be trained; models without a guide come first."""
     free = _crossed(stated, stated["networks"], (FREE,))
     return [*free, *_crossed(stated, stated["guided"], (TRUTH, DECOY))]
 
@@ -71,12 +71,12 @@ def _crossed(stated: Mapping[str, Any], networks: list[str], guided_to: tuple[st
 def trained_and_heard(
     asked: Asked, stated: Mapping[str, Any], tests: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Trained:
-    """Train one model and put it before the tests of its family that speak of what is known of it.
+    """Train one model and run the tests of its family that ask about what is known of the model.
 
     Args:
-        asked: which model.
+        asked: the model.
         stated: the configuration of trained defendants.
-        tests, settings: of constructed ones, by family.
+        tests, settings: the tests and settings of constructed defendants, by family.
     """
     network_name, projection, rule, seed, guided_to = asked
     network = trained(asked, stated)
@@ -94,7 +94,7 @@ def trained_and_heard(
 
 
 def trained(asked: Asked, stated: Mapping[str, Any]) -> nn.Module:
-    """The network of one model, trained, in evaluation mode."""
+    """Train one model and return its network in evaluation mode."""
     network_name, projection, rule, seed, guided_to = asked
     quieten()
     seed_everything(seed, verbose=False)
@@ -138,13 +138,13 @@ def _network(name: str, projection: str, size: int, vocabulary: int, outputs: in
 
 
 def decoys(texts: Texts) -> Tensor:
-    """The first token of each text that its rule does not read, bool ``(B, T)``."""
+    """Return where the first token of each text stands that its rule does not read, bool ``(B, T)``."""
     others = texts.mask & ~texts.deciding
     return others & (others.cumsum(dim=-1) == 1)
 
 
 def counting(network: nn.Module, texts: Texts) -> Tensor:
-    """The texts that are decided right, and otherwise once the rule's words are exchanged, bool ``(B,)``."""
+    """Return which texts are decided right, and wrong after the words of the rule are exchanged, bool ``(B,)``."""
     right = _decided(network, texts.tokens, texts.mask) == texts.labels
     return right & (_decided(network, texts.exchanged, texts.mask) != texts.labels)
 
@@ -152,7 +152,7 @@ def counting(network: nn.Module, texts: Texts) -> Tensor:
 def all_heard(
     stated: Mapping[str, Any], tests: Mapping[str, Any], settings: Mapping[str, Any], processes: int
 ) -> Iterator[Trained]:
-    """Every model, trained and heard by so many processes; in order, and the same for any number of them."""
+    """Yield every model, trained and tried by several processes, in order; the results depend on no number of processes."""
     torch.set_num_threads(1)
     hear = partial(trained_and_heard, stated=stated, tests=tests, settings=settings)
     with ProcessPoolExecutor(processes, get_context("fork")) as shared:

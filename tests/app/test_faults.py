@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from attest.app.cli.main import main
-from tests.conftest import SMALL_RUN, fresh_shell, only_folder
+from tests.conftest import SMALL_RUN, fresh_shell, only_folder, without_places
 from tests.forking import attest_command
 
 RUN = [*SMALL_RUN, "LOGGER=csv"]
@@ -70,7 +70,7 @@ def test_a_read_only_folder_is_named(mounted):
     assert refused(result, "seed0 cannot be written: Read-only file system"), result.stderr
 
 
-def test_a_run_that_another_process_is_at_is_left_alone(small_run, tmp_path, capsys):
+def test_a_run_that_another_process_is_at_is_left_alone(small_run, tmp_path, capsys, snapshot):
     shutil.copytree(small_run.path.parents[2], tmp_path, dirs_exist_ok=True)
     run = only_folder(tmp_path)
     run.report.unlink()
@@ -78,7 +78,7 @@ def test_a_run_that_another_process_is_at_is_left_alone(small_run, tmp_path, cap
     for again in ([], ["FORCE=1"]):
         with run.claimed():
             assert main(["fit", *SMALL_RUN, f"--run.root={tmp_path}", *again]) == 2
-        assert "another process is at work in" in capsys.readouterr().err
+        assert without_places(capsys.readouterr().err) == snapshot
         assert {file: file.stat().st_mtime_ns for file in run.path.rglob("*")} == before
     assert main(["fit", *SMALL_RUN, f"--run.root={tmp_path}"]) == 0
     assert run.report.is_file()

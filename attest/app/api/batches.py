@@ -1,4 +1,4 @@
-"""Texts or batches of a user as batches that can be observed.
+"""Turn the texts or batches of a user into batches that can be observed.
 
 Legend: B batch, T tokens.
 """
@@ -20,7 +20,7 @@ Batch = dict[str, Any]
 text; and, where they are known, ``label`` int64 (B,) and ``special`` bool (B, T), True at tokens that are in every text, such
 as [CLS], which are then neither ranked nor erased."""
 Encode = Callable[[str], Sequence[int]]
-"""A text -> the ids of its tokens."""
+"""A function from a text to the ids of its tokens."""
 Words = Mapping[int, str] | Sequence[str]
 """The word of each token id."""
 
@@ -33,7 +33,7 @@ def batches_of(
     batch_size: int = 32,
     label_names: Sequence[str] = (),
 ) -> list[Batch]:
-    """All batches; each text gets its own id.
+    """Return all batches; each text gets an id of its own.
 
     Args:
         data: batches as dictionaries, see ``Batch``, of which ``token_ids`` and ``mask`` are needed; or texts.
@@ -69,10 +69,10 @@ def batches_of(
 
 
 def read_once(data: Iterable[Any]) -> list[Any]:
-    """The texts or batches in a list.
+    """Return the texts or batches as a list.
 
     Raises:
-        AttestError: there are none, or it is one text, one batch or a table.
+        AttestError: there is none, or the data are one text, one batch or a table.
     """
     require_no_table("texts", data)
     if isinstance(data, str | Mapping) or not isinstance(data, Iterable):
@@ -84,7 +84,7 @@ def read_once(data: Iterable[Any]) -> list[Any]:
 
 
 def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | None, batch_size: int) -> Iterator[Batch]:
-    """Batches of texts of like length, ids counting the texts from 0."""
+    """Yield batches of texts of similar length; their ids count the texts from 0."""
     if encode is None:
         raise AttestError(
             "texts were given without a way to encode them; expected encode=, a function from a text to its token ids, or "
@@ -112,7 +112,7 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
 
 
 def _checked(batch: Any) -> Batch:
-    """A batch that has what is needed; shapes are looked at when it is observed."""
+    """Return a batch that has all tensors that are needed; their shapes are checked when it is observed."""
     if isinstance(batch, tuple | list) and all(isinstance(each, str) for each in batch):
         raise AttestError(
             f"a text is a {type(batch).__name__} of {len(batch)} strings, as pairs of texts or words are; expected one string "
@@ -141,7 +141,7 @@ def _checked(batch: Any) -> Batch:
 
 
 def _number(batches: list[Batch]) -> None:
-    """Count the texts where they bring no ids; refuse ids that stand twice."""
+    """Number the texts of batches without ids; refuse an id that two texts have."""
     start = 0
     for batch in batches:
         batch.setdefault("id", torch.arange(start, start + len(batch["token_ids"])))
@@ -155,7 +155,7 @@ def _number(batches: list[Batch]) -> None:
 
 
 def _tokens(batch: Batch, words: Words | None) -> list[list[str]]:
-    """The words of each text, as many as it has tokens."""
+    """Return the words of each text, one for each token."""
     if words is None and "tokens" in batch:
         return batch["tokens"]
     mask = attended(batch)
@@ -173,5 +173,5 @@ def _word(words: Words, token: int) -> str:
 
 
 def attended(batch: Batch) -> Tensor:
-    """What pooled attention can attend to: ``mask``, or ``sentence_mask`` (B, S) where texts have sentences."""
+    """Return the mask for pooled attention: ``mask`` (B, T), or ``sentence_mask`` (B, S) if texts have sentences."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]

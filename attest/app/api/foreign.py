@@ -1,4 +1,4 @@
-"""Models of the library transformers, made ready for a trial. For other models the library is not imported."""
+"""Make models of the library transformers ready for a trial. For other models the library is not imported."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
-    """The model in what was given, and its tokenizer: a folder or Hub id is loaded; DDP, a compiler or a pipeline is left.
+    """Return the model and its tokenizer: load a folder or Hub id, and take a model out of DDP, a compiler or a pipeline.
 
     Raises:
-        AttestError: as of ``attest.models.pretrained.loading.load``; or the model has an adapter around it.
+        AttestError: ``attest.models.pretrained.loading.load`` raises it, or the model has an adapter around it.
     """
     if isinstance(model, str | Path):
         with needing_transformers():
@@ -43,16 +43,16 @@ def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
 
 
 def is_of_transformers(model: Any) -> bool:
-    """Whether a model is one of transformers', which is imported then."""
+    """Return whether a model is one of the library transformers, which is then imported."""
     library = sys.modules.get("transformers")
     return library is not None and isinstance(model, library.PreTrainedModel)
 
 
 def prompt_of(template: str | None, answers: Mapping[str, str] | None) -> "Prompt | None":
-    """What a language model is asked, if it is.
+    """Return the prompt of a language model; None if neither template nor answers are given.
 
     Raises:
-        AttestError: one of the two is missing, or they are not as they should be.
+        AttestError: one of the two is missing or cannot be used.
     """
     if template is None and answers is None:
         return None
@@ -69,16 +69,16 @@ def read_by(
     label_names: Sequence[str] | None,
     prompt: "Prompt | None" = None,
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None, Sequence[str]]:
-    """The network to put on trial, and how texts are encoded, shown and named, as far as the caller has not said.
+    """Return the network to put on trial, and how texts are encoded, how tokens are shown and how classes are named.
 
     Args:
-        model: of transformers.
-        tokenizer: of the model; None where batches of token ids are given.
-        encode, words, label_names: as in ``trial``.
-        prompt: that a language model is asked; None of a classifier.
+        model: a model of transformers.
+        tokenizer: the tokenizer of the model; None if batches of token ids are given.
+        encode, words, label_names: as in ``trial``; what is given here is returned.
+        prompt: the prompt of a language model; None for a classifier.
     Raises:
-        AttestError: the model does not choose between classes, its attention cannot be reached or is not all that tokens
-            meet in, or the tokenizer is not a fast one.
+        AttestError: the model does not choose between classes, its attention cannot be reached, tokens meet outside its
+            attention, or the tokenizer is not a fast one.
     """
     from attest.core.labels import class_names
     from attest.models.pretrained.admitted import require_as_it_is, require_classifier, require_one_stack
@@ -100,7 +100,7 @@ def read_by(
 
 
 def _known(model: Any, *ids: int | None) -> int:
-    """The first id that is there and that the model has an embedding of."""
+    """Return the first id that is not None and has an embedding in the model."""
     from attest.models.pretrained.network import embeddings_of
 
     rows = embeddings_of(model).num_embeddings
@@ -108,10 +108,10 @@ def _known(model: Any, *ids: int | None) -> int:
 
 
 def require_known_ids(model: Any, tokenizer: Any, *tokens: torch.Tensor) -> None:
-    """Refuse token ids that the model has no embedding of.
+    """Refuse token ids for which the model has no embedding.
 
     Raises:
-        AttestError: there are some.
+        AttestError: there is such an id.
     """
     from attest.models.pretrained.network import embeddings_of
 
@@ -127,9 +127,9 @@ def require_known_ids(model: Any, tokenizer: Any, *tokens: torch.Tensor) -> None
 
 
 def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
-    """Batches of texts with the word of each token, ``word`` int64 ``(B, T)``, where we have encoded them.
+    """Return the batches with the word of each token, ``word`` int64 ``(B, T)``, if our encoder has encoded the texts.
 
-    Of other batches we know which tokens the tokenizer adds to every text, ``special`` bool ``(B, T)``, where there is one.
+    Batches of token ids get the tokens that the tokenizer adds to every text instead, ``special`` bool ``(B, T)``.
     """
     from attest.models.pretrained.texts import Encoder
 
@@ -143,7 +143,7 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
 
 
 def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
-    """What else the tokenizer gives for some texts or lists of words, ``(B, T)`` each; nothing where others have encoded."""
+    """Return what else the tokenizer gives for texts or words, each ``(B, T)``; empty if another encoder was given."""
     from attest.models.pretrained.texts import Encoder
 
     given = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
@@ -160,7 +160,7 @@ def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
 def _asked(
     model: Any, tokenizer: Any, padding: int, masked: int, words: Words | None, prompt: "Prompt"
 ) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
-    """A language model that answers a prompt, as ``read_by`` returns it."""
+    """Return a language model that answers a prompt, as ``read_by`` does."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.prompted import PromptedNetwork, PromptEncoder
 
@@ -173,7 +173,7 @@ def _asked(
 
 
 def tell_of_cuts(encode: Any, texts: int) -> None:
-    """Say how many of so many texts were longer than the model reads, where we have encoded them."""
+    """Say how many of the texts were longer than the model reads, if our encoder has encoded them."""
     from attest.models.pretrained.texts import Encoder
 
     if isinstance(encode, Encoder):

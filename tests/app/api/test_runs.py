@@ -30,8 +30,8 @@ def test_a_run_says_what_its_files_say(opened, small_run):
     assert repr(opened).startswith(f"Run of {small_run.path}\n")
 
 
-def test_a_network_that_is_no_transformer_of_the_library_is_not_saved_as_one(opened, tmp_path):
-    with pytest.raises(attest.AttestError, match=r"trained a PoolingClassifier; expected a Transformer that was fine-tuned"):
+def test_a_network_that_is_no_transformer_of_the_library_is_not_saved_as_one(opened, tmp_path, refusal):
+    with refusal():
         opened.save_pretrained(tmp_path / "saved")
     assert not (tmp_path / "saved").exists()
 
@@ -84,29 +84,29 @@ def test_a_new_text_is_explained(opened):
         opened.explain(" ")
 
 
-def test_what_is_no_run_gets_a_sentence(small_run, tmp_path):
-    with pytest.raises(attest.AttestError, match="nowhere does not exist; expected the folder of a run"):
+def test_what_is_no_run_gets_a_sentence(small_run, tmp_path, refusal):
+    with refusal():
         attest.open_run(tmp_path / "nowhere")
-    with pytest.raises(attest.AttestError, match=r"it has no config.yaml. Expected a folder such as"):
+    with refusal():
         attest.open_run(tmp_path)
-    with pytest.raises(attest.AttestError, match=f"Open one of those below it: {small_run.path}"):
+    with refusal():
         attest.open_run(small_run.path.parents[1])
     (tmp_path / "config.yaml").touch()
-    with pytest.raises(attest.AttestError, match=r"is not finished: it has no summary\.json"):
+    with refusal():
         attest.open_run(tmp_path)
 
 
-def test_a_split_of_data_that_has_changed_is_refused(small_run, tmp_path):
+def test_a_split_of_data_that_has_changed_is_refused(small_run, tmp_path, refusal):
     copy = RunFolder(tmp_path / "seed0")
     shutil.copytree(small_run.path, copy.path, ignore=shutil.ignore_patterns("wandb"))
     record = read_json(copy.data)
     write_json(copy.data, record | {"fingerprints": dict.fromkeys(record["fingerprints"], "0" * 64)})
     keep_digests(copy)  # as if it had been trained on other data, and no evidence had been gathered
     shutil.rmtree(copy.evidence("E1").parent)
-    with pytest.raises(attest.AttestError, match=r"the data differ from those of the model in .* the test split has"):
+    with refusal():
         attest.open_run(copy.path).split("test")
 
 
-def test_a_split_that_is_not_there_gets_a_sentence(opened):
-    with pytest.raises(attest.AttestError, match="there is no split 'dev'; expected one of: train, validation, test"):
+def test_a_split_that_is_not_there_gets_a_sentence(opened, refusal):
+    with refusal():
         opened.split("dev")

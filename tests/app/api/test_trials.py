@@ -136,15 +136,15 @@ def test_a_trial_does_not_ask_for_a_control_that_nobody_can_train(whole):
     assert f"<title>Attest: {whole.settings['trial']['model'].rpartition('.')[2]} on trial</title>" in written
 
 
-def test_a_trial_that_is_saved_is_a_run_without_a_model(whole, tmp_path):
+def test_a_trial_that_is_saved_is_a_run_without_a_model(whole, tmp_path, refusal):
     run = whole.save(tmp_path / "kept" / "mine")
     assert run.summary == whole.summary
     assert run.answers == whole.answers
     assert run.report_path.is_file()
     assert run.settings["trial"]["experiments"]["E2"] == {"permutations": 9}
-    with pytest.raises(attest.AttestError, match="so there is no model; expected a run"):
+    with refusal():
         run.explain("dull")
-    with pytest.raises(attest.AttestError, match="mine is there already; expected a new folder or an empty one"):
+    with refusal():
         whole.save(run.path)
 
 
@@ -254,12 +254,12 @@ def test_what_cannot_be_tried_gets_a_sentence(model, data, options, sentence):
         attest.trial(model or pooling_classifier(), data, **{"experiments": ["E2"], "progress": False} | options)
 
 
-def test_a_table_that_is_not_there_gets_a_sentence(whole, tmp_path):
-    with pytest.raises(attest.AttestError, match="there is no table 'E5'; expected one of: E1, E11"):
+def test_a_table_that_is_not_there_gets_a_sentence(whole, tmp_path, refusal):
+    with refusal():
         whole.table("E5")
-    with pytest.raises(attest.AttestError, match="no text has the id 9"):
+    with refusal():
         whole.explain(9)
-    with pytest.raises(attest.AttestError, match=r"expected one that ends in \.html"):
+    with refusal():
         whole.report(tmp_path / "page.txt")
 
 
@@ -276,10 +276,10 @@ def test_resample_draws_from_the_background_that_is_given():
     assert (resampled["comprehensiveness_resample"] - resampled["comprehensiveness_mask"])[several].abs().max() > 1e-4
 
 
-def test_a_background_without_tokens_or_encoding_is_refused():
+def test_a_background_without_tokens_or_encoding_is_refused(refusal):
     with pytest.raises(attest.AttestError, match="the background has no token"):
         tried(experiments={"E14": {}}, background=[[], []])
     _, tokens, mask = ragged_batch([3, 2])
     batch = {"token_ids": tokens, "mask": mask}
-    with pytest.raises(attest.AttestError, match="background holds texts, and there is no way to encode them"):
+    with refusal():
         attest.trial(pooling_classifier(), [batch], {"E14": {}}, background=["dull"], progress=False)

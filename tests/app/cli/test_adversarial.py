@@ -133,12 +133,10 @@ def test_mistakes_are_named(mistake, sentence):
         take_adversaries([mistake])
 
 
-def test_a_name_says_which_adversary_it_is():
+def test_a_name_says_which_adversary_it_is(refusal):
     choices, lam = named("frozen-smoothed-kl-0.0001")
     assert (choices.name(lam), choices.divergence) == ("frozen-smoothed-kl-0.0001", "smoothed-kl")
-    with pytest.raises(
-        AttestError, match="unfrozen-kld-1 is not the name of an adversary; expected <variant>-<divergence>-<λ>"
-    ):
+    with refusal():
         named("unfrozen-kld-1")
 
 
@@ -152,8 +150,8 @@ def base(projection: str = "Softmax", network: str = "PoolingClassifier", **init
 @pytest.mark.parametrize(
     "settings", [base("Sparsemax"), base("Entmax15"), base("Entmax", alpha=1.3), base("Sparsegen", lam=0)]
 )
-def test_kl_to_a_sparse_base_is_refused_and_says_why(settings):
-    with pytest.raises(AttestError, match=r"DIVERGENCE=kl is infinite .* exactly 0.*DIVERGENCE=jsd"):
+def test_kl_to_a_sparse_base_is_refused_and_says_why(settings, refusal):
+    with refusal():
         require_adversary(Choices(), settings)
     for divergence in ("jsd", "smoothed-kl"):
         require_adversary(Choices(divergence=divergence), settings)
@@ -168,8 +166,8 @@ def test_bases_without_attention_to_differ_in_are_refused():
         require_adversary(Choices(), base(network="TransformerClassifier"))
 
 
-def test_a_base_that_leaves_nothing_to_compare_with_is_refused():
-    with pytest.raises(AttestError, match=r"lack instances .* Leave EXPERIMENTS out"):
+def test_a_base_that_leaves_nothing_to_compare_with_is_refused(refusal):
+    with refusal():
         require_adversary(Choices(), base() | {"experiments": {"E1": {}, "instances": None}})
 
 

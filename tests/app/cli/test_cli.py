@@ -19,7 +19,7 @@ from attest.datamodules import BabiDataModule, PlantedDataModule
 from attest.datamodules.corpus import Documents
 from attest.runs.belonging import TRAINED_WITH, keep_digests
 from attest.runs.folder import TEMPORARY, RunFolder, read_json
-from tests.conftest import SMALL_RUN, only_folder
+from tests.conftest import SMALL_RUN, only_folder, without_places
 
 
 def fit(*arguments: str) -> int:
@@ -143,13 +143,13 @@ def test_a_folder_of_another_configuration_is_refused(small_run, tmp_path, capsy
     assert "embedding_std" in capsys.readouterr().err
 
 
-def test_a_checkpoint_of_another_network_is_no_silent_success(small_run, tmp_path, capsys):
+def test_a_checkpoint_of_another_network_is_no_silent_success(small_run, tmp_path, capsys, snapshot):
     bare = tmp_path / "of an earlier version.ckpt"
     state = torch.load(small_run.best, weights_only=True)
     torch.save({name: value for name, value in state.items() if name != TRAINED_WITH}, bare)
     arguments = ["test", "DATA=planted", "--data.init_args.rule=token", f"--ckpt_path={bare}", "--run.root=nowhere"]
     assert main(arguments) == 2
-    assert "the checkpoint belongs to another network (network." in capsys.readouterr().err
+    assert without_places(capsys.readouterr().err) == snapshot
 
 
 def test_sparse_attention_is_sparse_all_the_way(tmp_path, capsys):
@@ -206,19 +206,19 @@ def test_a_model_of_another_task_than_the_data_is_named(learns, there, model):
         require_same_task(SimpleNamespace(predicts=learns), data)
 
 
-def test_questions_and_networks_that_read_them_belong_together():
+def test_questions_and_networks_that_read_them_belong_together(refusal):
     reading, other = (SimpleNamespace(network=SimpleNamespace(reads_questions=reads)) for reads in (True, False))
     choosing = SimpleNamespace(network=SimpleNamespace(reads_questions=True, among_candidates=True))
     asked = BabiDataModule(stories="generated", train_questions=60, test_questions=20)
     alone = PlantedDataModule(train_texts=4, validation_texts=2, test_texts=2)
-    with pytest.raises(AttestError, match=r"have a question beside each text.* Add MODEL=question-bilstm"):
+    with refusal():
         require_same_task(other, asked)
     with pytest.raises(AttestError, match=r"have no questions.* Add DATA=babi-generated"):
         require_same_task(reading, alone)
-    with pytest.raises(AttestError, match=r"passages do not name the answers .* leave RECIPE=jw-cnn-qa out"):
+    with refusal():
         require_same_task(choosing, asked)
     naming = SimpleNamespace(has_questions=True, has_candidates=True)
-    with pytest.raises(AttestError, match=r"passages name the answers .* add RECIPE=jw-cnn-qa"):
+    with refusal():
         require_same_task(reading, naming)
     require_same_task(choosing, naming)
     require_same_task(reading, asked)

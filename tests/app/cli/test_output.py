@@ -3,6 +3,7 @@
 import pytest
 
 from attest.app.cli.main import main
+from tests.conftest import without_places
 from tests.report.made import decided, made_run
 
 
@@ -26,8 +27,8 @@ def test_the_suffix_of_a_table_says_its_format(run, tmp_path, name, beginning):
     assert (tmp_path / name).read_text().startswith(beginning)
 
 
-def test_a_suffix_that_says_nothing_or_the_contrary_is_refused(run, tmp_path, capsys):
-    assert "ends in .txt; expected .md or .tex or .csv" in refused(capsys, "table", run.path, "--out", tmp_path / "x.txt")
+def test_a_suffix_that_says_nothing_or_the_contrary_is_refused(run, tmp_path, capsys, snapshot):
+    assert without_places(refused(capsys, "table", run.path, "--out", tmp_path / "x.txt")) == snapshot
     assert "ends in no suffix" in refused(capsys, "table", run.path, "--out", tmp_path / "x")
     said = refused(capsys, "table", run.path, "--format", "latex", "--out", tmp_path / "x.csv")
     assert "--format latex" in said
@@ -47,19 +48,19 @@ def test_a_suffix_that_says_nothing_or_the_contrary_is_refused(run, tmp_path, ca
         ("explain", "mine.html", "<!doctype html>\n<html><head><title>My page</title></head></html>\n"),
     ],
 )
-def test_a_file_of_someone_else_is_not_written_over(run, tmp_path, capsys, command, name, content):
+def test_a_file_of_someone_else_is_not_written_over(run, tmp_path, capsys, command, name, content, snapshot):
     (tmp_path / name).write_text(content)
     run.best.parent.mkdir()
     run.best.touch()
     asked = ["explain", "--text", "good", "--run"] if command == "explain" else [command]
-    assert "was not written by this command" in refused(capsys, *asked, run.path, "--out", tmp_path / name)
+    assert without_places(refused(capsys, *asked, run.path, "--out", tmp_path / name)) == snapshot
     assert (tmp_path / name).read_text() == content
     assert not run.report.is_file(), "refused before anything is done"
 
 
-def test_a_folder_is_no_file(run, tmp_path, capsys):
+def test_a_folder_is_no_file(run, tmp_path, capsys, snapshot):
     (tmp_path / "x.html").mkdir()
-    assert "is a folder; expected a file" in refused(capsys, "report", run.path, "--out", tmp_path / "x.html")
+    assert without_places(refused(capsys, "report", run.path, "--out", tmp_path / "x.html")) == snapshot
 
 
 def test_one_run_may_have_its_page_elsewhere(run, tmp_path, capsys):

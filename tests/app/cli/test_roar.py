@@ -77,7 +77,7 @@ def test_nothing_is_trained_twice(base, tmp_path, capsys):
 
 def test_a_reading_that_is_none_is_refused_before_anything_is_trained(tmp_path, capsys):
     assert main(["roar", f"--run.root={tmp_path}", "READING=attentoin", *TYPED]) == 2
-    assert "READING=attentoin is not known; expected some of attention, norm" in capsys.readouterr().err
+    assert "READING=attentoin is not known" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -101,6 +101,6 @@ def test_a_table_of_other_texts_is_refused(erased):
         encoded().without(erased)
 
 
-def test_a_table_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(AttestError, match=r"none.parquet does not exist; expected a table that `attest roar` wrote"):
+def test_a_table_that_is_not_there_is_named(tmp_path, refusal):
+    with refusal():
         read_erased(tmp_path / "none.parquet", "train")

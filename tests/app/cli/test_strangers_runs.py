@@ -14,7 +14,7 @@ from attest.app.cli.main import main
 from attest.core.errors import AttestError
 from attest.runs.belonging import DIGESTS, TRAINED_WITH
 from attest.runs.folder import RunFolder, read_json, write_json
-from tests.conftest import fresh_shell
+from tests.conftest import fresh_shell, without_places
 
 CODE = """
 from pathlib import Path
@@ -161,13 +161,13 @@ def test_no_choice_leads_out_of_the_shipped_files(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("linked", ["evidence", "checkpoints", "figures"])
-def test_nothing_is_written_through_a_link(sent, tmp_path, capsys, linked):
+def test_nothing_is_written_through_a_link(sent, tmp_path, capsys, linked, snapshot):
     run = sent("seed_everything", 0)
     elsewhere = (run.path / linked).rename(tmp_path / "mine")
     (run.path / linked).symlink_to(elsewhere)
     before = {path: path.read_bytes() for path in elsewhere.iterdir()}
     assert main(["report", str(run.path)]) == 2
-    assert f"{run.path / linked} is a link to the folder" in capsys.readouterr().err
+    assert without_places(capsys.readouterr().err) == snapshot
     assert {path: path.read_bytes() for path in elsewhere.iterdir()} == before
 
 

@@ -15,6 +15,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from attest.app.cli.main import main
 from attest.runs.folder import RunFolder
+from tests.conftest import without_places
 from tests.models.pretrained.speaking import speaking_tokenizer
 from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
 
@@ -41,7 +42,7 @@ def tried(*arguments):
     return main(["trial", *map(str, arguments)])
 
 
-def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys):
+def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys, snapshot):
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out", "E2", "e9") == 0
     said = capsys.readouterr().out
     assert "E2   Shuffling attention over the tokens" in said
@@ -50,7 +51,7 @@ def test_a_model_from_a_folder_is_put_on_trial(folder, reviews, tmp_path, capsys
     assert sorted(path.stem for path in run.evidence("E2").parent.glob("*.parquet")) == ["E2", "E9", "instances"]
     assert "probability_good" in run.evidence("instances").read_bytes().decode("latin-1")
     assert tried("--model", folder, "--data", reviews, "--out", tmp_path / "out") == 2
-    assert "is there already; expected a new folder" in capsys.readouterr().err
+    assert without_places(capsys.readouterr().err) == snapshot
 
 
 @pytest.mark.parametrize("kept", ["float32", "bfloat16", "float16"])
@@ -141,12 +142,12 @@ def test_weights_that_are_not_fine_tuned_or_no_safetensors(folder, reviews, tmp_
     assert "expected model.safetensors" in refused(capsys, "--model", base, "--data", reviews)
 
 
-def test_a_tokenizer_that_is_not_there(folder, reviews, tmp_path, capsys):
+def test_a_tokenizer_that_is_not_there(folder, reviews, tmp_path, capsys, snapshot):
     place = tmp_path / "model"
     shutil.copytree(folder, place)
     (place / "tokenizer.json").unlink()
     (place / "vocab.txt").unlink(missing_ok=True)
-    assert "has no tokenizer (none of tokenizer.json" in refused(capsys, "--model", place, "--data", reviews)
+    assert without_places(refused(capsys, "--model", place, "--data", reviews)) == snapshot
 
 
 def test_an_architecture_out_of_reach(tmp_path, tokenizer, reviews, capsys):
@@ -193,7 +194,7 @@ def test_numbers_are_read_by_the_range_of_the_whole_file(tmp_path, tokenizer, ca
 
 def test_what_is_typed_wrongly(folder, reviews, capsys):
     assert "fine is not an experiment" in refused(capsys, "--model", folder, "--data", reviews, "fine")
-    assert "'E12' is not known; expected some of E1, E2" in refused(capsys, "--model", folder, "--data", reviews, "E12")
+    assert "'E12' is not known" in refused(capsys, "--model", folder, "--data", reviews, "E12")
     assert "--texts 0 was typed" in refused(capsys, "--model", folder, "--data", reviews, "--texts", 0)
 
 
@@ -306,8 +307,8 @@ def test_a_prompt_that_cannot_be_asked_is_refused_in_a_sentence(speaker, reviews
     assert said in refused(capsys, "--model", speaker, "--data", reviews, "--prompt", prompt, "--labels", labels)
 
 
-def test_a_language_model_without_a_prompt_is_told_of_it(speaker, reviews, capsys):
-    assert "ask a language model with --prompt" in refused(capsys, "--model", speaker, "--data", reviews)
+def test_a_language_model_without_a_prompt_is_told_of_it(speaker, reviews, capsys, snapshot):
+    assert without_places(refused(capsys, "--model", speaker, "--data", reviews)) == snapshot
 
 
 def test_the_report_calls_it_by_its_own_class(folder, reviews, tmp_path):
