@@ -2,24 +2,31 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from typing import Any
+from typing import Any, cast
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from attest.core.attention.interventions import Intervention, attending, intervene
 from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, ReferenceOutput
 from attest.lightning_modules.classifier import Classifier
 from attest.lightning_modules.tagger import Tagger
-from attest.lightning_modules.text_module import Batch
+from attest.lightning_modules.text_module import Batch, TextModule
 
 
-class FixedAttention:
-    """A mixin for LightningModules whose network attends as another network does."""
+class FixedAttention(TextModule):
+    """A network that attends as another network does, mixed into a classifier or a tagger.
 
-    network: nn.Module
-    base: BaseNetwork
+    Args:
+        base_network: makes the network that says where to attend.
+        options: as in ``Classifier`` or ``Tagger``.
+    """
+
     attention_is_given = True
     """So that what its own attention would be computed from learns nothing."""
+
+    def __init__(self, base_network: MakeNetwork, **options: Any) -> None:
+        super().__init__(**options)
+        self.base = BaseNetwork(base_network(self.vocab_size, self.outputs))
 
     def take_base(self, state: dict[str, Tensor]) -> None:
         """Load the network that says where to attend."""
@@ -27,19 +34,18 @@ class FixedAttention:
 
     def on_fit_start(self) -> None:
         """Look at the training texts, where that pays."""
-        module: Any = self
-        data = module.trainer.datamodule
-        self.base.cache(data.train, data.batch_size, module.device)
+        data = cast(Any, self.trainer).datamodule
+        self.base.cache(data.train, data.batch_size, self.device)
 
-    def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
+    def training_step(self, batch: Batch, batch_idx: int) -> Any:
         """Return the loss of one batch under the given attention."""
         with self._attending_as(self.base.cached, batch):
-            return super().training_step(batch, batch_idx)  # type: ignore[misc]
+            return super().training_step(batch, batch_idx)
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Score one batch under the given attention."""
         with self._attending_as(self.base.reference, batch):
-            super().validation_step(batch, batch_idx)  # type: ignore[misc]
+            super().validation_step(batch, batch_idx)
 
     def on_test_batch_start(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Attend as given until the batch ends: its evidence, which callbacks gather, is of the given attention too."""
@@ -60,26 +66,8 @@ class FixedAttention:
 
 
 class GuidedClassifier(FixedAttention, Classifier):
-    """A network without context, guided by the attention of one with context (Wiegreffe & Pinter 2019, Table 3).
-
-    Args:
-        base_network: makes the network that says where to attend.
-        options: as in ``Classifier``.
-    """
-
-    def __init__(self, base_network: MakeNetwork, vocab_size: int = 2, num_classes: int = 2, **options: Any) -> None:
-        super().__init__(vocab_size=vocab_size, num_classes=num_classes, **options)
-        self.base = BaseNetwork(base_network(vocab_size, self.outputs))
+    """A network without context, guided by the attention of one with context (Wiegreffe & Pinter 2019, Table 3)."""
 
 
 class ProbedTagger(FixedAttention, Tagger):
-    """A tagger whose attention in every head is another's (Yang 2020, §4.3); queries and keys are idle.
-
-    Args:
-        base_network: makes the network that says where to attend.
-        options: as in ``Tagger``.
-    """
-
-    def __init__(self, base_network: MakeNetwork, vocab_size: int = 2, num_classes: int = 2, **options: Any) -> None:
-        super().__init__(vocab_size=vocab_size, num_classes=num_classes, **options)
-        self.base = BaseNetwork(base_network(vocab_size, num_classes))
+    """A tagger whose attention in every head is another's (Yang 2020, §4.3); queries and keys are idle."""

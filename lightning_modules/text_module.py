@@ -49,6 +49,7 @@ class TextModule(LightningModule):
         freeze_embeddings: bool = False,
     ) -> None:
         super().__init__()
+        self.vocab_size = vocab_size
         self.num_classes = num_classes
         self.network = network(vocab_size, self.outputs)
         load_vectors(self.network, pretrained_embeddings, vocab_size, freeze_embeddings)

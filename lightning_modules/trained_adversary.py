@@ -3,7 +3,7 @@
 from typing import Any, Literal, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attest.core.attention.interventions import recorded
 from attest.core.measures import probabilities
@@ -19,32 +19,43 @@ from attest.lightning_modules.classifier import Classifier, attended
 from attest.lightning_modules.optimisation import require_attention_parameters
 from attest.lightning_modules.predictions import InstanceRows
 from attest.lightning_modules.tagger import Tagger
-from attest.lightning_modules.text_module import Batch
+from attest.lightning_modules.text_module import Batch, TextModule
 
 Variant = Literal["unfrozen", "frozen"]
 
 
-class Adversarial:
-    """A mixin for the LightningModules of adversaries, of classifiers and of taggers.
+class Adversarial(TextModule):
+    """A network against its base, mixed into a classifier or a tagger.
 
     Logs, beside what the module logs, ``validation/objective``, the loss as a mean over validation instances that chooses the
     epoch, and its two terms, ``validation/distance`` and ``validation/divergence``. The gold labels are never trained on.
     Wiegreffe & Pinter choose the epoch by the training loss.
+
+    Args:
+        base_network: makes the network of the base; the adversary's own has the same architecture.
+        lam: λ > 0, weight of the divergence; see ``attest.experiments.adversarial_loss`` for its scale.
+        divergence: of attention, from the adversary to the base.
+        variant: ``unfrozen``, a new network, initialised as the base was where seeds are equal; ``frozen``, the base's
+            network, of which the attention alone is trained, from a new initialisation.
+        convention: ``instances`` takes means over instances, ``wiegreffe-pinter`` sums over a batch and halves the distance.
+        options: as in ``Classifier`` or ``Tagger``.
     """
 
-    network: nn.Module
-    base: BaseNetwork
-    lam: float
-    divergence: DivergenceName
-    variant: Variant
-    convention: Convention
-
-    def oppose(
-        self, base: nn.Module, lam: float, divergence: DivergenceName, variant: Variant, convention: Convention
+    def __init__(
+        self,
+        base_network: MakeNetwork,
+        lam: float = 1e-3,
+        divergence: DivergenceName = "kl",
+        variant: Variant = "unfrozen",
+        convention: Convention = "instances",
+        **options: Any,
     ) -> None:
-        """Set up; to be called in ``__init__``."""
-        self.base = BaseNetwork(base)
-        self.lam, self.divergence, self.variant, self.convention = lam, divergence, variant, convention
+        super().__init__(**options)
+        self.base = BaseNetwork(base_network(self.vocab_size, self.outputs))
+        self.lam = lam
+        self.divergence: DivergenceName = divergence
+        self.variant = variant
+        self.convention: Convention = convention
         self.objectives = InstanceRows()
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
@@ -67,26 +78,25 @@ class Adversarial:
 
     def train(self, mode: bool = True) -> Any:
         """Set to training mode; a frozen network stays in evaluation mode: dropout would hide the hidden states."""
-        super().train(mode)  # type: ignore[misc]
+        super().train(mode)
         if self.variant == "frozen":
             self.network.eval()
         return self
 
     def on_fit_start(self) -> None:
         """Look at the training texts, where that pays."""
-        module: Any = self
-        data = module.trainer.datamodule
-        self.base.cache(data.train, data.batch_size, module.device)
+        data = cast(Any, self.trainer).datamodule
+        self.base.cache(data.train, data.batch_size, self.device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the loss of one batch."""
         losses = self.objective(batch, self.base.cached(batch)).losses(self.lam, self.convention)
-        self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))  # type: ignore[attr-defined]
+        self.log("train/loss", losses.detach().mean(), prog_bar=True, batch_size=len(losses))
         return losses.mean() if self.convention == "instances" else losses.sum()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Score one batch against its labels and against the base."""
-        super().validation_step(batch, batch_idx)  # type: ignore[misc]
+        super().validation_step(batch, batch_idx)
         terms = [torch.zeros(0), torch.zeros(0)]
         if len(batch["id"]):
             found = self.objective(batch, self.base.reference(batch))
@@ -95,7 +105,7 @@ class Adversarial:
 
     def on_validation_epoch_end(self) -> None:
         """Log the scores and the objective."""
-        super().on_validation_epoch_end()  # type: ignore[misc]
+        super().on_validation_epoch_end()
         rows = self.objectives.compute()
         found = Objective(rows[:, 1], rows[:, 2])
         means = {
@@ -103,7 +113,7 @@ class Adversarial:
             "distance": found.distance,
             "divergence": found.divergence,
         }
-        self.log_dict({f"validation/{name}": each.mean().float() for name, each in means.items()})  # type: ignore[attr-defined]
+        self.log_dict({f"validation/{name}": each.mean().float() for name, each in means.items()})
         self.objectives.reset()
 
 
@@ -111,28 +121,8 @@ class TrainedAdversary(Adversarial, Classifier):
     """A classifier against its base (Wiegreffe & Pinter 2019, §4; Meister et al. 2021, Table 5).
 
     Args:
-        base_network: makes the network of the base; the adversary's own has the same architecture.
-        lam: λ > 0, weight of the divergence; see ``attest.experiments.adversarial_loss`` for its scale.
-        divergence: of attention, from the adversary to the base.
-        variant: ``unfrozen``, a new network, initialised as the base was where seeds are equal; ``frozen``, the base's
-            network, of which the attention alone is trained, from a new initialisation.
-        convention: ``instances`` takes means over instances, ``wiegreffe-pinter`` sums over a batch and halves the distance.
-        options: as in ``Classifier``.
+        options: as in ``Adversarial`` and ``Classifier``.
     """
-
-    def __init__(
-        self,
-        base_network: MakeNetwork,
-        lam: float = 1e-3,
-        divergence: DivergenceName = "kl",
-        variant: Variant = "unfrozen",
-        convention: Convention = "instances",
-        vocab_size: int = 2,
-        num_classes: int = 2,
-        **options: Any,
-    ) -> None:
-        super().__init__(vocab_size=vocab_size, num_classes=num_classes, **options)
-        self.oppose(base_network(vocab_size, self.outputs), lam, divergence, variant, convention)
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
         network: Any = self.network
@@ -144,27 +134,15 @@ class TrainedAdversary(Adversarial, Classifier):
 
 
 class TaggingAdversary(Adversarial, Tagger):
-    """A tagger against its base (Yang 2020, §4.2).
+    """A tagger against its base (Yang 2020, §4.2); the divergence is a mean over tokens, heads and layers.
 
     Args:
-        base_network, lam, divergence, variant, convention: as in ``TrainedAdversary``; the divergence is a mean over tokens,
-            heads and layers.
-        options: as in ``Tagger``.
+        lam: λ > 0, weight of the divergence.
+        options: as in ``Adversarial`` and ``Tagger``.
     """
 
-    def __init__(
-        self,
-        base_network: MakeNetwork,
-        lam: float = 0.2,
-        divergence: DivergenceName = "kl",
-        variant: Variant = "unfrozen",
-        convention: Convention = "instances",
-        vocab_size: int = 2,
-        num_classes: int = 2,
-        **options: Any,
-    ) -> None:
-        super().__init__(vocab_size=vocab_size, num_classes=num_classes, **options)
-        self.oppose(base_network(vocab_size, num_classes), lam, divergence, variant, convention)
+    def __init__(self, base_network: MakeNetwork, lam: float = 0.2, **options: Any) -> None:
+        super().__init__(base_network, lam, **options)
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
         with recorded(self.network, "weights") as weights:
