@@ -24,7 +24,7 @@ from attest.datamodules.snli import SnliDataModule
 from attest.datamodules.sst import SstDataModule
 from attest.datamodules.stored import QuestionDataModule
 
-READERS: dict[str, type[Any]] = {
+STORED_CORPORA: dict[str, type[Any]] = {
     "sst": SstDataModule,
     "imdb": ImdbDataModule,
     "20news": NewsgroupsDataModule,
@@ -39,7 +39,7 @@ READERS: dict[str, type[Any]] = {
 
 PAIRED = ["text_pair", "text2", "text_2", "text_b", "sentence2", "sentence_2", "sentence_b", "question2", "hypothesis"]
 """Names of columns with the second text of a pair."""
-CORPORA = {name: reader for name, reader in READERS.items() if not issubclass(reader, QuestionDataModule)}
+CORPORA = {name: module for name, module in STORED_CORPORA.items() if not issubclass(module, QuestionDataModule)}
 """By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
 
 

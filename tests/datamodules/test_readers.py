@@ -7,7 +7,7 @@ import pytest
 from attest.core.errors import AttestError
 from attest.datamodules import PlantedDataModule, SstDataModule, cache
 from attest.datamodules.base import TextDataModule
-from attest.datamodules.labelled import READERS
+from attest.datamodules.labelled import STORED_CORPORA
 from attest.datamodules.sources import CATALOGUE
 
 
@@ -24,8 +24,8 @@ def sst(tmp_path, monkeypatch):
 
 
 def test_every_corpus_that_is_listed_has_its_datamodule():
-    assert READERS.keys() == CATALOGUE.keys()
-    assert all(reader.folder == name for name, reader in READERS.items())
+    assert STORED_CORPORA.keys() == CATALOGUE.keys()
+    assert all(reader.folder == name for name, reader in STORED_CORPORA.items())
 
 
 @pytest.mark.usefixtures("sst")

@@ -31,12 +31,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def checked(name: str) -> list[tuple[str, ...]]:
     """Return the rows of the table for one corpus; one row with the reason if the corpus cannot be read."""
-    from attest.datamodules.labelled import READERS  # with Lightning, which no mistake waits for
+    from attest.datamodules.labelled import STORED_CORPORA  # with Lightning, which no mistake waits for
 
     claims = [claim for claim in CLAIMS if claim.corpus == name]
     try:
         protocols = dict.fromkeys(claim.protocol for claim in claims)
-        corpora = {protocol: READERS[name](protocol=protocol).corpus for protocol in protocols}
+        corpora = {protocol: STORED_CORPORA[name](protocol=protocol).corpus for protocol in protocols}
         return [_row(claim, claim.count(corpora[claim.protocol])) for claim in claims]
     except AttestError as error:
         return [(name, "", "", "", OUT_OF_REACH, "", str(error))]
