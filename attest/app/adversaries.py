@@ -93,7 +93,7 @@ GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 
 @dataclass(frozen=True)
 class Control:
-    """One run beside the base.
+    """A run beside the base.
 
     Args:
         experiment: E4, E5 or E6.
@@ -207,7 +207,7 @@ def _tags(base: Base) -> bool:
 
 
 def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
-    """The guides of a classifier with uniform and with learned attention; for a tagger these are E4 and the base itself."""
+    """Yield the guides of a classifier with uniform and learned attention; for a tagger these are E4 and the base itself."""
     kept = [each for each in typed if not ABOUT_THE_MODEL.match(each)]
     average = [*kept, "MODEL=average", f"RECIPE={base.settings['run']['recipe']}"]
     yield Control("E6", BY_UNIFORM, lambda: train_base([*average, "PROJECTION=uniform"]).folder)
@@ -234,7 +234,7 @@ def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
 
 
 def _contextless_network() -> Settings:
-    """The network of MODEL=average, which learns no attention: its attention is given."""
+    """Return the network of MODEL=average. It learns no attention, because its attention is given."""
     network = read_yaml(config_file("MODEL", "average"))["model"]["init_args"]["network"]
     given = network["init_args"] | {"projection": {"class_path": "attest.core.attention.Uniform"}}
     return network | {"init_args": given}

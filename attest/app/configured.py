@@ -1,6 +1,6 @@
-"""A configured run: parsed and checked by LightningCLI, with its folder. Its parts are created when needed.
+"""A run that LightningCLI has parsed and checked, with its folder. Data, model and Trainer are made when they are needed.
 
-``training.py`` says what is then done with it.
+``training.py`` trains it.
 """
 
 import json
@@ -43,11 +43,11 @@ from attest.runs.naming import RunSettings, differing_keys
 from attest.runs.versions import environment, quieten
 
 BY_SHORT_NAME = [getattr(datamodules, name) for name in datamodules.__all__]
-"""Imported here, so that ``--data`` takes each by the name of its class alone."""
+"""The classes of data, imported here so that ``--data`` takes each by its name alone."""
 LINKED = ("vocab_size", "num_classes", "label_names", "positive_weight", "pretrained_embeddings")
-"""What the data give the model, and nobody types."""
+"""Arguments of the model that come from the data; nobody types them."""
 KNOWN = (INSTANCES, MAPS, TAGGED, *EXPERIMENTS)
-"""What can be left out of a run by name."""
+"""The names of evidence that can be left out of a run."""
 DESCRIPTION = (
     "Attention on trial. Choices such as DATA=sst MODEL=bilstm PROJECTION=sparsemax SEED=1 FORCE=1 stand for the files "
     "below configs/. Beside the subcommands below: `attest evidence --run <run folder> E3 E12` computes experiments on a "
@@ -56,7 +56,7 @@ DESCRIPTION = (
 
 
 PARSER_MODE = "attest"
-"""How YAML is read that a stranger may have written."""
+"""The name of the loader that reads YAML of strangers within bounds."""
 set_loader(PARSER_MODE, lambda text: get_loader("yaml")(bounded(text)), (yaml.YAMLError,))
 
 
@@ -64,7 +64,7 @@ HELP = "`attest fit --help` lists the options."
 
 
 class Parser(LightningArgumentParser):
-    """The parser of LightningCLI, whose errors are raised and not printed."""
+    """A parser of LightningCLI that raises its errors and does not print them."""
 
     def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
         said = message.strip()  # that of a class within another holds the sentence already
@@ -116,13 +116,13 @@ def link_data(parser: LightningArgumentParser) -> None:
 
 
 class ConfiguredRun(LightningCLI):
-    """What was typed, as a run: its settings, and, once it is located, its folder. Parsing is all that happens at first.
+    """A run as it was typed: its settings, and, when it is located, its folder. Making it only parses.
 
     Args:
         arguments: ``fit``, ``test`` or ``validate``, then configuration files and options.
-        typed: the choices and options that these stand for, as they were typed; kept with the run.
+        typed: the choices and options for which these stand, as they were typed; kept with the run.
     Raises:
-        AttestError: an option is not known, or its value is none that may be.
+        AttestError: an option is not known, or its value is not allowed.
     """
 
     needs_data = True
@@ -150,7 +150,7 @@ class ConfiguredRun(LightningCLI):
         )
 
     def _set_seed(self) -> None:
-        """Not while parsing, as LightningCLI would; nor are the steps that follow there."""
+        """Do nothing while parsing: ``prepared`` does this and the steps below later."""
 
     def before_instantiate_classes(self) -> None: ...
 
@@ -160,10 +160,10 @@ class ConfiguredRun(LightningCLI):
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Seed, make data, model and trainer unless there is nothing to do, and hold the folder while the block lasts.
+        """Seed, make data, model and Trainer unless there is nothing to do, and hold the folder inside the block.
 
         Raises:
-            AttestError: configuration, data or folder are not as they should be.
+            AttestError: the configuration, the data or the folder cannot be used.
         """
         with ExitStack() as self._held:
             require_bounds({"seed": self.config[self.subcommand].seed_everything}, lambda _: "the seed")
@@ -187,21 +187,21 @@ class ConfiguredRun(LightningCLI):
         self.config = parser.parse_args(args)
 
     def _parse_ckpt_path(self) -> None:
-        """Hyper-parameters come from the configuration alone; a checkpoint that does not fit it is an error."""
+        """Do nothing: hyper-parameters come from the configuration alone, and a checkpoint that does not fit is an error."""
 
     def locate(self) -> None:
-        """From the configuration to the run's folder."""
+        """Set the settings and the folder of the run."""
         self.settings = self.resolved(self.config)
         self.run = self.config[self.subcommand].run
         path = run_path(self.asked, self.settings["run"], self.run.root, self.settings["seed_everything"])
         self.folder = RunFolder(path)
 
     def expected_evidence(self) -> list[str]:
-        """Ids of the tables without which the run is not complete."""
+        """Return the ids of the tables without which the run is not complete."""
         return [experiment for experiment, evidence in self.settings["experiments"].items() if evidence]
 
     def set_up(self) -> None:
-        """Locate the run, see what there is of it, and set threads and memory."""
+        """Locate the run, see what exists of it, and set threads and memory."""
         self.locate()
         self._require_bounds()
         require_work(self.config[self.subcommand].trainer, str(self.subcommand))
@@ -224,7 +224,7 @@ class ConfiguredRun(LightningCLI):
             self.config[self.subcommand].trainer.logger = False
 
     def _require_bounds(self) -> None:
-        """Refuse numbers that cannot be, and experiments that are not there."""
+        """Refuse numbers out of bounds, and experiments that do not exist."""
         require_finite(self.settings)
         for part in ("run", "trainer"):
             require_bounds(self.settings[part], f"{part}.{{}}".format)
@@ -237,18 +237,18 @@ class ConfiguredRun(LightningCLI):
         return RunIdentity.of(self.settings, self.folder.path.parent.name)
 
     def _is_done(self) -> bool:
-        """Whether the run is complete and the files that it was made from are as they were, or gone."""
+        """Return whether the run is complete and the files of its data are unchanged or gone."""
         complete = self.folder.complete(self.expected_tables, self.run.until)
         if self.run.force or not complete or outdated_tables(self.folder, self.settings["experiments"]):
             return False
         return not (self.record and self.record.touched())
 
     def _made_from(self) -> RunFolder | None:
-        """The folder whose data this command has to see again; None where it may be any."""
+        """Return the folder of the run whose data this command must find again; None if it may read any data."""
         return None if self.run.force else self.folder
 
     def _believed(self) -> list[RunFolder]:
-        """The folders whose files this command goes by."""
+        """Return the folders whose files this command reads."""
         return [] if self.run.force else [self.folder]
 
     def _stored_record(self) -> DataRecord | None:
@@ -256,17 +256,20 @@ class ConfiguredRun(LightningCLI):
         return None if folder is None or not folder.data.is_file() else DataRecord.from_plain(read_json(folder.data))
 
     def _wandb_id(self) -> str:
-        """The id of the run that is taken up, or a new one."""
+        """Return the W&B id of the run that is resumed, or a new one."""
         if self.folder.timing.is_file() and not self.run.force:
             return read_json(self.folder.timing)["wandb_id"]
         return secrets.token_hex(4)
 
     def resolved(self, config: Namespace) -> dict[str, Any]:
-        """The configuration as plain values, without what the subcommand alone takes."""
-        return plain(self.parser, config, self.subcommand)
+        """Return the configuration as plain values, without the options that only the subcommand takes."""
+        dumped = yaml.load(self.parser.dump(config, skip_unset=False, skip_validation=True), YAML)
+        settings = dumped[self.subcommand] if self.subcommand else dumped
+        write_whole_numbers(settings)  # which writing them may have turned back
+        return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
     def _require_same_configuration(self) -> None:
-        """Refuse a folder whose run was trained with other settings, as other versions of our configurations had them."""
+        """Refuse a folder whose run was trained with other settings, such as those of another version of our files."""
         if not self.folder.config.is_file():
             return
         theirs = self.folder.settings()
@@ -290,7 +293,7 @@ class ConfiguredRun(LightningCLI):
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
-        """Write the configuration of the run with the settings of all its tables; tables made with other ones go first."""
+        """Write the configuration with the settings of all tables; delete tables that other settings have made."""
         ours = self.settings["experiments"]
         for outdated in outdated_tables(self.folder, ours):
             self.folder.evidence(outdated).unlink()
@@ -301,7 +304,7 @@ class ConfiguredRun(LightningCLI):
             keep_digests(self.folder)
 
     def make(self) -> None:
-        """Data, model and trainer; a run that is to be trained takes possession of its folder."""
+        """Make data, model and Trainer; a run that will be trained claims its folder."""
         try:
             with expecting(self.record, str(getattr(self._made_from(), "path", ""))):
                 super().instantiate_classes()
@@ -353,7 +356,7 @@ class ConfiguredRun(LightningCLI):
         return trainer
 
     def another_trainer(self, **settings: Any) -> Trainer:
-        """A Trainer with the loggers and callbacks of the run's own, and some other settings."""
+        """Return a Trainer with the loggers and callbacks of the run, and with some other settings."""
         callbacks = list(self.trainer.callbacks)  # type: ignore[attr-defined]
         bar = self.trainer.progress_bar_callback is not None
         return super().instantiate_trainer(
@@ -362,11 +365,11 @@ class ConfiguredRun(LightningCLI):
 
     @property
     def checkpoint(self) -> str | None:
-        """The one that was named with ``--ckpt_path``."""
+        """The checkpoint that was named with ``--ckpt_path``; None if none was."""
         return self.config_init[self.subcommand].get("ckpt_path")
 
     def missing_evidence(self) -> list[str]:
-        """Ids of the tables that are to be made; with ``force`` all."""
+        """Return the ids of the tables to be made; with ``force`` all."""
         outdated = outdated_tables(self.folder, self.settings["experiments"])
         missing = {*self.folder.missing_evidence(self.expected_tables, self.run.until), *outdated}
         return [table for table in self.expected_tables if self.run.force or table in missing]
@@ -390,14 +393,14 @@ WORK = {
     "validate": ("limit_val_batches",),
     "test": ("limit_test_batches",),
 }
-"""Options of the Trainer that leave a command nothing to do where they are zero."""
+"""Options of the Trainer that leave a command nothing to do if they are zero."""
 
 
 def require_work(trainer: Namespace, subcommand: str) -> None:
     """Refuse options of the Trainer under which nothing would be trained, validated or tested.
 
     Raises:
-        AttestError: there is one.
+        AttestError: there is such an option.
     """
     for name in WORK[subcommand]:
         value = trainer.get(name)
@@ -414,12 +417,12 @@ def require_work(trainer: Namespace, subcommand: str) -> None:
 
 
 def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
-    """Refuse a classifier of texts for data with tags, and a tagger for data with labels; other people's modules pass.
+    """Refuse a classifier of texts for data with tags, and a tagger for data with labels; modules of other people pass.
 
-    Likewise a network that reads questions for texts alone, and one that would leave questions unread.
+    Refuse also a network that reads questions for data without questions, and a network that would not read questions.
 
     Raises:
-        AttestError: the training split lacks what the model is trained on, or has what it does not read.
+        AttestError: the training split lacks what the model learns, or holds what it does not read.
     """
     _require_questions_read(getattr(model, "network", None), data)
     learns, known = getattr(model, "predicts", None), getattr(data, "corpus", None)
@@ -455,15 +458,8 @@ def _require_questions_read(network: Any, data: LightningDataModule) -> None:
         )
 
 
-def plain(parser: LightningArgumentParser, config: Namespace, subcommand: str | None = None) -> dict[str, Any]:
-    dumped = yaml.load(parser.dump(config, skip_unset=False, skip_validation=True), YAML)
-    settings = dumped[subcommand] if subcommand else dumped
-    write_whole_numbers(settings)  # which writing them may have turned back
-    return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
-
-
 def _require_whole_weights(precision: str) -> None:
-    """Refuse to train weights in half precision, in which nobody can tell how far a prediction has moved."""
+    """Refuse to train weights in half precision, which is too coarse to measure how far a prediction moves."""
     if precision not in ("64-true", "32-true") and not precision.endswith("-mixed"):
         raise AttestError(
             f"trainer.precision is {precision}, and weights in half precision do not resolve what experiments measure; "
@@ -472,5 +468,5 @@ def _require_whole_weights(precision: str) -> None:
 
 
 def _idle_parameters(model: LightningModule) -> bool:
-    """Whether training leaves parameters without gradients, which plain DDP refuses: scores that no attention asks for."""
+    """Return whether training leaves parameters without gradients, which plain DDP refuses: scores that are not read."""
     return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())

@@ -24,7 +24,7 @@ NAMES = {
     "lambda": "Attest: adversaries over λ",
     "runs": "Attest: settings side by side",
 }
-"""Of the workspaces, by purpose."""
+"""The names of the workspaces, by purpose."""
 
 
 def main(arguments: list[str]) -> int:
@@ -79,7 +79,7 @@ def _curves(folder: RunFolder) -> set[str]:
 
 
 def _project(folder: RunFolder) -> str:
-    """The project that the run was logged to."""
+    """Return the project to which the run was logged."""
     trainer = folder.settings()["trainer"]
     configured: Any = trainer.get("logger")
     for logger in configured if isinstance(configured, list) else [configured]:

@@ -16,12 +16,12 @@ MEANING = {
     "CUT": "a small part of the corpus, to see that everything runs",
     "EMBEDDINGS": "the vectors that words start from; also random:<dimensions>, or a file of vectors",
 }
-"""In the order of the help."""
+"""The meanings of the choices, in the order of the help."""
 WIDTH, INDENT = 110, 14
 
 
 def choices_help(command: str) -> str:
-    """Usage, then a paragraph a choice: what it is, its values, its default.
+    """Return the usage, then a paragraph for each choice: its meaning, its values, its default.
 
     Args:
         command: ``fit``, ``test`` or ``validate``.

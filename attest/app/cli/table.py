@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _format(typed: str | None, out: Path | None) -> str:
-    """By the suffix of the file, or as typed; Markdown where nothing is said."""
+    """Return the format that the suffix of the file or ``--format`` names, else Markdown."""
     if out is None:
         return typed or "markdown"
     by_suffix = kind_of(out, SUFFIXES)

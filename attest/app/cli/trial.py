@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LOGGERS = ("none", "wandb")
 SHOWN_IN_FULL = 10
-"""As many classes are written out."""
+"""The largest number of classes whose numbers are written out."""
 HALF = ("bfloat16", "float16")
 LABELS = (
     "the labels in the order of the model's classes, if their names differ: negative,positive; with --prompt the answer for "
@@ -103,7 +103,7 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
 
 
 def _loaded(typed: Namespace, data: "Labelled") -> tuple[Any, Any, dict[str, Any]]:
-    """The model, its tokenizer, and what a trial is told of the labels, and of the prompt where there is one."""
+    """Return the model, its tokenizer, and the options of a trial about labels and prompt."""
     with needing_transformers():
         from attest.models.pretrained.loading import load
         from attest.models.pretrained.prompted import EXAMPLE, prompt_typed
@@ -117,7 +117,7 @@ def _loaded(typed: Namespace, data: "Labelled") -> tuple[Any, Any, dict[str, Any
 
 
 def _names(typed: str | None, config: Any) -> list[str]:
-    """The classes of a model as the user calls them, or else as it does itself."""
+    """Return the names of the classes that were typed, or those that the model gives."""
     from attest.core.labels import class_names, names_of
 
     if typed is None:
@@ -132,7 +132,7 @@ def _names(typed: str | None, config: Any) -> list[str]:
 
 
 def _order_of(classes: int) -> str:
-    """How to say which label is which class."""
+    """Return the sentence on how to say which label is which class."""
     ways = [",".join(map(str, range(first, first + classes))) for first in (0, 1)]
     counted = f" Of numbers, {ways[0]} counts from 0 and {ways[1]} from 1." if classes <= SHOWN_IN_FULL else ""
     return f"Say which label is which class, in the order of the classes: --labels negative,positive.{counted}"
