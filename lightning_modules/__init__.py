@@ -1,9 +1,10 @@
 """LightningModules: how each kind of model is trained.
 
 In: batches as ``datamodules`` describes them and a network as ``attest.models.networks`` builds it. Out: trained parameters
-and logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``classifier.py``;
-``tagger.py`` is its sibling for one tag per token. ``trained_adversary.py``, ``tagging_adversary.py`` and ``guided.py`` are
-trained against or with the network of another run, which they look at through ``base_network.py``.
+and logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``text_module.py``, the base
+of all: ``classifier.py`` learns one label per text, ``tagger.py`` one tag per token. ``trained_adversary.py`` and
+``guided.py`` are trained against or with the network of another run, which they look at through ``base_network.py``;
+``key_adversary.py`` learns other keys for a trained Transformer.
 """
 
 from attest.lightning_modules.classifier import Classifier, Retrained
