@@ -83,17 +83,14 @@ def test_figures_show_every_reading_and_operator():
     assert right.get_xlabel() == "sufficiency"
 
 
-def test_what_is_drawn_is_what_the_sentence_says():
+def test_what_is_drawn_is_what_the_sentence_says(snapshot):
     attention, best = survival_lines(table(0.3))
-    assert [attention.name, best.name] == [
-        "random sets beaten by Attention α",
-        "random sets beaten by Gradient × input (signed)",
-    ]
+    assert [attention.name, best.name] == snapshot
     assert [round(each.value, 2) for each in (attention, best)] == [0.5, 0.8], "as in the sentence: the mean of both operators"
     assert best.place(best.controls[0].value) == 50, "chance"
     rows = table(-0.3)
     rows["win_comprehensiveness_attention"] += 0.2
-    assert [each.name for each in survival_lines(rows)] == ["random sets beaten by Attention α"]
+    assert [each.name for each in survival_lines(rows)] == snapshot
     assert survival_lines(table(0.3).iloc[:0]) == []
 
 
