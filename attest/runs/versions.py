@@ -14,6 +14,8 @@ from pathlib import Path
 from attest.core.version import __version__
 
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy")
+GIT = ("git", "--no-optional-locks")
+"""Git that only reads: if it is stopped, it leaves no lock behind."""
 
 
 def version_line() -> str:
@@ -55,7 +57,7 @@ def peak_memory() -> dict[str, float]:
 
 @cache
 def _commit() -> str | None:
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    command = [*GIT, "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout.strip()
     except (OSError, subprocess.SubprocessError):
@@ -65,7 +67,7 @@ def _commit() -> str | None:
 def last_commit(file: Path) -> str | None:
     """Return ``committed as <hash> of <day>``, the last commit of a file; None without git, or if it has changed since."""
     where = file.resolve()
-    git = ["git", "-C", str(where.parent)]
+    git = [*GIT, "-C", str(where.parent)]
     try:
         changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", where.name], capture_output=True).returncode
         log = subprocess.run([*git, "log", "-1", "--format=%h of %cs", "--", where.name], capture_output=True, text=True)
