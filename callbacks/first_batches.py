@@ -6,7 +6,7 @@ from typing import Any
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Callback, LightningModule, Trainer
 
-from attest.runs.past import duration
+from attest.core.measures.numbers import duration
 
 SECONDS, BATCHES = 10, 5
 """What has to be over before a word is said; where nothing is left by then, none is."""

@@ -9,11 +9,19 @@ from typing import Any
 from attest.app.dependent import Base, Dependent, overlay, train_base, train_dependent
 from attest.core.errors import AttestError
 from attest.runs import capabilities
-from attest.runs.adversary_names import Choices, named
 from attest.runs.capabilities import pools_by_attention, predicts, reads_questions, trains_with_any_projection
 from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
-from attest.runs.control_names import BY_BASE, BY_LEARNED, BY_UNIFORM, UNIFORM, by_adversary, seed_name
+from attest.runs.dependent_names import (
+    BY_BASE,
+    BY_LEARNED,
+    BY_UNIFORM,
+    UNIFORM,
+    AdversaryChoices,
+    by_adversary,
+    parse_adversary,
+    seed_name,
+)
 from attest.runs.folder import RunFolder, read_yaml
 from attest.runs.identity import ADVERSARIAL, GUIDES
 
@@ -23,12 +31,12 @@ DEFAULT_LAMBDA = {"label": "1e-3", "tags": "0.2"}
 OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
-def lambdas_of(choices: Choices, base: Settings) -> tuple[float, ...]:
+def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
     """Return the values of λ that were typed, or the default value for this base."""
     return choices.lambdas or (float(DEFAULT_LAMBDA[_predicts(base)]),)
 
 
-def require_adversary(choices: Choices, base: Settings) -> None:
+def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
     """Refuse a base that cannot have such an adversary.
 
     Raises:
@@ -58,7 +66,7 @@ def _predicts(base: Settings) -> str:
     return kind
 
 
-def _require_projection(choices: Choices, projection: Settings) -> None:
+def _require_projection(choices: AdversaryChoices, projection: Settings) -> None:
     if "class_path" not in projection:  # none is named: softmax
         return
     if not capabilities.reads_scores(projection):
@@ -75,7 +83,7 @@ def _require_projection(choices: Choices, projection: Settings) -> None:
         )
 
 
-def adversary(choices: Choices, lam: float, base: Settings) -> Dependent:
+def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependent:
     """Return the dependent run that trains this adversary against the base of these settings."""
     terms = {"lam": lam, "divergence": choices.divergence, "variant": choices.variant}
     settings = overlay(OVERLAYS[_predicts(base)], {"model": {"init_args": terms}})
@@ -147,7 +155,7 @@ def guiding_lambdas(base: Base) -> tuple[float, ...]:
 
 
 def controls(
-    base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: Choices, lambdas: Sequence[float]
+    base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices, lambdas: Sequence[float]
 ) -> Iterator[Control]:
     """Yield all controls of a base, in the order of their experiments.
 
@@ -223,7 +231,7 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
     """
     if name == "base":
         return train_dependent(base, guide(name, base), own)
-    choices, lam = named(name)
+    choices, lam = parse_adversary(name)
     return train_dependent(base, guide(name, base, train_dependent(base, adversary(choices, lam, base.settings), own)), own)
 
 

@@ -19,7 +19,7 @@ from attest.report.figures import Illustration
 from attest.report.findings import Findings
 from attest.report.related import DISTANCES, REPORT, SCORES, Conclusion, Page, distances_of, exceeds, plain, scores_of
 from attest.runs.comparison import compare_runs
-from attest.runs.control_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, UNIFORM
+from attest.runs.dependent_names import BY_ADVERSARY, BY_BASE, BY_UNIFORM, GUIDE, UNIFORM
 from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.identity import ROAR, identity_of
 

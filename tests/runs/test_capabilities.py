@@ -14,7 +14,7 @@ from attest.core.places import configs_folder
 from attest.lightning_modules import Classifier, Tagger
 from attest.models.networks import PoolingClassifier, TransformerClassifier, TransformerEncoder, TransformerTagger
 from attest.runs import capabilities
-from attest.runs.adversary_names import Choices
+from attest.runs.dependent_names import AdversaryChoices
 from attest.runs.folder import RunFolder
 
 
@@ -69,9 +69,9 @@ TAGGER = settings(own("MyTagger", network=own("MyTaggingNetwork")))
 
 def test_a_subclass_can_have_the_adversaries_of_its_kind():
     for base, module, lam in ((CLASSIFIER, "TrainedAdversary", 1e-3), (TAGGER, "TaggingAdversary", 0.2)):
-        require_adversary(Choices(), base)
-        assert lambdas_of(Choices(), base) == (lam,)
-        assert adversary(Choices(), lam, base).overlay["model"]["class_path"].endswith(module)
+        require_adversary(AdversaryChoices(), base)
+        assert lambdas_of(AdversaryChoices(), base) == (lam,)
+        assert adversary(AdversaryChoices(), lam, base).overlay["model"]["class_path"].endswith(module)
 
 
 def test_a_subclass_can_have_the_controls_of_its_kind():
@@ -98,10 +98,10 @@ def test_a_subclass_of_a_projection_is_as_sparse_as_that_and_reads_as_little():
         return settings(own("MyClassifier", network=own("MyPooling", projection=own(projection))))
 
     with pytest.raises(AttestError, match=r"DIVERGENCE=kl is infinite .* MySparse gives exactly 0"):
-        require_adversary(Choices(), base("MySparse"))
-    require_adversary(Choices(divergence="jsd"), base("MySparse"))
+        require_adversary(AdversaryChoices(), base("MySparse"))
+    require_adversary(AdversaryChoices(divergence="jsd"), base("MySparse"))
     with pytest.raises(AttestError, match="has no attention that an adversary could differ from or learn"):
-        require_adversary(Choices(), base("MyUniform"))
+        require_adversary(AdversaryChoices(), base("MyUniform"))
 
 
 @pytest.mark.parametrize("name", ["TrainedAdversary", "GuidedClassifier", "KeyAdversary", "TaggingAdversary", "ProbedTagger"])
@@ -109,11 +109,11 @@ def test_nothing_depends_on_what_depends_itself(name):
     base = settings({"class_path": f"attest.lightning_modules.{name}", "init_args": {"network": own("MyPooling")}})
     assert capabilities.predicts(base) is None
     with pytest.raises(AttestError, match=f"{name} cannot have an adversary; expected a LightningModule with a network"):
-        require_adversary(Choices(), base)
+        require_adversary(AdversaryChoices(), base)
     with pytest.raises(AttestError, match=f"{name} has no controls; expected a LightningModule that declares predicts"):
         require_controls(base)
 
 
 def test_a_module_that_declares_nothing_is_refused_and_told_what_to_declare():
     with pytest.raises(AttestError, match=r"MyModule cannot have an adversary; .* declares predicts, label or tags"):
-        require_adversary(Choices(), settings(own("MyModule", network=own("MyPooling"))))
+        require_adversary(AdversaryChoices(), settings(own("MyModule", network=own("MyPooling"))))

@@ -27,6 +27,7 @@ from attest.core.errors import AttestError
 from attest.core.labels import UNLABELLED as NO_TAG
 from attest.core.labels import class_numbers, doubt, of_batch
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
+from attest.core.measures.numbers import duration
 from attest.core.memory import give_back_freed_memory, memory_budget, rows_at_once
 from attest.core.processes import Turns, can_fork, together
 from attest.core.version import __version__
@@ -41,7 +42,6 @@ from attest.models.layers_observed import self_attending
 from attest.models.observation import Network, Observation, observe
 from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_json, write_text
-from attest.runs.past import duration
 from attest.runs.versions import environment, peak_memory
 
 SECONDS, SHARE = 5, 0.05

@@ -14,8 +14,8 @@ gets a table and a figure.
 
 from collections.abc import Sequence
 
-from attest.runs.adversary_names import take_adversaries
 from attest.runs.choices import expand, plain_help, split_arguments
+from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import RunFolder
 
 STAYED = 1e-3

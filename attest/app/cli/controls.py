@@ -17,9 +17,8 @@ exist are not trained again.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attest.runs.adversary_names import Choices, named, take_adversaries
 from attest.runs.choices import expand, plain_help, split_arguments
-from attest.runs.control_names import take_controls
+from attest.runs.dependent_names import AdversaryChoices, parse_adversary, take_adversaries, take_controls
 
 if TYPE_CHECKING:
     from attest.app.dependent import Base
@@ -41,7 +40,7 @@ def main(arguments: list[str]) -> int:
     choices, rest = take_adversaries(rest)
     typed, own = split_arguments(rest)
     if guided_by is not None and guided_by != "base":
-        named(guided_by)  # refused before anything is trained
+        parse_adversary(guided_by)  # refused before anything is trained
     expand(typed)  # a mistyped choice is told before the imports below, which take seconds
     from attest.app.adversaries import require_controls, require_guides, train_guide  # takes seconds
     from attest.app.dependent import train_base
@@ -54,7 +53,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int, choices: Choices) -> None:
+def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices) -> None:
     """Train every control, write the table, and the base's own report anew, which reads of them."""
     from lightning_utilities.core.rank_zero import rank_zero_only
 

@@ -25,6 +25,7 @@ from rich.console import Console
 
 from attest.app.cli.main import CommandParser, require_place
 from attest.core.errors import AttestError, unknown_choice
+from attest.core.measures.numbers import duration
 from attest.core.memory import cores
 from attest.core.places import configs_folder
 from attest.experiments.judges.findings import SHIPPED, findings
@@ -33,7 +34,6 @@ from attest.report.judges import TRAINED as TRAINED_PAGES
 from attest.report.judges import write_judges, write_trained
 from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder, write_json
-from attest.runs.past import duration
 from attest.runs.versions import last_commit
 
 STATED = configs_folder() / "judges" / "constructed.yaml"

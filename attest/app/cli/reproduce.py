@@ -31,11 +31,11 @@ from attest.app.reproduce.plan import Job, Plan, as_json, make_plan, missing_run
 from attest.app.reproduce.progress import Watched
 from attest.app.reproduce.workflow import carry_out, on_one_gpu, profile_folder, snakemake_command
 from attest.core.errors import AttestError
+from attest.core.measures.numbers import duration
 from attest.core.memory import cores
 from attest.runs.asked import folder_of_words
 from attest.runs.choices import SMALL_CHOICE, Words, plain_help, stray_word, take_words
 from attest.runs.folder import RunFolder, write_json
-from attest.runs.past import duration
 from attest.runs.published_tables import read_published, shorten_sweeps, table_file, table_names
 
 WORDS = ("TABLE", "DATA", "SEEDS", "SMOKE", "DRY", "RUN", "JOBS", "GPUS", "PROFILE")

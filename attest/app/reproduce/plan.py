@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attest.core.errors import AttestError
-from attest.runs.adversary_names import Choices, named
+from attest.runs.dependent_names import AdversaryChoices, parse_adversary
 from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS
 from attest.runs.published_tables import Place, PublishedTable, Row
@@ -32,13 +32,13 @@ def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
     """Return the dependent runs that a run needs beside its base: the adversary whose attention guides."""
     if then["command"] != "controls" or then["GUIDE"] == "base":
         return []
-    choices, lam = named(then["GUIDE"])
+    choices, lam = parse_adversary(then["GUIDE"])
     chosen = {"VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}
     return [{"command": "adversarial", **chosen}]
 
 
 def _adversarial(then: Mapping[str, str]) -> Path:
-    return Path(ADVERSARIAL, Choices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"])))
+    return Path(ADVERSARIAL, AdversaryChoices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"])))
 
 
 def _controls(then: Mapping[str, str]) -> Path:

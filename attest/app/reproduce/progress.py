@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attest.runs.past import duration
+from attest.core.measures.numbers import duration
 
 
 @dataclass(frozen=True)

@@ -48,3 +48,10 @@ def percent(share: float, digits: int | None = None) -> str:
     if digits is None:
         digits = 0 if abs(share) >= 0.0995 or share == 0 else 1
     return f"{100 * share:.{digits}f}\N{NO-BREAK SPACE}%"
+
+
+def duration(seconds: float) -> str:
+    """Write seconds as people say them: ``48 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"

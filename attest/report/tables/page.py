@@ -19,7 +19,6 @@ from attest.report.run_tables import markdown_table
 from attest.report.tables.comparison import CLAIM_VERDICTS, LEVEL, NUMBER_VERDICTS, RULES, SHARE, UNDEFINED
 from attest.report.tables.table import Folders, summary_of
 from attest.runs.folder import RunFolder, read_json
-from attest.runs.past import run_seconds
 from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, PublishedTable, Source
 
 STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
@@ -246,7 +245,7 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
         values there are.
     """
     runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
-    seconds = [run_seconds(folder) for folder in runs]
+    seconds = [run_seconds(RunFolder(folder)) for folder in runs]
     known = [each for each in seconds if each is not None]
     environments = [
         read_json(RunFolder(folder).timing).get("environment", {}) for folder in runs if RunFolder(folder).timing.is_file()
@@ -264,6 +263,20 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
         "commits": versions.pop("commit", []),
         "versions": versions,
     }
+
+
+def run_seconds(run: RunFolder) -> float | None:
+    """Return the seconds of training and evidence of a finished run, as on one process; None if they are not known.
+
+    A run that was stopped and resumed has only the seconds since its last stop, so its seconds are not known.
+    """
+    if not (run.summary.is_file() and run.timing.is_file()):
+        return None
+    timing = read_json(run.timing)
+    seconds, processes = timing.get("seconds", {}), timing.get("processes", {})
+    if "train" not in seconds or "train since the last stop" in seconds:
+        return None
+    return sum(value * processes.get(part, 1) for part, value in seconds.items())
 
 
 def stopped_early(runs: Sequence[Path]) -> list[str]:

@@ -14,7 +14,7 @@ from attest.app.cli.adversarial import say_who_stayed
 from attest.app.cli.main import STOPPED_BY_SIGINT, main
 from attest.core.errors import AttestError
 from attest.lightning_modules import TrainedAdversary
-from attest.runs.adversary_names import Choices, named, take_adversaries
+from attest.runs.dependent_names import AdversaryChoices, parse_adversary, take_adversaries
 from attest.runs.folder import RunFolder, read_json, write_json
 from tests.conftest import SMALL_RUN, only_folder
 
@@ -114,7 +114,7 @@ def test_an_adversary_that_stayed_with_its_base_is_named_with_what_moves_it(tmp_
 
 def test_its_choices_are_parted_from_the_bases():
     choices, rest = take_adversaries(["DATA=sst", "LAMBDA=1e-4,.5,3", "VARIANT=frozen", "--a=1"])
-    assert choices == Choices((1e-4, 0.5, 3.0), "frozen", "kl")
+    assert choices == AdversaryChoices((1e-4, 0.5, 3.0), "frozen", "kl")
     assert choices.name(1e-4) == "frozen-kl-0.0001"
     assert rest == ["DATA=sst", "--a=1"]
 
@@ -134,10 +134,10 @@ def test_mistakes_are_named(mistake, sentence):
 
 
 def test_a_name_says_which_adversary_it_is(refusal):
-    choices, lam = named("frozen-smoothed-kl-0.0001")
+    choices, lam = parse_adversary("frozen-smoothed-kl-0.0001")
     assert (choices.name(lam), choices.divergence) == ("frozen-smoothed-kl-0.0001", "smoothed-kl")
     with refusal():
-        named("unfrozen-kld-1")
+        parse_adversary("unfrozen-kld-1")
 
 
 def base(projection: str = "Softmax", network: str = "PoolingClassifier", **init_args) -> dict:
@@ -152,23 +152,23 @@ def base(projection: str = "Softmax", network: str = "PoolingClassifier", **init
 )
 def test_kl_to_a_sparse_base_is_refused_and_says_why(settings, refusal):
     with refusal():
-        require_adversary(Choices(), settings)
+        require_adversary(AdversaryChoices(), settings)
     for divergence in ("jsd", "smoothed-kl"):
-        require_adversary(Choices(divergence=divergence), settings)
+        require_adversary(AdversaryChoices(divergence=divergence), settings)
 
 
 def test_bases_without_attention_to_differ_in_are_refused():
-    require_adversary(Choices(), base())
-    require_adversary(Choices(), base("Entmax", alpha=1))
+    require_adversary(AdversaryChoices(), base())
+    require_adversary(AdversaryChoices(), base("Entmax", alpha=1))
     with pytest.raises(AttestError, match="PROJECTION=uniform has no attention"):
-        require_adversary(Choices(), base("Uniform"))
+        require_adversary(AdversaryChoices(), base("Uniform"))
     with pytest.raises(AttestError, match=r"TransformerClassifier does not pool .*MODEL=bilstm"):
-        require_adversary(Choices(), base(network="TransformerClassifier"))
+        require_adversary(AdversaryChoices(), base(network="TransformerClassifier"))
 
 
 def test_a_base_that_leaves_nothing_to_compare_with_is_refused(refusal):
     with refusal():
-        require_adversary(Choices(), base() | {"experiments": {"E1": {}, "instances": None}})
+        require_adversary(AdversaryChoices(), base() | {"experiments": {"E1": {}, "instances": None}})
 
 
 def test_a_refusal_comes_before_any_training(tmp_path, capsys):

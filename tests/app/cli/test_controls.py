@@ -10,8 +10,7 @@ from attest.app.adversaries import controls, require_controls, train_guide
 from attest.app.cli.main import main
 from attest.app.dependent import Base
 from attest.core.errors import AttestError
-from attest.runs.adversary_names import Choices
-from attest.runs.control_names import take_controls
+from attest.runs.dependent_names import AdversaryChoices, take_controls
 from attest.runs.folder import RunFolder, read_json
 from tests.conftest import EXPENSIVE, SMALL_RUN, without, without_places
 
@@ -70,7 +69,7 @@ def test_a_classifier_has_a_twin_seeds_and_guides(tmp_path):
         "init_args": {"network": {"class_path": "attest.models.networks.PoolingClassifier"}},
     }
     settings = {"run": run, "model": model, "data": {"init_args": {}}, "seed_everything": 4}
-    planned = controls(Base(RunFolder(tmp_path), settings), [], [], 2, Choices(), [1e-3])
+    planned = controls(Base(RunFolder(tmp_path), settings), [], [], 2, AdversaryChoices(), [1e-3])
     assert [(control.experiment, control.name) for control in planned] == [
         ("E4", "uniform attention"),
         ("E5", "seed 5"),

@@ -14,7 +14,7 @@ from attest.app.cli import dashboard, evidence, judges, keys, reproduce
 from attest.app.cli.main import COMMANDS, main
 from attest.lightning_modules.key_adversary import Attack
 from attest.report.tracking.dashboard import PURPOSES
-from attest.runs import adversary_names
+from attest.runs import dependent_names
 from benchmarks.crashes import Laboratory
 from tests.conftest import fresh_shell
 
@@ -109,8 +109,8 @@ def test_reading_runs_needs_no_module_that_windows_lacks():
 
 
 TAKEN = {
-    "controls": ("SEEDS", "GUIDE", *adversary_names.NAMES),
-    "adversarial": adversary_names.NAMES,
+    "controls": ("SEEDS", "GUIDE", *dependent_names.ADVERSARY_WORDS),
+    "adversarial": dependent_names.ADVERSARY_WORDS,
     "keys": ("ATTACK",),
     "roar": ("READING", "STEPS"),
     "evidence": ("JOBS", "GPUS", "PROFILE", "FORCE"),

@@ -6,8 +6,8 @@ from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_com
 
 from attest.app.cli.main import main
 from attest.core.places import configs_folder
-from attest.runs.adversary_names import take_adversaries
 from attest.runs.asked import folder_of_words
+from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import read_json
 from tests.conftest import SMALL_RUN, only_folder
 

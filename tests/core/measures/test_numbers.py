@@ -2,7 +2,7 @@
 
 from math import nan
 
-from attest.core.measures.numbers import interval, number, rounded, spread
+from attest.core.measures.numbers import duration, interval, number, rounded, spread
 
 
 def test_a_number_is_never_rounded_to_a_zero_that_it_is_not():
@@ -21,3 +21,7 @@ def test_a_spread_and_an_interval_are_left_out_where_they_too_would_be_zeros():
     assert [interval(-2e-5, -3e-5, 1e-5), interval(-2e-5, -0.01, 0.01), interval(0.3, 0.2, 0.4)] == [
         *("> −0.001", "> −0.001 [−0.010, 0.010]", "0.300 [0.200, 0.400]")
     ]
+
+
+def test_durations_are_written_as_people_say_them():
+    assert [duration(seconds) for seconds in (99, 100, 5999, 7200)] == ["99 s", "2 min", "100 min", "2.0 h"]

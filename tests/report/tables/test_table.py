@@ -13,7 +13,7 @@ from scipy import stats
 
 from attest.app.reproduce.write import to_keep, write_results
 from attest.report.tables.comparison import RULES
-from attest.report.tables.page import between, provenance, stamp, stamp_of, table_page, with_spread
+from attest.report.tables.page import between, provenance, run_seconds, stamp, stamp_of, table_page, with_spread
 from attest.report.tables.table import (
     evidence_rows,
     instance_values,
@@ -337,3 +337,24 @@ def test_a_table_says_how_many_of_its_runs_are_older_than_its_rules(invented, fo
     numbers, claims = table_numbers(invented, folders), table_claims(invented, folders)
     page = table_page(invented, numbers, claims, provenance(folders, "attest reproduce TABLE=x"))
     assert f"Judged by the rules of {RULES.fixed}; 2 of its 7 runs are older than these." in page
+
+
+def timed_run(folder, **timing):
+    """A finished run that says so much of its time."""
+    run = RunFolder(folder)
+    write_json(run.summary, {})
+    write_json(run.timing, timing)
+    return run
+
+
+def test_evidence_that_processes_shared_counts_for_all_of_them(tmp_path):
+    seconds = {"train": 10.0, "evidence/E1": 4.0, "evidence/E2": 1.0}
+    assert run_seconds(timed_run(tmp_path, seconds=seconds, processes={"evidence/E1": 3})) == 23.0
+    assert run_seconds(RunFolder(tmp_path / "nothing")) is None
+
+
+def test_a_run_that_was_resumed_or_is_not_finished_has_no_known_seconds(tmp_path):
+    assert run_seconds(timed_run(tmp_path / "a", seconds={"train": 9.0, "train since the last stop": 1.0})) is None
+    unfinished = timed_run(tmp_path / "b", seconds={"train": 9.0})
+    unfinished.summary.unlink()
+    assert run_seconds(unfinished) is None

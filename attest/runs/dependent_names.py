@@ -1,0 +1,105 @@
+"""The words that choose adversaries and controls of a base, and the names of these dependent runs.
+
+``take_adversaries`` and ``take_controls`` read the words of a command. An adversary (E7) and its folder are named
+``unfrozen-kl-0.001``; a control (E4 to E6) has the name under which a table shows it. Nothing heavy is imported here.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attest.core.errors import AttestError, unknown_choice
+from attest.runs.choices import take_words
+
+VARIANTS = ("unfrozen", "frozen")
+DIVERGENCES = ("kl", "jsd", "smoothed-kl")
+"""The names in ``attest.experiments.adversarial_loss``, which takes seconds to import."""
+ADVERSARY_WORDS = ("LAMBDA", "VARIANT", "DIVERGENCE")
+UNIFORM = "uniform attention"
+GUIDE = "guide: "
+BY_UNIFORM, BY_LEARNED, BY_BASE = (f"{GUIDE}{whose}" for whose in (UNIFORM, "attention learned with it", "base's attention"))
+BY_ADVERSARY = f"{GUIDE}adversary's attention"
+"""The name of a guide by an adversary begins with this; λ follows."""
+SEEDS = 3
+"""The number of seeds if none is typed."""
+
+
+@dataclass(frozen=True)
+class AdversaryChoices:
+    """The choices of adversaries.
+
+    Args:
+        lambdas: the values of λ in the order in which they were typed; None for the default of the base.
+        variant, divergence: as in ``attest.lightning_modules.TrainedAdversary``.
+    """
+
+    lambdas: tuple[float, ...] | None = None
+    variant: str = "unfrozen"
+    divergence: str = "kl"
+
+    @property
+    def sweep(self) -> str:
+        """Return the part of the name that all adversaries share which differ in λ alone."""
+        return f"{self.variant}-{self.divergence}"
+
+    def name(self, lam: float) -> str:
+        """Return the readable name of the adversary with this λ: ``unfrozen-kl-0.001``."""
+        return f"{self.sweep}-{lam:g}"
+
+
+def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[str]]:
+    """Return what LAMBDA, VARIANT and DIVERGENCE choose, and all other arguments.
+
+    Raises:
+        AttestError: a value is not known.
+    """
+    words, rest = take_words(arguments, ADVERSARY_WORDS)
+    for name, known in (("VARIANT", VARIANTS), ("DIVERGENCE", DIVERGENCES)):
+        if (typed := words.text(name, known[0])) not in known:
+            raise unknown_choice(name, typed, known, f"make adversarial LAMBDA=1e-3 {name}={{}}")
+    lambdas = tuple(map(_parse_lambda, words.listed("LAMBDA"))) or None
+    chosen = {name.lower(): words.typed[name] for name in ("VARIANT", "DIVERGENCE") if name in words.typed}
+    return AdversaryChoices(lambdas, **chosen), rest
+
+
+def _parse_lambda(text: str) -> float:
+    if not re.fullmatch(r"\d*\.?\d+([eE][-+]?\d+)?", text.strip()):
+        raise AttestError(
+            f"LAMBDA={text} is not a λ; expected numbers from 0, with commas between them. Type for example: make adversarial "
+            "LAMBDA=1e-4,1e-3"
+        )
+    return float(text)
+
+
+def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
+    """Return the choices and the λ that the readable name of an adversary states.
+
+    Raises:
+        AttestError: the name is not that of an adversary.
+    """
+    match = re.fullmatch(rf"({'|'.join(VARIANTS)})-({'|'.join(DIVERGENCES)})-(.+)", name)
+    if match is None:
+        raise AttestError(
+            f"{name} is not the name of an adversary; expected <variant>-<divergence>-<λ>, for example unfrozen-kl-0.001"
+        )
+    return AdversaryChoices(None, match[1], match[2]), _parse_lambda(match[3])
+
+
+def take_controls(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
+    """Return the number of seeds in SEEDS, the guide in GUIDE, None if none is typed, and all other arguments.
+
+    Raises:
+        AttestError: SEEDS is not a whole number from 1.
+    """
+    words, rest = take_words(arguments, ("SEEDS", "GUIDE"))
+    return words.count("SEEDS", SEEDS), words.text("GUIDE") or None, rest
+
+
+def seed_name(seed: int) -> str:
+    """Return the name of the run with another seed."""
+    return f"seed {seed}"
+
+
+def by_adversary(lam: float) -> str:
+    """Return the name of the guide by the adversary with this λ."""
+    return f"{BY_ADVERSARY}, λ = {lam:g}"
