@@ -20,7 +20,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICA
 
 import attest
 from attest.core.errors import AttestError, said_by
-from attest.models.itself import CLOSE
+from attest.models.contract import CLOSE
 from attest.models.pretrained.loading import quieten
 
 HIDDEN = 16

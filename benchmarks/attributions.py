@@ -16,7 +16,7 @@ from attest.app.api.batches import Batch, batches_of
 from attest.app.api.foreign import read_by
 from attest.datamodules.labelled import labelled
 from attest.experiments.erasure.operators import mask_tokens
-from attest.experiments.readings.gradients import STEPS, along_the_path
+from attest.experiments.readings.formulas import STEPS, along_the_path
 from attest.models.observation import Observation, observe
 from benchmarks.evidence import Stage
 

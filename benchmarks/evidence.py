@@ -21,8 +21,7 @@ from attest.core.randomness import random_permutations
 from attest.experiments import Observation, attention_permutation, observe
 from attest.experiments.adversarial_search import Objective, largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
-from attest.experiments.gradients import gradient_times_input
-from attest.experiments.leave_one_out import leave_one_out_inputs
+from attest.experiments.importance import gradient_times_input, leave_one_out_inputs
 from attest.models.networks import PoolingClassifier
 from attest.runs.versions import environment
 from benchmarks.floors import floors

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attest.models.networks.cells import product_with
+from attest.models.networks.recurrent_without_each import product_with
 
 E, H, A = 300, 128, 128
 ROWS, NUMBERS = 512, 2**16

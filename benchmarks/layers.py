@@ -22,6 +22,7 @@ from attest.core.measures import jensen_shannon, probabilities, total_variation
 from attest.core.memory import keep_freed_memory
 from attest.core.randomness import random_bits, random_permutations
 from attest.experiments import observe
+from attest.experiments.importance import leave_one_out_inputs
 from attest.experiments.layers import (
     LayerObservation,
     clean_keys,
@@ -35,7 +36,6 @@ from attest.experiments.layers import (
 )
 from attest.experiments.layers.adversarial_search import _starting_points
 from attest.experiments.layers.permutation import _order
-from attest.experiments.leave_one_out import leave_one_out_inputs
 from attest.models.networks import TransformerClassifier
 from attest.runs.versions import environment
 from benchmarks.evidence import Stage

@@ -18,7 +18,7 @@ from unittest.mock import patch
 from attest.app.cli.fit import choices_help
 from attest.app.cli.main import COMMANDS, TRAINING, Command, CommandParser
 from attest.core.places import configs_folder
-from attest.experiments.judges import findings
+from attest.experiments.judges.judging import sentence_about
 from attest.experiments.registry import EXPERIMENTS
 from attest.experiments.spec import LN2, Column, Measure, Spec
 from attest.runs.choices import file_choices, plain_help
@@ -86,7 +86,7 @@ def _measure(spec: Spec, measure: Measure) -> str:
 
 def judged_table() -> str:
     """Return the table of what each experiment was shown to miss, and whom it accuses falsely."""
-    rows = [f"| {spec.id} | {said} |" for spec in EXPERIMENTS.values() if (said := findings.of(spec.id))]
+    rows = [f"| {spec.id} | {said} |" for spec in EXPERIMENTS.values() if (said := sentence_about(spec.id))]
     return "\n".join(["| id | before the judges |", "| --- | --- |", *rows])
 
 

@@ -15,7 +15,7 @@ from attest.core.measures import class_logits
 from attest.core.randomness import random_bits, random_uniforms
 from attest.experiments.erasure.operators import UNKNOWN
 from attest.experiments.layers import LayerObservation, clean_keys, observe_layers, replacing_keys
-from attest.experiments.layers.keys import euclidean_distance, mean_squared_distance
+from attest.experiments.layers.tampering import euclidean_distance, mean_squared_distance
 from attest.lightning_modules.classifier import Classifier
 from attest.lightning_modules.text_module import Batch
 from attest.models.layers_observed import self_attending

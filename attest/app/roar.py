@@ -19,7 +19,7 @@ from attest.core.errors import AttestError
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
 from attest.datamodules.encoded import EncodedDocuments, read_erased
-from attest.experiments.erasure.sets import ranks_of, sizes
+from attest.experiments.erasure.outcomes import ranks_of, sizes
 from attest.experiments.readings.kinds import RANDOM, random_reading, reading_of
 from attest.models.observation import Observation, spared_by
 from attest.runs.capabilities import predicts

@@ -6,8 +6,14 @@ from torch import Tensor
 from attest.core.measures import kendall_tau_b, kendall_top_k, tau_b
 from attest.core.measures.numbers import number, percent
 from attest.core.rounding import in_steps
-from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
-from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out_hidden_renormalised, leave_one_out_inputs
+from attest.experiments.importance import (
+    gradient_norm_hidden,
+    gradient_norm_inputs,
+    gradient_times_input,
+    leave_one_out_hidden,
+    leave_one_out_hidden_renormalised,
+    leave_one_out_inputs,
+)
 from attest.experiments.sink import left_out, parks_attention, without_sink
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Means, Measure, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words

@@ -13,8 +13,7 @@ from attest.core.measures import normalised_entropy
 from attest.core.measures.numbers import number
 from attest.core.memory import by_rows
 from attest.core.randomness import random_order
-from attest.experiments.gradients import gradient_norm_inputs
-from attest.experiments.leave_one_out import leave_one_out_inputs
+from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.sink import left_out, parks_attention, without_sink
 from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec

@@ -1,4 +1,4 @@
-"""All experiments by id: every module below ``attest.experiments`` that holds a ``SPEC`` is one.
+"""All experiments by id: every module below ``attest.experiments`` that holds a ``SPEC``, or several as ``SPECS``, is found.
 
 Adding an experiment takes its file here, one line of configuration and one test; docs/your-own-experiment.md has an example.
 """
@@ -15,7 +15,7 @@ from torch import Tensor
 import attest.experiments as room
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
-from attest.experiments.erasure.background import Background
+from attest.experiments.erasure.operators import Background
 from attest.experiments.sampling import Everyone
 from attest.experiments.spec import Inside, Measure, Spec
 from attest.models.layers_observed import LayerObservation
@@ -32,7 +32,8 @@ def _stated(name: str) -> list[Any]:
     return [each for each in found if each is not None]
 
 
-EXPERIMENTS: dict[str, Spec] = {spec.id: spec for spec in sorted(_stated("SPEC"), key=lambda spec: spec.order)}
+_SPECS: list[Spec] = [*_stated("SPEC"), *(spec for several in _stated("SPECS") for spec in several)]
+EXPERIMENTS: dict[str, Spec] = {spec.id: spec for spec in sorted(_SPECS, key=lambda spec: spec.order)}
 """By id, in the order in which reports list them."""
 
 INSIDE: dict[str, Inside] = {each.id: each for each in _stated("INSIDE") if not each.of_tags}

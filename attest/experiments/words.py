@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attest.core.measures import kendall_tau_b, probabilities, total_variation
 from attest.core.memory import by_rows
-from attest.experiments.leave_one_out import bytes_per_variant, leave_one_out_inputs
+from attest.experiments.importance import bytes_per_variant, leave_one_out_inputs
 from attest.models.observation import Observation
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from attest.experiments.judges import findings as judges
+from attest.experiments.judges.judging import sentence_about
 from attest.report.answers import answers
 from attest.report.collection import pairing
 from attest.report.controls import Baseline, Controls, baseline
@@ -121,7 +121,7 @@ class Findings:
         """What each experiment on attention that pools has been shown to miss and whom it falsely accuses, by id."""
         if not pools(self.settings):
             return {}
-        return {name: said for name in self.experiments if (said := judges.of(name))}
+        return {name: said for name in self.experiments if (said := sentence_about(name))}
 
     @cached_property
     def answers(self) -> dict[str, str]:

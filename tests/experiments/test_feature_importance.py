@@ -9,7 +9,7 @@ from attest.core.attention import Softmax, Sparsemax
 from attest.core.measures import kendall_tau_b
 from attest.experiments import feature_importance, importance_entropy, observe
 from attest.experiments.feature_importance import GRADIENTS, LEAVE_ONE_OUT
-from attest.experiments.gradients import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
+from attest.experiments.importance import gradient_norm_hidden, gradient_norm_inputs, gradient_times_input
 from attest.experiments.judges.defendants import Broadcast, Shadow
 from attest.experiments.judges.texts import draw_texts
 from attest.experiments.readings import side_by_side

@@ -8,8 +8,8 @@ from entmax import sparsemax
 from attest.core import memory
 from attest.core.attention import AdditiveScoring, DotScoring, Softmax, Sparsemax
 from attest.core.attention.interventions import Intervention, intervene
-from attest.experiments import leave_one_out, observe
-from attest.experiments.leave_one_out import (
+from attest.experiments import importance, observe
+from attest.experiments.importance import (
     leave_one_out_hidden,
     leave_one_out_hidden_renormalised,
     leave_one_out_inputs,
@@ -158,9 +158,9 @@ def test_equal_tokens_in_a_row_tie_exactly(monkeypatch):
     tokens[0] = torch.tensor([3, 5, 5, 5, 4, 4])
     again = observe(observation.network, observation.ids, tokens, observation.mask)
     rounding = 1e-12 * torch.arange(6).unsqueeze(-1)
-    read = leave_one_out.predictions_without_each
-    monkeypatch.setattr(leave_one_out, "predictions_without_each", lambda observation: read(observation) + rounding)
-    importance = leave_one_out_inputs(again)[0]
-    assert importance[1] == importance[2] == importance[3]
-    assert importance[4] == importance[5]
-    assert len({importance[0].item(), importance[1].item(), importance[4].item()}) == 3
+    read = importance.predictions_without_each
+    monkeypatch.setattr(importance, "predictions_without_each", lambda observation: read(observation) + rounding)
+    moved = leave_one_out_inputs(again)[0]
+    assert moved[1] == moved[2] == moved[3]
+    assert moved[4] == moved[5]
+    assert len({moved[0].item(), moved[1].item(), moved[4].item()}) == 3

@@ -7,11 +7,10 @@ import torch
 from attest.core.attention import DotScoring, Sparsemax
 from attest.core.measures import probabilities, total_variation
 from attest.experiments import observe
-from attest.experiments.erasure.background import Background
-from attest.experiments.erasure.operators import UNKNOWN, operators
-from attest.experiments.leave_one_out import leave_one_out_hidden, leave_one_out_inputs
+from attest.experiments.erasure.operators import UNKNOWN, Background, operators
+from attest.experiments.importance import leave_one_out_hidden, leave_one_out_inputs
 from attest.experiments.permutation import attention_permutation
-from attest.experiments.readings.gradients import integrated_gradients
+from attest.experiments.readings.formulas import integrated_gradients
 from attest.experiments.registry import Context, chosen, runnable
 from attest.models.networks import BiLSTM, ConditionedClassifier
 from tests.experiments.networks import VOCABULARY

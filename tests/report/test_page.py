@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from attest.app.cli.main import main
-from attest.experiments.judges import findings as judges
+from attest.experiments.judges.judging import sentence_about
 from attest.experiments.permutation import SPEC
 from attest.report.evidence_figures import importance_histograms, learning_curves, permutation_violins
 from attest.report.figures import to_svg
@@ -76,7 +76,7 @@ def test_it_says_first_whether_attention_is_right_and_of_each_test_what_it_misse
     assert re.search(
         r"top token is a deciding word in [\d.]+\s% of texts for attention, [\d.]+\s% for gradient × input", first
     )
-    assert judges.of("E3") in rest.split("<table")[0], "above the numbers, which this question opens"
+    assert sentence_about("E3") in rest.split("<table")[0], "above the numbers, which this question opens"
 
 
 def test_it_opens_with_a_picture_a_question_the_truth_first_each_with_what_it_is_held_against(small_run):

@@ -29,8 +29,7 @@ from attest.core.labels import names_of, require_no_table
 from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budget
 from attest.experiments.erasure import Background
 from attest.experiments.registry import chosen, runnable, suited
-from attest.models.contract import STEPS, require_steps
-from attest.models.itself import require_itself
+from attest.models.contract import STEPS, require_itself, require_steps
 from attest.report.explained import ExplainedText
 from attest.report.page import write_report
 from attest.runs.folder import UNFINISHED, RunFolder, write_text

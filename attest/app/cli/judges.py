@@ -28,8 +28,7 @@ from attest.core.errors import AttestError, unknown_choice
 from attest.core.measures.numbers import duration
 from attest.core.memory import cores
 from attest.core.places import configs_folder
-from attest.experiments.judges.findings import SHIPPED, findings
-from attest.experiments.judges.judging import hear, judge, with_added
+from attest.experiments.judges.judging import SHIPPED, findings, hear, judge, with_added
 from attest.report.judges import TRAINED as TRAINED_PAGES
 from attest.report.judges import write_judges, write_trained
 from attest.runs.choices import take_words

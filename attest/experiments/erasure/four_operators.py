@@ -12,14 +12,21 @@ from torch import Tensor
 from attest.core.measures.numbers import percent
 from attest.core.memory import longest_quadratic
 from attest.core.rounding import compared, rounding
-from attest.experiments.erasure.background import Background
-from attest.experiments.erasure.beam import beam_limits
-from attest.experiments.erasure.limits import exact_limits, has_exact_limits
-from attest.experiments.erasure.operators import Operator, attends_within, attention, delete, operators
-from attest.experiments.erasure.outcomes import Scores, area, between_limits, outcomes_of, scored
-from attest.experiments.erasure.randomised import tau_randomised
-from attest.experiments.erasure.sets import Columns, on_part, random_ranks, ranks_of, sizes
-from attest.experiments.erasure.soft import of_predicted_class, soft_scores
+from attest.experiments.erasure.limits import beam_limits, exact_limits, has_exact_limits
+from attest.experiments.erasure.operators import Background, Operator, attends_within, attention, delete, operators
+from attest.experiments.erasure.outcomes import (
+    Columns,
+    Scores,
+    area,
+    between_limits,
+    on_part,
+    outcomes_of,
+    random_ranks,
+    ranks_of,
+    scored,
+    sizes,
+)
+from attest.experiments.erasure.read_anew import of_predicted_class, soft_scores, tau_randomised
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import ANY, CORRELATION, SHARE, About, Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation

@@ -1,19 +1,74 @@
 """What "without a token" means: four operators that read a text with some of its tokens erased.
 
-Legend: B batch, V variants of a text, T tokens, S tokens of the longest variant.
+Legend: B batch, D draws, V variants of a text, T tokens.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 
+from attest.core.errors import AttestError
 from attest.core.measures import probabilities
 from attest.core.memory import by_rows
-from attest.experiments.erasure.background import Background
-from attest.experiments.leave_one_out import ACTIVATIONS
+from attest.core.randomness import random_uniforms, stream
+from attest.experiments.importance import ACTIVATIONS
 from attest.models.observation import Observation
+
+
+@dataclass(frozen=True)
+class Background:
+    """Texts of the corpus, stored flat."""
+
+    tokens: Tensor
+    """int64 ``(N,)``, all texts one after the other."""
+    starts: Tensor
+    """int64 ``(M,)``, where each text begins."""
+    lengths: Tensor
+    """int64 ``(M,)``, at least 1."""
+
+    @classmethod
+    def of(cls, texts: Sequence[Tensor]) -> "Background":
+        """From the token ids of each text, int64 ``(T,)``; texts without tokens are left out.
+
+        Raises:
+            AttestError: none has any.
+        """
+        lengths = torch.tensor([len(text) for text in texts if len(text)])
+        if not len(lengths):
+            raise AttestError("the background has no tokens; expected texts that the model was trained on, or similar ones.")
+        return cls(torch.cat([text for text in texts if len(text)]), lengths.cumsum(dim=0) - lengths, lengths)
+
+    def to(self, device: torch.device) -> "Background":
+        """The same on a device."""
+        return Background(self.tokens.to(device), self.starts.to(device), self.lengths.to(device))
+
+    def __str__(self) -> str:
+        return f"{len(self.lengths)} texts"
+
+    def drawn(self, seed: int, ids: Tensor, lengths: Tensor, draws: int, size: int) -> Tensor:
+        """For every position a token that a text of the corpus, drawn anew, has at the same relative position.
+
+        Args:
+            seed: with an instance's id it fixes the draws.
+            ids, lengths: int64 ``(B,)``, of the texts in which tokens are replaced.
+            draws: D, how many of each.
+            size: T.
+        Returns:
+            int64 ``(B, D, T)``.
+        """
+        draw_D11 = torch.arange(draws, device=ids.device)[:, None, None]
+        position_T1 = torch.arange(size, device=ids.device).unsqueeze(-1)
+        two = torch.arange(2, device=ids.device)
+        replaced = stream(seed, "replacements")
+        which, where = random_uniforms(replaced, ids[:, None, None, None], draw_D11, position_T1, two).unbind(dim=-1)
+        text = (which * len(self.starts)).long()
+        relative = (position_T1.squeeze(-1) + where) / lengths[:, None, None]  # a random point within the token's own span
+        place = (relative.clamp(max=1 - 1e-12) * self.lengths[text]).long()
+        return self.tokens[self.starts[text] + place]
+
 
 Operator = Callable[[Observation, Tensor], Tensor]
 """Takes an observation and which tokens are kept, bool ``(B, V, T)``, to the predicted class's probability ``(B, V)``."""

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax, Uniform
 from attest.core.attention.interventions import Intervention, attending
-from attest.experiments.layers.allowed import SinkKept
+from attest.experiments.layers.tampering import SinkKept
 from attest.experiments.sink import parks_attention
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation

@@ -14,7 +14,7 @@ from attest.core.attention.interventions import Intervention
 from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_normals
 from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY, pairs
-from attest.experiments.layers.random_tampering import keys_of_rows
+from attest.experiments.layers.tampering import keys_of_rows
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation

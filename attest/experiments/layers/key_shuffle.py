@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from attest.core.randomness import random_bits, random_permutations
-from attest.experiments.layers.keys import clean_keys, replacing_keys
-from attest.experiments.layers.random_tampering import Tamper, Tampering, tampered_at_random
+from attest.experiments.layers.tampering import Tamper, Tampering, clean_keys, replacing_keys, tampered_at_random
 from attest.experiments.sink import parks_attention, spared
 from attest.experiments.spec import NATS, SHARE, Column, Inside, Measure, Spec
 from attest.models.layers_observed import LayerObservation

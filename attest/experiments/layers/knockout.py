@@ -17,7 +17,7 @@ from attest.core.measures.numbers import percent
 from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_order
 from attest.core.rounding import compared, rounding
-from attest.experiments.layers.random_tampering import MAPS
+from attest.experiments.layers.tampering import MAPS
 from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 

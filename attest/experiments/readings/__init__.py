@@ -1,6 +1,6 @@
 """E15: readings of a model, each one number a token, side by side.
 
-``kinds.py`` names them all and what they need of a network; ``pooled.py``, ``gradients.py`` and ``layers.py`` compute them;
+``kinds.py`` names them all and what they need of a network; ``formulas.py`` computes them;
 ``truth.py`` holds them against the tokens that decide. Start at ``compared.py``. ``read_as`` puts a reading in the
 attention's place, for any other experiment.
 """

@@ -18,12 +18,10 @@ from attest.core.rounding import in_steps
 from attest.experiments.erasure.four_operators import KINDS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
-from attest.experiments.erasure.outcomes import outcomes_of, scored
-from attest.experiments.erasure.sets import Columns, on_part, random_ranks, ranks_of, sizes
-from attest.experiments.erasure.soft import of_predicted_class
-from attest.experiments.readings.gradients import completeness_gap
+from attest.experiments.erasure.outcomes import Columns, on_part, outcomes_of, random_ranks, ranks_of, scored, sizes
+from attest.experiments.erasure.read_anew import of_predicted_class
+from attest.experiments.readings.formulas import completeness_gap, relevance_gap
 from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
-from attest.experiments.readings.layers import relevance_gap
 from attest.experiments.readings.truth import found, hangs_on
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import (

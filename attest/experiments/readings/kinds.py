@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from attest.core.errors import AttestError
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.erasure.operators import attends_within
-from attest.experiments.leave_one_out import leave_one_out_inputs
-from attest.experiments.readings import gradients, layers, pooled
+from attest.experiments.importance import leave_one_out_inputs
+from attest.experiments.readings import formulas
 from attest.models.observation import Observation
 
 RANDOM = "random"
@@ -58,7 +58,7 @@ def _has_layers(observation: Observation) -> bool:
 
 def _zeroes_values(observation: Observation) -> bool:
     """Layers of others do not say where their hidden states come in."""
-    return not _has_layers(observation) or bool(layers.transformer_layers(observation))
+    return not _has_layers(observation) or bool(formulas.transformer_layers(observation))
 
 
 def _has_layer_norms(observation: Observation) -> bool:
@@ -74,7 +74,7 @@ def _is_linear(observation: Observation) -> bool:
 
 
 def _value_zeroing(observation: Observation) -> Tensor:
-    return layers.value_zeroing(observation) if _has_layers(observation) else pooled.value_zeroing_pooled(observation)
+    return formulas.value_zeroing(observation) if _has_layers(observation) else formulas.value_zeroing_pooled(observation)
 
 
 def random_reading(observation: Observation, seed: int = 0) -> Tensor:
@@ -91,16 +91,18 @@ READINGS: dict[str, Reading] = {
     reading.name: reading
     for reading in (
         Reading("attention", "Attention α", _attention, needs=POOLS, suits=_pools),
-        Reading("norm", "Norm-weighted ‖αh‖", pooled.norm_weighted, needs=POOLS, suits=_pools),
-        Reading("margin", "|αm|", pooled.margin, signed=True, needs=LINEAR, suits=_is_linear),
-        Reading("attention-gradient", "α × gradient", pooled.attention_times_gradient, signed=True, needs=POOLS, suits=_pools),
-        Reading("gradient-input", "Gradient × input", gradients.gradient_times_input, signed=True),
-        Reading("integrated-gradients", "Integrated gradients", gradients.integrated_gradients, signed=True),
+        Reading("norm", "Norm-weighted ‖αh‖", formulas.norm_weighted, needs=POOLS, suits=_pools),
+        Reading("margin", "|αm|", formulas.margin, signed=True, needs=LINEAR, suits=_is_linear),
+        Reading(
+            "attention-gradient", "α × gradient", formulas.attention_times_gradient, signed=True, needs=POOLS, suits=_pools
+        ),
+        Reading("gradient-input", "Gradient × input", formulas.gradient_times_input, signed=True),
+        Reading("integrated-gradients", "Integrated gradients", formulas.integrated_gradients, signed=True),
         Reading("leave-one-out", "Leave-one-out", leave_one_out_inputs),
         Reading("value-zeroing", "Value zeroing", _value_zeroing, needs=OUR_LAYERS, suits=_zeroes_values),
-        Reading("rollout", "Attention rollout", layers.rollout, needs=LAYERS, suits=_has_layers),
-        Reading("flow", "Attention flow", layers.flow, needs=LAYERS, suits=_has_layers),
-        Reading("lrp", "LRP", layers.relevance_propagation, signed=True, needs=LAYER_NORMS, suits=_has_layer_norms),
+        Reading("rollout", "Attention rollout", formulas.rollout, needs=LAYERS, suits=_has_layers),
+        Reading("flow", "Attention flow", formulas.flow, needs=LAYERS, suits=_has_layers),
+        Reading("lrp", "LRP", formulas.relevance_propagation, signed=True, needs=LAYER_NORMS, suits=_has_layer_norms),
         Reading(RANDOM, "Random", random_reading),
     )
 }

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from attest.core.rounding import compared
 from attest.experiments.erasure.operators import delete
-from attest.experiments.erasure.sets import kept_sets, random_ranks, ranks_of
-from attest.experiments.erasure.soft import of_predicted_class
+from attest.experiments.erasure.outcomes import kept_sets, random_ranks, ranks_of
+from attest.experiments.erasure.read_anew import of_predicted_class
 from attest.models.observation import Observation
 
 

@@ -2,21 +2,18 @@
 
 In: token ids ``(B, T)`` and a mask, True at real tokens. Out: logits ``(B, C)``, for a tagger ``(B, T, K)``. ``forward`` is
 nothing but the composition of the steps, so that an experiment can repeat the last ones with other weights.
-Start at ``pooling.py``, which pools by attention whatever an encoder makes of a text; encoders lie beside it, one a file.
-``conditioned.py`` does the same of a passage with a question beside it.
-Networks whose attention is inside a Transformer's layers alone are in ``self_attention.py``.
+Start at ``pooling.py``, which pools by attention whatever an encoder makes of a text; encoders lie beside it.
+``conditioned.py`` does the same of a passage with a question beside it. Networks whose attention is inside a Transformer's
+layers alone are in ``transformer.py``.
 """
 
-from attest.models.networks.average import Average
-from attest.models.networks.bigru import BiGRU
-from attest.models.networks.bilstm import BiLSTM
 from attest.models.networks.cnn import Cnn
 from attest.models.networks.conditioned import ConditionedClassifier
 from attest.models.networks.hierarchical import Hierarchical
 from attest.models.networks.pooling import PoolingClassifier
-from attest.models.networks.self_attention import TransformerClassifier, TransformerTagger
-from attest.models.networks.tokens import Embedded
-from attest.models.networks.transformer import TransformerEncoder
+from attest.models.networks.recurrent import BiGRU, BiLSTM
+from attest.models.networks.tokens import Average, Embedded
+from attest.models.networks.transformer import TransformerClassifier, TransformerEncoder, TransformerTagger
 
 __all__ = [
     "Average",

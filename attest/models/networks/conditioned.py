@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attest.core.attention import AdditiveScoring, PooledAttention, Projection
 from attest.core.attention.pooled import pool
 from attest.core.errors import AttestError
-from attest.models.networks.bilstm import BiLSTM
+from attest.models.networks.recurrent import BiLSTM
 from attest.models.networks.tokens import PADDING
 
 IMPOSSIBLE = -1e4

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from attest.core.attention import AdditiveScoring, PooledAttention, Projection
 from attest.core.attention.interventions import Reading
-from attest.models.networks.bigru import BidirectionalGru
+from attest.models.networks.recurrent import BidirectionalGru
 from attest.models.networks.tokens import PADDING, embedding
 
 

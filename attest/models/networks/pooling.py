@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attest.core.attention import AdditiveScoring, PooledAttention, Projection
 from attest.core.attention.pooled import pool
-from attest.models.networks.bilstm import BiLSTM
+from attest.models.networks.recurrent import BiLSTM
 
 
 class PoolingClassifier(nn.Module):

@@ -6,7 +6,7 @@ from transformers import PreTrainedModel
 from attest.core.attention.interventions import Intervention, intervene
 from attest.core.errors import AttestError
 from attest.core.memory import in_evaluation_mode
-from attest.models.itself import require_itself
+from attest.models.contract import require_itself
 from attest.models.pretrained.network import PretrainedNetwork
 
 MASKED = 1

@@ -52,7 +52,7 @@ class AttentionCall(HookedModule):
         super().__init__()
         self.projection = Softmax()
         self.memory: Memory | None = None
-        """What earlier tokens had here, where the last one alone passes; kept by ``attest.models.pretrained.last_token``."""
+        """What earlier tokens had here, where the last one alone passes; kept by ``attest.models.pretrained.resuming``."""
         self._seen = 0
         self._written_out = False
         """Whether outputs as we write them out have been held against the model's own."""

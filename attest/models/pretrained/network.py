@@ -18,8 +18,7 @@ from attest.core.attention.interventions import attending, recorded
 from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
 from attest.models.pretrained.attention import AttentionCall, attending_through, last_real
-from attest.models.pretrained.blocks import beginning_at, blocks_of
-from attest.models.pretrained.last_token import last_token_of
+from attest.models.pretrained.resuming import beginning_at, blocks_of, last_token_of
 
 UNREACHED = "its attention does not go through transformers' AttentionInterface"
 LENGTH = 5
@@ -144,7 +143,7 @@ class PretrainedNetwork(nn.Module):
         return self.decides_by == "last" and all(call.causal for call in self.calls)
 
     def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """Let the last token of each text pass again and again, all others once; see ``attest.models.pretrained.last_token``.
+        """Let the last token of each text pass again and again, all others once; see ``attest.models.pretrained.resuming``.
 
         Args:
             tokens, mask: int64 and bool ``(B, T)``.
@@ -160,7 +159,7 @@ class PretrainedNetwork(nn.Module):
         return dict(zip(attending(self), blocks_of(self, self.some_tokens()), strict=False))
 
     def beginning_at(self, layer: int, hidden: Tensor) -> AbstractContextManager[None]:
-        """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; see ``blocks.py``."""
+        """Let passes begin at a layer, counted from 0, with what enters it, ``(B, T, H)``; see ``resuming.py``."""
         return beginning_at(self, list(self.blocks.values()), layer, hidden)
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:

@@ -10,10 +10,9 @@ import torch
 from attest.experiments import observe
 from attest.experiments.erasure import Background, erasure
 from attest.experiments.erasure.four_operators import on_a_sample
-from attest.experiments.erasure.randomised import tau_randomised
-from attest.experiments.erasure.soft import soft_scores
+from attest.experiments.erasure.read_anew import soft_scores, tau_randomised
 from attest.models.networks import Average, PoolingClassifier
-from attest.models.networks.self_attention import TransformerClassifier
+from attest.models.networks.transformer import TransformerClassifier
 from tests.experiments.networks import DeepDecoder, Given, observation_of, pooling_classifier, ragged_batch
 
 TEN = [6, 2, 9, 3, 14, 4, 5, 7, 11, 8]

@@ -8,11 +8,9 @@ import torch
 
 from attest.core.attention import Softmax, Sparsemax
 from attest.core.rounding import rounding
-from attest.experiments.erasure.beam import beam_limits
-from attest.experiments.erasure.limits import exact_limits, has_exact_limits
+from attest.experiments.erasure.limits import beam_limits, exact_limits, has_exact_limits
 from attest.experiments.erasure.operators import attention
-from attest.experiments.erasure.outcomes import area, between_limits, outcomes_of, win_rate
-from attest.experiments.erasure.sets import ranks_of, sizes
+from attest.experiments.erasure.outcomes import area, between_limits, outcomes_of, ranks_of, sizes, win_rate
 from tests.experiments.networks import DeepDecoder, Given, observation_of, pooling_classifier
 
 

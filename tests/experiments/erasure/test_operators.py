@@ -7,11 +7,9 @@ import torch
 from attest.core.attention import Sparsemax
 from attest.core.memory import budget_kept, set_memory_budget
 from attest.experiments import observe
-from attest.experiments.erasure.background import Background
-from attest.experiments.erasure.operators import attention, delete, mask_tokens, operators, resample
-from attest.experiments.erasure.outcomes import outcomes_of
-from attest.experiments.erasure.sets import random_ranks, sizes
-from attest.models.networks.self_attention import TransformerClassifier
+from attest.experiments.erasure.operators import Background, attention, delete, mask_tokens, operators, resample
+from attest.experiments.erasure.outcomes import outcomes_of, random_ranks, sizes
+from attest.models.networks.transformer import TransformerClassifier
 from tests.experiments.networks import DeepDecoder, FourSteps, Given, Sentences, observation_of, pooling_classifier
 
 LENGTHS = [6, 2, 9, 3]

@@ -2,7 +2,7 @@
 
 import torch
 
-from attest.experiments.erasure.sets import kept_sets, random_ranks, ranks_of, sizes
+from attest.experiments.erasure.outcomes import kept_sets, random_ranks, ranks_of, sizes
 
 
 def test_shares_are_rounded_up_to_at_least_one():

@@ -6,7 +6,7 @@ from torch import nn
 
 from attest.experiments.erasure import Background, about_one_token, erasure
 from attest.experiments.erasure.operators import UNKNOWN, operators
-from attest.experiments.erasure.sets import ranks_of, sizes
+from attest.experiments.erasure.outcomes import ranks_of, sizes
 from attest.experiments.layers import LayerObservation, observe_layers
 from attest.models.networks import TransformerTagger
 

@@ -9,8 +9,7 @@ import yaml
 
 from attest.app.cli.judges import STATED, main
 from attest.core.errors import AttestError
-from attest.experiments.judges.findings import findings, sentence
-from attest.experiments.judges.judging import Defended, hear, judge, smallest_sets, with_added
+from attest.experiments.judges.judging import Defended, findings, hear, judge, sentence, smallest_sets, with_added
 from attest.experiments.judges.measuring import Measured
 from attest.experiments.registry import EXPERIMENTS, measures, runnable
 

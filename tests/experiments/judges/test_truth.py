@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from attest.core.errors import AttestError
-from attest.experiments.judges.defendants import DEFENDANTS, Honest, Smuggled
-from attest.experiments.judges.layered import LAYERED, Layered
+from attest.experiments.judges.defendants import DEFENDANTS, LAYERED, Honest, Layered, Smuggled
 from attest.experiments.judges.texts import RULES, draw_texts
 from attest.experiments.judges.truth import masses, require_truth, verdict
 

@@ -9,10 +9,9 @@ from attest.core.attention import Softmax, Sparsemax
 from attest.core.attention.interventions import recorded
 from attest.experiments.layers import observe_layers
 from attest.experiments.layers.activation_swap import layer_activation_swap
-from attest.experiments.layers.allowed import SinkKept, shuffled_within
-from attest.experiments.layers.deciding_row import deciding_row_permutation
 from attest.experiments.layers.key_shuffle import key_shuffle
-from attest.experiments.layers.permutation import _permuting, layer_permutation
+from attest.experiments.layers.permutation import _permuting, deciding_row_permutation, layer_permutation
+from attest.experiments.layers.tampering import SinkKept, shuffled_within
 from attest.experiments.sink import without_sink
 from attest.models.networks import TransformerClassifier
 from attest.models.pretrained.network import PretrainedNetwork

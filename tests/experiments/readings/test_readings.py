@@ -8,10 +8,10 @@ from torch import nn
 from attest.core.attention import Sparsemax
 from attest.core.errors import AttestError
 from attest.experiments import erasure_until_flip, feature_importance, observe, single_erasure
-from attest.experiments.erasure.soft import reading_embedded
+from attest.experiments.erasure.read_anew import reading_embedded
 from attest.experiments.readings import (
     READINGS,
-    gradients,
+    formulas,
     read_as,
     reading_of,
     readings_of,
@@ -20,9 +20,8 @@ from attest.experiments.readings import (
     where_explained,
 )
 from attest.experiments.readings.compared import _rankings
-from attest.experiments.readings.gradients import along_the_path
-from attest.experiments.readings.layers import _flows, flow, relevance_propagation, value_zeroing
-from attest.models.networks.self_attention import TransformerClassifier
+from attest.experiments.readings.formulas import _flows, along_the_path, flow, relevance_propagation, value_zeroing
+from attest.models.networks.transformer import TransformerClassifier
 from tests.experiments.networks import DeepDecoder, FourSteps, Given, observation_of, pooling_classifier
 
 LENGTHS = [6, 1, 2, 9, 5]
@@ -216,9 +215,9 @@ def test_integrated_gradients_take_more_points_where_they_help():
     expected = observation.probabilities.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1) - nothing
     at_once = (expected - along_the_path(observation, torch.arange(24), 20).sum(dim=-1)).abs()
     assert at_once.max() > 0.04
-    gap = gradients.completeness_gap(observation)
+    gap = formulas.completeness_gap(observation)
     assert gap.max() < 0.01
-    np.testing.assert_allclose(gap, (expected - gradients.integrated_gradients(observation).sum(dim=-1)).abs(), atol=1e-12)
+    np.testing.assert_allclose(gap, (expected - formulas.integrated_gradients(observation).sum(dim=-1)).abs(), atol=1e-12)
     assert torch.equal(gap[at_once < 0.001], at_once[at_once < 0.001]), "as it was where nothing is missing"
 
 
@@ -226,7 +225,7 @@ def test_a_reading_that_is_undefined_has_no_number_in_any_experiment(monkeypatch
     observation = observation_of(pooling_classifier(), [8] * 4)
     gap = torch.tensor([0.0, 0.2, 0.0, 0.0]).double()
     values = torch.rand(4, 8, dtype=torch.float64)
-    monkeypatch.setattr(gradients, "_integrated", lambda _: (values, gap))
+    monkeypatch.setattr(formulas, "_integrated", lambda _: (values, gap))
     columns = side_by_side(observation, torch.ones(4, dtype=torch.bool))
     for name, column in columns.items():
         if "integrated_gradients" in name and not name.startswith("gap"):

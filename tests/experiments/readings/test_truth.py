@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from sklearn.metrics import average_precision_score
 
-from attest.experiments.erasure.sets import ranks_of
+from attest.experiments.erasure.outcomes import ranks_of
 from attest.experiments.readings.truth import found, hangs_on
 from tests.experiments.networks import Given
 

@@ -11,8 +11,7 @@ from attest.core.errors import AttestError
 from attest.experiments import observe
 from attest.experiments.layers import observe_layers
 from attest.experiments.readings import side_by_side
-from attest.experiments.readings.gradients import completeness_gap, integrated_gradients
-from attest.experiments.readings.layers import relevance_propagation
+from attest.experiments.readings.formulas import completeness_gap, integrated_gradients, relevance_propagation
 from attest.models.pretrained.network import PretrainedNetwork
 from tests.models.pretrained.tiny import batch, tiny
 

@@ -12,7 +12,7 @@ from attest.core.measures import kendall_tau_b
 from attest.experiments import feature_importance, observe
 from attest.experiments.erasure import erasure
 from attest.experiments.erasure.operators import attention
-from attest.experiments.erasure.sets import random_ranks, ranks_of
+from attest.experiments.erasure.outcomes import random_ranks, ranks_of
 from attest.experiments.layers import attention_rollout, observe_layers, where_rollout_begins
 from attest.experiments.layers.knockout import knockout
 from attest.experiments.readings import side_by_side

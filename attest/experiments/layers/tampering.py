@@ -1,0 +1,175 @@
+"""How attention inside layers is tampered with: permuted within what a row may attend to, given other keys, at random.
+
+A row of an encoder may attend to all tokens, a row of a decoder to those up to its own.
+
+Legend: B batch, D draws, R (instance, draw) pairs or rows of attention, Y layers, N heads, T tokens, D dimensions a head,
+H = N D.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.attention.interventions import Intervention, recorded
+from attest.core.memory import NEAR, by_rows
+from attest.core.randomness import random_bits, random_permutations
+from attest.experiments.sink import without_sink
+from attest.models.layers_observed import LayerObservation, Scopes
+
+
+def attends_everywhere(network: nn.Module) -> bool:
+    """Whether every token may attend to every other in all layers, as in an encoder."""
+    return getattr(network, "attends_everywhere", True)
+
+
+class SinkKept(nn.Module):
+    """A projection of all tokens but the first, which keeps the weight that softmax gives it.
+
+    Args:
+        projection: of the others, onto what the first one leaves.
+    """
+
+    def __init__(self, projection: nn.Module) -> None:
+        super().__init__()
+        self.projection = projection
+
+    def forward(self, scores: Tensor, allowed: Tensor) -> Tensor:
+        """Scores ``(..., T)`` and where a row may attend, bool -> weights ``(..., T)`` that sum to 1."""
+        own = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1)
+        others = without_sink(allowed)
+        alone = ~others.any(dim=-1, keepdim=True)
+        weights = self.projection(scores, others | (allowed & alone)) * (1 - own[..., :1])
+        return torch.where(alone, own, torch.cat([own[..., :1], weights[..., 1:]], dim=-1))
+
+
+def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
+    """A random permutation of some places of each row; all others stay.
+
+    Args:
+        seed: the run's seed.
+        keys: int64 ``(R,)``, one for each row.
+        allowed: bool ``(R, T)``, anywhere in the row.
+    Returns:
+        int64 ``(R, T)``: indices to gather with.
+    """
+    slots = allowed.byte().argsort(dim=-1, descending=True, stable=True)
+    counted = allowed.gather(-1, slots)  # those that move come first
+    order = random_permutations(seed, keys, 1, counted).squeeze(1)
+    return slots.scatter(-1, slots, slots.gather(-1, order))
+
+
+def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: Tensor) -> Tensor:
+    """Keys of an untouched forward pass, all heads side by side: ``(B, Y, T, H)``.
+
+    Args:
+        network: in evaluation mode.
+        layers: Y names of layers with heads, as in ``attending(network)``.
+        tokens, mask: ``(B, T)``.
+    """
+    with recorded(network, "keys") as keys:
+        network(tokens, mask)
+    return torch.stack([keys[layer].transpose(1, 2).flatten(2) for layer in layers], dim=1)
+
+
+def replacing_keys(network: nn.Module, layers: Sequence[str], keys: Tensor) -> list[Intervention]:
+    """Interventions that put keys ``(B, Y, T, H)`` in place of the layers' own at real tokens; padding keeps its own."""
+    return [_replacing(layer, keys[:, place]) for place, layer in enumerate(layers)]
+
+
+def _replacing(layer: str, keys_BTH: Tensor) -> Intervention:
+    def replace(computed_BNTD: Tensor, mask: Tensor) -> Tensor:
+        ours_BNTD = keys_BTH.unflatten(-1, (computed_BNTD.shape[1], -1)).transpose(1, 2)
+        return torch.where(mask[:, None, :, None], ours_BNTD.to(computed_BNTD), computed_BNTD)
+
+    return Intervention("keys", replace, [layer])
+
+
+def mean_squared_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
+    """Between keys ``(B, Y, T, H)``, over layers, real tokens and dimensions: ``(B,)``."""
+    return _squares(keys - others, mask).sum(dim=(1, 2, 3)) / (keys[0, :, 0].numel() * mask.sum(dim=-1))
+
+
+def euclidean_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
+    r""":math:`\lVert K - K_{adv} \rVert_2` over layers, real tokens and dimensions: ``(B,)``."""
+    squares = _squares(keys - others, mask).sum(dim=(1, 2, 3))
+    return squares.clamp(min=torch.finfo(squares.dtype).tiny).sqrt()  # equal keys have a gradient of 0, not NaN
+
+
+def _squares(differences_BYTH: Tensor, mask: Tensor) -> Tensor:
+    return torch.where(mask[:, None, :, None], differences_BYTH, 0) ** 2
+
+
+Tampering = Callable[[Sequence[str]], list[Intervention]]
+"""Takes layers to what is put there."""
+Tamper = Callable[[LayerObservation, Tensor, Tensor], Tampering]
+"""Takes R observed instances, which rows of the batch they are, and R random keys of their draws, int64 both."""
+MAPS = 6
+"""Attention maps alive for each that is recorded: the clean one, its tampered twin, scores, and the integers that shuffle."""
+
+
+class Outcomes(NamedTuple):
+    """What tampering did, ``(B, D)`` float64 each."""
+
+    correct: Tensor
+    """1 where the decision is right, else 0; of a tagger the share of tokens."""
+    flipped: Tensor
+    """1 where it is another than without tampering, likewise."""
+    tvd: Tensor
+    """Of predictions, in [0, 1]."""
+    jsd: Tensor
+    """Of the attention of the layers, in nats, mean over rows; NaN unless it was asked for."""
+
+
+@torch.no_grad()
+def tampered_at_random(
+    observation: LayerObservation,
+    labels: Tensor,
+    draws: int,
+    seed: int,
+    tamper: Tamper,
+    compared: bool = False,
+    scopes: Scopes | None = None,
+) -> dict[str, Outcomes]:
+    """Tamper with every instance D times, in each scope of layers: what is drawn for a layer is the same in all of them.
+
+    Args:
+        observation: the batch.
+        labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
+        draws: D.
+        seed: with an instance's id it fixes the keys of that instance's draws.
+        tamper: says what to put where.
+        compared: whether attention is compared too, which costs as much as a pass.
+        scopes: layers to tamper with together, by suffix; None for those of the observation.
+    Returns:
+        By the suffix of the scope.
+    """
+    scopes = observation.scopes if scopes is None else scopes
+
+    def measure(rows: Tensor, draw: Tensor) -> Tensor:
+        clean = observation.rows(rows)
+        tampering = tamper(clean, rows, random_bits(seed, clean.ids, draw))
+        return torch.stack([_measured(clean, tampering, labels[rows], layers, compared) for layers in scopes.values()], dim=-1)
+
+    device = observation.ids.device
+    rows = torch.arange(len(observation.ids), device=device).repeat_interleave(draws)
+    draw = torch.arange(draws, device=device).repeat(len(observation.ids))
+    per_row = MAPS * sum(weights[0].nbytes for weights in observation.attention.values())
+    measured = by_rows(measure, per_row, rows, draw, budget=NEAR).unflatten(0, (-1, draws))
+    return {suffix: Outcomes(*each.unbind(dim=-1)) for suffix, each in zip(scopes, measured.unbind(dim=-1), strict=True)}
+
+
+def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, layers: Sequence[str], compared: bool) -> Tensor:
+    """What tampering with some layers did, ``(R, 4)``, as in ``Outcomes``."""
+    tampered = clean.under(*tampering(layers))
+    flipped = tampered.per_instance((tampered.predicted != clean.predicted).double())
+    moved = tampered.moved_from(clean)
+    diverged = tampered.diverged_from(clean, layers) if compared else torch.full_like(moved, torch.nan)
+    return torch.stack([column.double() for column in (tampered.correct(labels), flipped, moved, diverged)], dim=-1)
+
+
+def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
+    """A random key for every row of every head, whatever the padding: int64 ``(R,)``, ``(R, N, T, T)`` -> ``(R N T,)``."""
+    head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
+    return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
