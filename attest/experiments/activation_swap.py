@@ -124,15 +124,23 @@ SPEC = Spec(
     about_columns="A trial of texts without labels has neither `correct` nor `correct_<projection>`; `kept_<projection>` then "
     "says whether the decision stays.",
     columns=(
-        Column("correct", "bool", SHARE, "0 or 1", "whether the model decides rightly with its own projection"),
-        Column("support", "float", SHARE, "", "share of tokens with any weight"),
-        Column("correct_<projection>", "bool", SHARE, "0 or 1", "whether the model decides rightly under this projection"),
-        Column("tvd_<projection>", "float", SHARE, "", "how far the prediction moves"),
-        Column("correct_<projection>_without_sink", "bool", SHARE, "0 or 1", "decoders only: the first token as it is"),
-        Column("tvd_<projection>_without_sink", "float", SHARE, "", "decoders only: how far the prediction moves then"),
-        Column("jsd_<projection>", "float", NATS, "nats", "how far attention moves"),
-        Column("support_<projection>", "float", SHARE, "", "share of tokens with any weight under it"),
-        Column("attention_<projection>", "list of float", SHARE, "sums to 1", "attention under it"),
+        Column("correct", SHARE, "whether the model decides rightly with its own projection", unit="0 or 1", type="bool"),
+        Column("support", SHARE, "share of tokens with any weight"),
+        Column(
+            "correct_<projection>",
+            SHARE,
+            "whether the model decides rightly under this projection",
+            unit="0 or 1",
+            type="bool",
+        ),
+        Column("tvd_<projection>", SHARE, "how far the prediction moves"),
+        Column(
+            "correct_<projection>_without_sink", SHARE, "decoders only: the first token as it is", unit="0 or 1", type="bool"
+        ),
+        Column("tvd_<projection>_without_sink", SHARE, "decoders only: how far the prediction moves then"),
+        Column("jsd_<projection>", NATS, "how far attention moves", unit="nats"),
+        Column("support_<projection>", SHARE, "share of tokens with any weight under it"),
+        Column("attention_<projection>", SHARE, "attention under it", unit="sums to 1", type="list of float"),
     ),
     measures=(
         *(_accuracy(name, label) for name, label in NAMES.items()),

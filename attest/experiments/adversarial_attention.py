@@ -96,19 +96,15 @@ SPEC = Spec(
     about="states",
     cost="quadratic in T for the exact answer; 500 gradient steps for the search",
     columns=(
-        Column("jsd_search", "float", NATS, "nats", "largest JSD to attention that the search found with TVD ≤ 0.01"),
-        Column("jsd_search_filter", "float", NATS, "nats", "the same with TVD ≤ 0.05, as the released code filters"),
+        Column("jsd_search", NATS, "largest JSD to attention that the search found with TVD ≤ 0.01", unit="nats"),
+        Column("jsd_search_filter", NATS, "the same with TVD ≤ 0.05, as the released code filters", unit="nats"),
         Column(
-            "jsd_exact",
-            "float",
-            NATS,
-            "nats",
-            "largest JSD with TVD ≤ 0.01, exactly; only for two classes and a linear decoder",
+            "jsd_exact", NATS, "largest JSD with TVD ≤ 0.01, exactly; only for two classes and a linear decoder", unit="nats"
         ),
-        Column("jsd_exact_filter", "float", NATS, "nats", "largest JSD with TVD ≤ 0.05, exactly"),
-        Column("tvd_exact", "float", SHARE, "", "how far the prediction moves under `adversary`"),
-        Column("adversary", "list of float", SHARE, "sums to 1", "the attention that reaches `jsd_exact`"),
-        Column("max_attention", "float", SHARE, "", "the largest weight"),
+        Column("jsd_exact_filter", NATS, "largest JSD with TVD ≤ 0.05, exactly", unit="nats"),
+        Column("tvd_exact", SHARE, "how far the prediction moves under `adversary`"),
+        Column("adversary", SHARE, "the attention that reaches `jsd_exact`", unit="sums to 1", type="list of float"),
+        Column("max_attention", SHARE, "the largest weight"),
     ),
     measures=(
         Measure(

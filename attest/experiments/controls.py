@@ -31,8 +31,8 @@ SEEDS = Spec(
         "`jsd/seed 1`, and means over seeds, without a slash."
     ),
     columns=(
-        Column("jsd", "float", NATS, "nats", "JSD of the attention to that of the other seeds"),
-        Column("jsd_matched", "float", NATS, "nats", "taggers only: the same with heads matched"),
+        Column("jsd", NATS, "JSD of the attention to that of the other seeds", unit="nats"),
+        Column("jsd_matched", NATS, "taggers only: the same with heads matched", unit="nats"),
     ),
     measures=(
         Measure(
@@ -62,8 +62,10 @@ GUIDES = Spec(
     needs="controls",
     about_columns="Guided runs in `guides/<name>/` of their base's folder have the columns of E7.",
     columns=(
-        Column("tvd", "float", SHARE, "", "TVD of the guided model's prediction to the base's"),
-        Column("same", "bool", SHARE, "0 or 1", "whether both decide alike; for taggers the share of tokens, a float"),
+        Column("tvd", SHARE, "TVD of the guided model's prediction to the base's"),
+        Column(
+            "same", SHARE, "whether both decide alike; for taggers the share of tokens, a float", unit="0 or 1", type="bool"
+        ),
     ),
     measures=(
         Measure(
@@ -94,26 +96,26 @@ ADVERSARIES = Spec(
         "attention also over heads."
     ),
     columns=(
-        Column("tvd", "float", SHARE, "", "TVD of the run's prediction to the base's"),
-        Column("same", "bool", SHARE, "0 or 1", "whether both decide alike; for taggers the share of tokens, a float"),
-        Column("jsd", "float", NATS, "nats", "JSD of the run's attention to the base's"),
+        Column("tvd", SHARE, "TVD of the run's prediction to the base's"),
+        Column(
+            "same", SHARE, "whether both decide alike; for taggers the share of tokens, a float", unit="0 or 1", type="bool"
+        ),
+        Column("jsd", NATS, "JSD of the run's attention to the base's", unit="nats"),
         Column(
             "kl",
-            "float",
             AT_LEAST_0,
-            "nats",
             "KL from the run's attention to the base's; undefined where the base gives 0 to what the run attends to",
+            unit="nats",
         ),
-        Column("max_attention", "float", SHARE, "", "the base's largest weight"),
+        Column("max_attention", SHARE, "the base's largest weight"),
         Column(
             "jsd_matched",
-            "float",
             NATS,
-            "nats",
             "taggers only: JSD with each head compared with its match in the base: a head of the same layer, by the "
             "matching with the smallest mean over the corpus",
+            unit="nats",
         ),
-        Column("nll", "float", AT_LEAST_0, "nats", "taggers only: negative log-likelihood of the tags that the base predicts"),
+        Column("nll", AT_LEAST_0, "taggers only: negative log-likelihood of the tags that the base predicts", unit="nats"),
     ),
     measures=(
         Measure(

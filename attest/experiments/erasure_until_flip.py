@@ -188,29 +188,20 @@ SPEC = Spec(
     about="states",
     cost="T log T if the decoder is linear, else one decoding for each weight",
     columns=(
-        Column(
-            "fraction_<order>", "float", SHARE, "", "weights set to zero until the decision flips, as a share of the tokens"
-        ),
+        Column("fraction_<order>", SHARE, "weights set to zero until the decision flips, as a share of the tokens"),
         Column(
             "fraction_common_<order>",
-            "float",
             SHARE,
-            "",
             "the same on texts that flip in every order, undefined on others: their means can be compared",
         ),
         Column(
             "flips_in_every_order",
-            "float",
             SHARE,
-            "0 or 1",
             "whether the decision flips in every order; for the random order, in one of the draws",
+            unit="0 or 1",
         ),
-        Column(
-            "fraction_support_<order>", "float", SHARE, "", "non-zero weights set to zero, as a share of all non-zero weights"
-        ),
-        Column(
-            "excess_<order>", "float", AT_LEAST_0, "tokens", "non-zero weights set to zero beyond the smallest set that flips"
-        ),
+        Column("fraction_support_<order>", SHARE, "non-zero weights set to zero, as a share of all non-zero weights"),
+        Column("excess_<order>", AT_LEAST_0, "non-zero weights set to zero beyond the smallest set that flips", unit="tokens"),
     ),
     measures=(
         Measure(

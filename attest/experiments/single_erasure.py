@@ -84,18 +84,17 @@ def _columns(suffix: str, where: str) -> tuple[Column, ...]:
     return (
         Column(
             f"js_top{suffix}",
-            "float",
             NATS,
-            "nats",
             f"JSD of the outcome to the prediction without the most attended token{where}",
+            unit="nats",
         ),
-        Column(f"js_random{suffix}", "float", NATS, "nats", f"the same without a random other one{where}"),
-        Column(f"delta_js{suffix}", "float", (-LN2, LN2), "nats", "their difference"),
-        Column(f"attention_gap{suffix}", "float", SHARE, "", "difference of the two weights"),
-        Column(f"only_top{suffix}", "float", SHARE, "0 or 1", "only the first erasure flips the decision"),
-        Column(f"only_random{suffix}", "float", SHARE, "0 or 1", "only the second does"),
-        Column(f"both{suffix}", "float", SHARE, "0 or 1", "both do"),
-        Column(f"neither{suffix}", "float", SHARE, "0 or 1", "neither does"),
+        Column(f"js_random{suffix}", NATS, f"the same without a random other one{where}", unit="nats"),
+        Column(f"delta_js{suffix}", (-LN2, LN2), "their difference", unit="nats"),
+        Column(f"attention_gap{suffix}", SHARE, "difference of the two weights"),
+        Column(f"only_top{suffix}", SHARE, "only the first erasure flips the decision", unit="0 or 1"),
+        Column(f"only_random{suffix}", SHARE, "only the second does", unit="0 or 1"),
+        Column(f"both{suffix}", SHARE, "both do", unit="0 or 1"),
+        Column(f"neither{suffix}", SHARE, "neither does", unit="0 or 1"),
     )
 
 
@@ -109,8 +108,8 @@ SPEC = Spec(
     columns=(
         *_columns("", ""),
         *_columns("_support", ", where the other is one of those that get attention"),
-        Column("js_top_bias", "float", NATS, "nats", "Serrano & Smith's variant: where nothing is left, the bias decides"),
-        Column("flips_top_bias", "bool", SHARE, "0 or 1", "whether the decision flips then"),
+        Column("js_top_bias", NATS, "Serrano & Smith's variant: where nothing is left, the bias decides", unit="nats"),
+        Column("flips_top_bias", SHARE, "whether the decision flips then", unit="0 or 1", type="bool"),
     ),
     measures=(
         Measure(

@@ -58,17 +58,17 @@ class Column:
 
     Args:
         name: ``tau_<importance>`` stands for one column for each importance.
-        type: ``float``, ``bool``, ``list of float``, …; a list has one value a token.
-        range: least and greatest value; None where values are not ordered.
-        unit: ``nats``, ``tokens``, ``0 or 1``, …; empty for a pure number.
+        range: least and greatest value; None if values are not ordered.
         means: in a few words.
+        unit: ``nats``, ``tokens``, ``0 or 1``, …; empty for a pure number.
+        type: ``float``, ``bool``, ``list of float``, …; a list has one value a token.
     """
 
     name: str
-    type: str
     range: tuple[float, float] | None
-    unit: str
     means: str
+    unit: str = ""
+    type: str = "float"
 
     def fits(self, name: str) -> bool:
         """Whether a column of this name is meant."""

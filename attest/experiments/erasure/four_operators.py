@@ -223,38 +223,24 @@ def _answer(mean: Means) -> str | None:
 
 def _columns() -> Iterable[Column]:
     fall = (-1.0, 1.0)
-    yield Column(
-        "comprehensiveness_<operator>",
-        "float",
-        fall,
-        "",
-        "AOPC: fall of the prediction without the top tokens, mean over sizes",
-    )
-    yield Column("sufficiency_<operator>", "float", fall, "", "the same with the top tokens alone; low means they suffice")
-    yield Column("random_<either>_<operator>", "float", fall, "", "the mean of either over random sets of the same sizes")
-    yield Column(
-        "win_<either>_<operator>", "float", SHARE, "", "share of random sets that the explanation beats; ties count half"
-    )
-    yield Column("violation_<operator>", "float", SHARE, "", "share of draws whose prediction rises without the top token")
-    yield Column("lowest_<either>", "float", fall, "", "the least that any sets of these sizes reach under `attention`")
-    yield Column("highest_<either>", "float", fall, "", "the most")
-    yield Column(
-        "naopc_<either>", "float", ANY, "", "where the explanation lies between the two: 0 at the least, 1 at the most"
-    )
-    yield Column(
-        "soft_<either>", "float", ANY, "", "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better"
-    )
-    yield Column("eraser_<either>", "float", fall, "", "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %")
-    yield Column("ferret_<either>", "float", fall, "", "as ferret counts: tokens deleted, every k up to the whole text")
+    yield Column("comprehensiveness_<operator>", fall, "AOPC: fall of the prediction without the top tokens, mean over sizes")
+    yield Column("sufficiency_<operator>", fall, "the same with the top tokens alone; low means they suffice")
+    yield Column("random_<either>_<operator>", fall, "the mean of either over random sets of the same sizes")
+    yield Column("win_<either>_<operator>", SHARE, "share of random sets that the explanation beats; ties count half")
+    yield Column("violation_<operator>", SHARE, "share of draws whose prediction rises without the top token")
+    yield Column("lowest_<either>", fall, "the least that any sets of these sizes reach under `attention`")
+    yield Column("highest_<either>", fall, "the most")
+    yield Column("naopc_<either>", ANY, "where the explanation lies between the two: 0 at the least, 1 at the most")
+    yield Column("soft_<either>", ANY, "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better")
+    yield Column("eraser_<either>", fall, "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %")
+    yield Column("ferret_<either>", fall, "as ferret counts: tokens deleted, every k up to the whole text")
     yield Column(
         "tau_randomised_<part>",
-        "float",
         CORRELATION,
-        "",
         "τ-b of the attention with that of a model where this part and all above it are initialised again",
     )
 
-    yield Column("token", "int", (0, math.inf), "", "taggers only: the position of the token whose tag is asked for, from 0")
+    yield Column("token", (0, math.inf), "taggers only: the position of the token whose tag is asked for, from 0", type="int")
 
 
 def _win(operator: str, without: str, about: About = "tokens") -> Measure:

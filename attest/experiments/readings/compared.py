@@ -297,37 +297,28 @@ def _survival(reading: str) -> Callable[[Row], str]:
 def _columns() -> tuple[Column, ...]:
     fall = (-1.0, 1.0)
     return (
-        Column("comprehensiveness_<reading>", "float", fall, "", "AOPC when nothing attends to the top tokens"),
-        Column("sufficiency_<reading>", "float", fall, "", "the same when only they get attention; low means they suffice"),
-        Column("deleted_<either>_<reading>", "float", fall, "", "either, when tokens are deleted from the text"),
-        Column("win_<either>_<reading>", "float", SHARE, "", "share of random sets of these sizes that the reading beats"),
-        Column("win_deleted_<either>_<reading>", "float", SHARE, "", "the same, when tokens are deleted"),
-        Column("naopc_<either>_<reading>", "float", ANY, "", "its place between the exact limits"),
-        Column("tau_<reading>_and_<other>", "float", CORRELATION, "", "τ-b of two readings, by magnitude"),
+        Column("comprehensiveness_<reading>", fall, "AOPC when nothing attends to the top tokens"),
+        Column("sufficiency_<reading>", fall, "the same when only they get attention; low means they suffice"),
+        Column("deleted_<either>_<reading>", fall, "either, when tokens are deleted from the text"),
+        Column("win_<either>_<reading>", SHARE, "share of random sets of these sizes that the reading beats"),
+        Column("win_deleted_<either>_<reading>", SHARE, "the same, when tokens are deleted"),
+        Column("naopc_<either>_<reading>", ANY, "its place between the exact limits"),
+        Column("tau_<reading>_and_<other>", CORRELATION, "τ-b of two readings, by magnitude"),
         Column(
             "gap_integrated_gradients",
-            "float",
             AT_LEAST_0,
-            "",
             "how far their sum is from the prediction minus that of embeddings of 0; beyond 0.01 they are undefined",
         ),
         Column(
             "gap_lrp",
-            "float",
             AT_LEAST_0,
-            "logits",
             "Transformers only: the margin without the sum of relevance, which is what biases and positions say",
+            unit="logits",
         ),
-        Column("hangs_on_truth", "float", SHARE, "0 or 1", "deleting the true tokens lowers the prediction the most"),
-        Column(
-            "precision_<reading>",
-            "float",
-            SHARE,
-            "",
-            "share of true tokens among as many ranked first, where `hangs_on_truth` is 1",
-        ),
-        Column("depth_<reading>", "float", SHARE, "", "share of the text down to the last true token"),
-        Column("auprc_<reading>", "float", SHARE, "", "average precision"),
+        Column("hangs_on_truth", SHARE, "deleting the true tokens lowers the prediction the most", unit="0 or 1"),
+        Column("precision_<reading>", SHARE, "share of true tokens among as many ranked first, where `hangs_on_truth` is 1"),
+        Column("depth_<reading>", SHARE, "share of the text down to the last true token"),
+        Column("auprc_<reading>", SHARE, "average precision"),
     )
 
 
