@@ -65,7 +65,9 @@ class Race:
         plain, count, floor = Plain(seen, self.steps), int(lengths.sum()), Floor(tokens.shape[1])
 
         def search() -> dict[str, Tensor]:
-            return layer_adversarial_attention(seen, restarts=RESTARTS, steps=self.steps, seed=SEED)
+            return layer_adversarial_attention(
+                seen, seen.ids, SEED, len(seen.ids), restarts=RESTARTS, steps=self.steps, each_layer=True
+            )
 
         def swap() -> Tensor:
             found = layer_activation_swap(seen, labels, PROJECTIONS)

@@ -39,7 +39,7 @@ EXPERIMENTS: dict[str, Callable[[Observation], object]] = {
     "E2": partial(attention_permutation, permutations=100, seed=0),
     "E3": partial(adversarial_attention, **SEARCH),
     "E8": lambda seen: activation_swap(seen, {"softmax": Softmax(), "sparsemax": Sparsemax()}, torch.zeros_like(seen.ids)),
-    "E10": lambda seen: importance_entropy(seen, leave_one_out=False, sampled=torch.ones_like(seen.ids, dtype=torch.bool)),
+    "E10": lambda seen: importance_entropy(seen, seen.ids, leave_one_out=False),
     "E11": partial(single_erasure, seed=0),
     "E12": partial(erasure_until_flip, seed=0),
     "E1 with leave-one-out": feature_importance,

@@ -24,21 +24,28 @@ ACTIVATIONS = 24
 
 
 def importance_entropy(
-    observation: Observation, leave_one_out: bool = True, sampled: Tensor | None = None, positions: int = 16, seed: int = 0
+    observation: Observation,
+    everyone: Everyone,
+    seed: int = 0,
+    texts: int = 200,
+    positions: int = 16,
+    leave_one_out: bool = True,
 ) -> dict[str, Tensor]:
-    """Normalised entropies of importance over the tokens.
+    """Compute normalised entropies of importance over the tokens, and those of hidden states of a random sample of texts.
 
     Args:
         observation: the batch.
+        everyone: all texts.
+        seed: chooses the sample and, with an instance's id, its positions.
+        texts: size of the sample; 0 leaves hidden states out.
+        positions: P, random hidden states of each sampled text, all if there are fewer; each costs a backward pass.
         leave_one_out: False for the entropy of gradients alone.
-        sampled: bool ``(B,)``, the instances whose hidden states are looked into; None for none.
-        positions: P, random hidden states of each of them, all where there are fewer; each costs a backward pass.
-        seed: with an instance's id it fixes its positions.
     Returns:
         Per instance ``(B,)`` in [0, 1], NaN where undefined: ``entropy_gradient``, of the gradient norms of the inputs;
-        ``entropy_leave_one_out``; ``entropy_attention``, of the attention itself, or of what is read instead of it; where
-        asked for, ``entropy_hidden``, the mean over positions p of the entropy of the gradient norms of h_p (Table 1), NaN
-        outside the sample. Of a decoder the first three also with ``_without_sink``: over all tokens but the first.
+        ``entropy_leave_one_out``; ``entropy_attention``, of the attention itself, or of what is read instead of it; if
+        the network shows hidden states, ``entropy_hidden``, the mean over positions p of the entropy of the gradient norms of
+        h_p (Table 1), NaN outside the sample. Of a decoder the first three also with ``_without_sink``: over all tokens but
+        the first.
     """
     spread = {"gradient": gradient_norm_inputs(observation), "attention": observation.explanation}
     if leave_one_out:
@@ -47,7 +54,8 @@ def importance_entropy(
     if parks_attention(observation.network):
         others = without_sink(observation.mask)
         columns |= {f"entropy_{name}_without_sink": normalised_entropy(values, others) for name, values in spread.items()}
-    if sampled is not None:
+    if texts and not getattr(observation.network, "reads_in_decode", False):
+        sampled = in_sample(seed, observation.ids, everyone, texts)
         columns["entropy_hidden"] = _hidden_entropy(observation, sampled, positions, seed)
     return columns
 
@@ -90,28 +98,6 @@ def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor,
         lengths = again.hidden[torch.arange(len(position), device=position.device), position].norm(dim=-1)
         (gradient,) = torch.autograd.grad(lengths.sum(), again.embedded)
     return gradient.flatten(2).norm(dim=-1)
-
-
-def on_a_sample(
-    observation: Observation,
-    everyone: Everyone,
-    seed: int,
-    texts: int = 200,
-    positions: int = 16,
-    leave_one_out: bool = True,
-) -> dict[str, Tensor]:
-    """Compute ``importance_entropy`` with the hidden states of a random sample of texts, if the network shows any.
-
-    Args:
-        observation: the batch.
-        everyone: all texts.
-        seed: chooses the sample and the positions.
-        texts: of the sample; 0 leaves hidden states out.
-        positions, leave_one_out: as in ``importance_entropy``.
-    """
-    shows_hidden = texts and not getattr(observation.network, "reads_in_decode", False)
-    sampled = in_sample(seed, observation.ids, everyone, texts) if shows_hidden else None
-    return importance_entropy(observation, leave_one_out, sampled, positions, seed)
 
 
 def _answer(mean: Means) -> str | None:
@@ -174,7 +160,7 @@ SPEC = Spec(
             "entropy_bars",
         ),
     ),
-    run=on_a_sample,
+    run=importance_entropy,
     on_rollout=True,
     at_validation={"leave_one_out": False, "texts": 0},
     quadratic="the entropy of leave-one-out",

@@ -45,3 +45,8 @@ def in_sample(seed: int, ids: Tensor, everyone: Everyone, size: int) -> Tensor:
     if isinstance(everyone, int):
         return random_bits(seed, ids).double() < (2 * min(size / everyone, 1.0) - 1) * 2.0**63
     return torch.isin(ids, sample_of_ids(seed, everyone, size))
+
+
+def among(column: Tensor, rows: Tensor, size: int) -> Tensor:
+    """Return the numbers of some texts, ``(len(rows),)``, in a column ``(size,)`` that is NaN for all others."""
+    return column.new_full((size,), torch.nan).index_copy(0, rows, column)

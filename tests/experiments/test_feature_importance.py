@@ -163,7 +163,7 @@ def test_where_sentences_stand_for_tokens_their_words_count_together():
     )
     moved = (torch.sigmoid(without_first)[0, 0] - observation.probabilities[0, 1]).abs()
     torch.testing.assert_close(columns["leave_one_out_inputs"][0, 0], moved.detach())
-    assert not importance_entropy(observation, sampled=torch.tensor([True, True]))["entropy_hidden"].isnan().any()
+    assert not importance_entropy(observation, observation.ids)["entropy_hidden"].isnan().any()
 
 
 @pytest.mark.parametrize("made", [Shadow, Broadcast])
@@ -182,7 +182,7 @@ def test_readings_agree_with_leave_one_out_in_no_order_of_rounding():
     """The same in E15: τ of attention and leave-one-out."""
     texts = draw_texts("token", 20, 0)
     single, double = (
-        side_by_side(observe(network, texts.ids, texts.tokens, texts.mask), texts.ids >= 0)["tau_attention_and_leave_one_out"]
+        side_by_side(observe(network, texts.ids, texts.tokens, texts.mask), texts.ids, 20)["tau_attention_and_leave_one_out"]
         for network in (Broadcast("token").eval(), Broadcast("token").eval().double())
     )
     np.testing.assert_allclose(single, double, atol=0.01)

@@ -19,7 +19,7 @@ def entropy(weights):
 
 def test_entropies_of_importance_equal_scipy():
     observation = observation_of(pooling_classifier(), LENGTHS)
-    columns, importances = importance_entropy(observation), feature_importance(observation)
+    columns, importances = importance_entropy(observation, None, texts=0), feature_importance(observation)
     for name, source in (("gradient", "gradient_norm_inputs"), ("leave_one_out", "leave_one_out_inputs")):
         expected = [entropy(importances[source][row, :n].detach().numpy()) for row, n in enumerate(LENGTHS)]
         np.testing.assert_allclose(columns[f"entropy_{name}"], expected, atol=1e-9)
@@ -29,8 +29,7 @@ def test_entropies_of_importance_equal_scipy():
 def test_influence_on_hidden_states_equals_one_backward_pass_a_position(wrap, monkeypatch):
     network = wrap(pooling_classifier())
     observation = observation_of(network, LENGTHS)
-    sampled = torch.tensor([True, True, True, False])
-    ours = importance_entropy(observation, sampled=sampled, positions=6)["entropy_hidden"]
+    ours = importance_entropy(observation, observation.ids[:3], positions=6)["entropy_hidden"]
     expected = []
     for row, n in enumerate(LENGTHS[:3]):
         alone = observe(
@@ -43,17 +42,16 @@ def test_influence_on_hidden_states_equals_one_backward_pass_a_position(wrap, mo
         expected.append(np.mean(entropies))
     np.testing.assert_allclose(ours, [*expected, np.nan], atol=1e-9)
     monkeypatch.setattr(memory, "_budget", 1)
-    again = importance_entropy(observation, sampled=sampled, positions=6)["entropy_hidden"]
+    again = importance_entropy(observation, observation.ids[:3], positions=6)["entropy_hidden"]
     torch.testing.assert_close(again, ours, equal_nan=True)
 
 
 def test_a_long_text_is_sampled():
     observation = observation_of(pooling_classifier(), [30, 30])
-    everyone = torch.ones(2, dtype=torch.bool)
     with torch.no_grad():
-        unasked = importance_entropy(observation, sampled=everyone, positions=4)["entropy_hidden"]
+        unasked = importance_entropy(observation, observation.ids, positions=4)["entropy_hidden"]
     few, other, all_of_them = (
-        importance_entropy(observation, sampled=everyone, positions=p, seed=s)["entropy_hidden"]
+        importance_entropy(observation, observation.ids, positions=p, seed=s)["entropy_hidden"]
         for p, s in ((4, 0), (4, 1), (30, 0))
     )
     assert torch.equal(few, unasked)

@@ -28,7 +28,7 @@ EXPERIMENTS = {
     "E3": partial(adversarial_attention, restarts=0),
     "E3 search": partial(adversarial_attention, restarts=3, steps=50, seed=0),
     "E8": partial(activation_swap, projections=PROJECTIONS, labels=torch.zeros(len(LENGTHS), dtype=torch.int64)),
-    "E10": partial(importance_entropy, sampled=torch.ones(len(LENGTHS), dtype=torch.bool)),
+    "E10": partial(importance_entropy, everyone=torch.arange(100, 106)),
     "E11": partial(single_erasure, seed=0),
     "E12": partial(erasure_until_flip, seed=0),
 }

@@ -129,7 +129,7 @@ def test_identifiability_without_the_sink_does_not_see_how_much_lies_there(insid
 def test_entropy_without_the_sink_is_that_of_the_other_tokens(seen, name):
     importances = feature_importance(seen) | {"attention": seen.explanation}
     source = {"gradient": "gradient_norm_inputs", "leave_one_out": "leave_one_out_inputs"}.get(name, name)
-    columns, of_parked = importance_entropy(seen), importance_entropy(parked(seen))
+    columns, of_parked = (importance_entropy(each, each.ids) for each in (seen, parked(seen)))
     for text, length in enumerate(seen.mask.sum(dim=-1)):
         others = importances[source][text, 1:length].double().numpy()
         assert columns[f"entropy_{name}_without_sink"][text] == pytest.approx(entropy(others) / np.log(len(others)), abs=1e-5)

@@ -78,7 +78,7 @@ def test_texts_in_words_have_no_such_columns():
 
 
 def test_readings_agree_word_by_word_as_well(observation):
-    columns = side_by_side(observation, torch.ones(3, dtype=torch.bool), sets=2)
+    columns = side_by_side(observation, observation.ids, sets=2)
     pairs = [name for name in columns if name.startswith("tau_words_")]
     assert "tau_words_attention_and_gradient_input" in pairs
     assert {name.replace("words_", "") for name in pairs} <= columns.keys()

@@ -39,13 +39,14 @@ STAY = "Special tokens, and the token at which a Transformer decides, are neithe
 
 def erasure(
     observation: Observation,
-    sampled: Tensor,
-    seed: int = 0,
+    everyone: Everyone,
+    texts: int = 12,
     sets: int = 20,
-    background: Background | None = None,
     beam_texts: int = 0,
+    background: Background | None = None,
     erase_by: Sequence[str] = OPERATORS,
     extras: bool = True,
+    seed: int = 0,
 ) -> Columns:
     """Erase the tokens that the explanation ranks first, or keep them alone, by four operators, and as many at random.
 
@@ -54,14 +55,15 @@ def erasure(
 
     Args:
         observation: the batch.
-        sampled: bool ``(B,)``, the texts that are also read anew; ``attention`` alone needs no reading, unless tokens attend
+        everyone: all texts.
+        texts: size of the random sample that is also read anew; ``attention`` alone needs no reading, unless tokens attend
             to one another.
-        seed: with an instance's id it fixes ties, random sets and draws.
         sets: random sets of each size.
-        background: texts that ``resample`` draws tokens from; None leaves that operator out.
         beam_texts: how many sampled texts of a batch get limits by beam search where none are exact; 0 for none.
+        background: texts that ``resample`` draws tokens from; None leaves that operator out.
         erase_by: some of ``OPERATORS``.
         extras: False leaves soft scores, ferret's numbers and parameters made anew out, most of the cost.
+        seed: chooses the sample and, with an instance's id, ties, random sets and draws.
     Returns:
         Per instance ``(B,)``, NaN for a text of one token or of spared ones alone and, but for ``attention``, for texts
         outside the sample. For each
@@ -75,7 +77,7 @@ def erasure(
         ``tau_randomised_<part>``, τ-b of the attention with itself as parts of the network are made anew.
     """
     several = observation.several
-    read = sampled & several & (observation.lengths <= longest_quadratic())
+    read = in_sample(seed, observation.ids, everyone, texts) & several & (observation.lengths <= longest_quadratic())
 
     def of_operator(name: str, draws: tuple[Operator, ...]) -> Columns:
         return on_part(lambda part: _under(part, name, draws, seed, sets), observation, several if at_once(name) else read)
@@ -179,29 +181,6 @@ def _ranked(observation: Observation, explanations: Tensor, seed: int) -> Tensor
 
 def _before(observation: Observation) -> Tensor:
     return of_predicted_class(observation, observation.probabilities).double()
-
-
-def on_a_sample(
-    observation: Observation,
-    everyone: Everyone,
-    texts: int = 12,
-    sets: int = 20,
-    beam_texts: int = 0,
-    background: Background | None = None,
-    erase_by: Sequence[str] = OPERATORS,
-    extras: bool = True,
-    seed: int = 0,
-) -> Columns:
-    """Compute ``erasure`` with a random sample of texts read anew.
-
-    Args:
-        observation: the batch.
-        everyone: all texts.
-        texts: how many are read anew.
-        sets, beam_texts, background, erase_by, extras, seed: as in ``erasure``.
-    """
-    sampled = in_sample(seed, observation.ids, everyone, texts)
-    return erasure(observation, sampled, seed, sets, background, beam_texts, erase_by, extras)
 
 
 def _answer(mean: Means) -> str | None:
@@ -308,7 +287,7 @@ SPEC = Spec(
             ("comprehensiveness_attention",),
         ),
     ),
-    run=on_a_sample,
+    run=erasure,
     on_rollout=True,
     any_reading=True,
     of_tokens=True,

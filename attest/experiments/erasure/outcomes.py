@@ -13,6 +13,7 @@ from torch.nn import functional
 from attest.core.randomness import random_permutations, stream
 from attest.core.rounding import compared
 from attest.experiments.erasure.operators import Operator, attention, bias_alone, is_pooled_linearly
+from attest.experiments.sampling import among
 from attest.models.observation import Observation
 
 SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
@@ -80,10 +81,7 @@ def on_part(measure: Callable[[Observation], Columns], observation: Observation,
     if not len(rows):
         return {}
     measured = measure(observation.part(rows))
-    columns = {name: column.new_full((len(chosen),), torch.nan) for name, column in measured.items()}
-    for name, column in measured.items():
-        columns[name][rows] = column
-    return columns
+    return {name: among(column, rows, len(chosen)) for name, column in measured.items()}
 
 
 def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator) -> Tensor:

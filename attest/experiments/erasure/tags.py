@@ -27,23 +27,30 @@ PLACES = 1 << 20
 
 
 def tag_erasure(
-    observation: LayerObservation, sampled: Tensor, seed: int, sets: int = 20, background: Background | None = None
+    observation: LayerObservation,
+    everyone: Everyone,
+    seed: int,
+    texts: int = 16,
+    sets: int = 20,
+    background: Background | None = None,
 ) -> dict[str, Tensor]:
-    """E14 about the tag of one token a sentence, by ``erasure`` of its attention rollout.
+    """Ask E14 about the tag of one token a sentence, by ``erasure`` of its attention rollout.
 
     Soft scores and parameters made anew are left out.
 
     Args:
         observation: of a tagger's batch.
-        sampled: bool ``(B,)``, the sentences that are read anew.
-        seed: with an instance's id it fixes the token, random sets and draws.
+        everyone: all sentences.
+        seed: chooses the sample and, with an instance's id, the token, random sets and draws.
+        texts: size of the random sample of sentences that are read anew.
         sets: random sets of each size.
         background: sentences that ``resample`` draws tokens from; None leaves that operator out.
     Returns:
         Columns as in ``erasure``, NaN outside the sample; and ``token``, int64 ``(B,)``, the drawn place, from 0.
     """
     asked, place = about_one_token(observation, seed)
-    return erasure(asked, sampled, seed, sets, background, extras=False) | {"token": place}
+    sampled = asked.ids[in_sample(seed, observation.ids, everyone, texts)]
+    return erasure(asked, sampled, len(asked.ids), sets, background=background, extras=False, seed=seed) | {"token": place}
 
 
 def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observation, Tensor]:
@@ -119,24 +126,4 @@ class _TagOfOne:
         return (hidden[..., :-1] * hidden[..., -1:]).sum(dim=1)
 
 
-def on_a_sample(
-    observation: LayerObservation,
-    everyone: Everyone,
-    seed: int,
-    texts: int = 16,
-    sets: int = 20,
-    background: Background | None = None,
-) -> dict[str, Tensor]:
-    """Compute ``tag_erasure`` with a random sample of sentences read anew.
-
-    Args:
-        observation: of a tagger's batch.
-        everyone: all sentences.
-        seed: chooses the sample, too.
-        texts: how many sentences are sampled.
-        sets, background: as in ``tag_erasure``.
-    """
-    return tag_erasure(observation, in_sample(seed, observation.ids, everyone, texts), seed, sets, background)
-
-
-INSIDE = Inside("E14", on_a_sample, of_tags=True)
+INSIDE = Inside("E14", tag_erasure, of_tags=True)

@@ -15,7 +15,7 @@ from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_normals
 from attest.experiments.adversarial_search import LEARNING_RATE, NOISE, PENALTY, pairs
 from attest.experiments.layers.tampering import keys_of_rows
-from attest.experiments.sampling import Everyone, in_sample
+from attest.experiments.sampling import Everyone, among, in_sample
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
@@ -25,28 +25,39 @@ COPIES = 24
 
 def layer_adversarial_attention(
     observation: LayerObservation,
+    everyone: Everyone,
+    seed: int,
+    texts: int = 16,
     epsilon: float = 0.01,
     filter_epsilon: float = 0.05,
-    restarts: int = 2,
-    steps: int = 200,
-    seed: int = 0,
-    each_layer: bool = True,
+    restarts: int = 1,
+    steps: int = 100,
+    each_layer: bool = False,
 ) -> dict[str, Tensor]:
-    """Search for the attention farthest from the one on trial whose prediction moves by at most epsilon.
+    """Search for the attention farthest from the one on trial whose prediction moves by at most epsilon, on a sample of texts.
+
+    Each step of the search is a forward and a backward pass, and a large model takes minutes for what a small one does in
+    seconds. So the defaults search little, and what is found is a lower bound.
 
     Args:
         observation: the batch.
+        everyone: all texts.
+        seed: chooses the sample and, with an instance's id, that instance's starting points.
+        texts: size of the sample.
         epsilon: how far the prediction may move in TVD, of a tagger the mean over tokens; the paper says 0.01.
         filter_epsilon: how far it may have moved in the end; the released code keeps results up to 0.05.
         restarts, steps: of the search; the paper has 5 and 500 for one attention a text.
-        seed: with an instance's id it fixes that instance's starting points.
         each_layer: whether each layer is searched alone as well, which costs as much again for every one.
     Returns:
         Per instance ``(B,)``, JSD in nats in [0, ln 2], mean over rows of all layers: ``jsd_search``, the largest within
         epsilon that the search found, 0 where it found none, and ``jsd_search_filter``, within filter_epsilon;
         ``max_attention``, the largest weight of a row, mean over rows. The same with ``_layer<l>``, the l-th layer alone.
+        All are NaN outside the sample; there are none if no text of the batch is in it.
     """
-    everyone = torch.arange(len(observation.ids), device=observation.ids.device)
+    sampled = in_sample(seed, observation.ids, everyone, texts).nonzero().flatten()
+    if not len(sampled):
+        return {}
+    read = observation.rows(sampled)
     per_map = COPIES * restarts * next(iter(observation.attention.values()))[0].nbytes
     columns = {}
     for suffix, layers in observation.scopes.items():
@@ -54,12 +65,12 @@ def layer_adversarial_attention(
             continue
 
         def search(rows: Tensor, layers: list[str] = layers) -> Tensor:
-            return _search(observation.rows(rows), layers, (epsilon, filter_epsilon), restarts, steps, seed)
+            return _search(read.rows(rows), layers, (epsilon, filter_epsilon), restarts, steps, seed)
 
-        found = by_rows(search, per_map * len(layers), everyone, budget=NEAR)
+        found = by_rows(search, per_map * len(layers), torch.arange(len(sampled), device=sampled.device), budget=NEAR)
         columns[f"jsd_search{suffix}"], columns[f"jsd_search_filter{suffix}"] = found.unbind(dim=-1)
-        columns[f"max_attention{suffix}"] = observation.largest(layers)
-    return columns
+        columns[f"max_attention{suffix}"] = read.largest(layers)
+    return {name: among(column, sampled, len(observation.ids)) for name, column in columns.items()}
 
 
 def _search(
@@ -148,37 +159,4 @@ def _penalty_slopes(
     return torch.autograd.grad(PENALTY * beyond.sum(), leaves)
 
 
-def on_a_sample(
-    observation: LayerObservation,
-    everyone: Everyone,
-    seed: int,
-    texts: int = 16,
-    epsilon: float = 0.01,
-    filter_epsilon: float = 0.05,
-    restarts: int = 1,
-    steps: int = 100,
-    each_layer: bool = False,
-) -> dict[str, Tensor]:
-    """Compute ``layer_adversarial_attention`` of a random sample of texts; the columns are NaN for all others.
-
-    Each step of the search is a forward and a backward pass, and a large model takes minutes for what a small one does in
-    seconds. So the defaults search little, and what is found is a lower bound.
-
-    Args:
-        observation: the batch.
-        everyone: all texts.
-        seed: chooses the sample and the starting points.
-        texts: of the sample.
-        epsilon, filter_epsilon, restarts, steps, each_layer: as in ``layer_adversarial_attention``.
-    """
-    rows = in_sample(seed, observation.ids, everyone, texts).nonzero().flatten()
-    if not len(rows):
-        return {}
-    found = layer_adversarial_attention(observation.rows(rows), epsilon, filter_epsilon, restarts, steps, seed, each_layer)
-    columns = {name: column.new_full(observation.ids.shape, torch.nan) for name, column in found.items()}
-    for name, column in found.items():
-        columns[name][rows] = column
-    return columns
-
-
-INSIDE = Inside("E3", on_a_sample, needs="attends_everywhere")
+INSIDE = Inside("E3", layer_adversarial_attention, needs="attends_everywhere")

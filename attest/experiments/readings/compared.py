@@ -48,19 +48,23 @@ Clock = dict[str, float]
 
 def side_by_side(
     observation: Observation,
-    sampled: Tensor,
-    seed: int = 0,
+    everyone: Everyone,
+    texts: int = 12,
     sets: int = 20,
+    seed: int = 0,
+    weights: bool = False,
     truth: Tensor | None = None,
     clock: Clock | None = None,
 ) -> Columns:
-    """Read the sampled texts in every way that the network allows, and score the readings.
+    """Read a random sample of texts in every way that the network allows, and score the readings.
 
     Args:
         observation: the batch.
-        sampled: bool ``(B,)``.
-        seed: with an instance's id it fixes ties, random sets and the random reading.
+        everyone: all texts.
+        texts: size of the sample.
         sets: random sets of each size.
+        seed: chooses the sample and, with an instance's id, ties, random sets and the random reading.
+        weights: whether the readings themselves are returned too, by magnitude, ``(B, T)``, of all texts.
         truth: bool ``(B, T)``, the tokens that decide, where they are known.
         clock: to which the seconds that each reading took are added.
     Returns:
@@ -76,12 +80,13 @@ def side_by_side(
         ``gap_lrp``, how far the sum of relevance is from the margin in logits. Where the truth is known, and the decision
         hangs on it: ``precision_<reading>``, ``depth_<reading>``, ``auprc_<reading>``; ``hangs_on_truth``, 1 where it does.
     """
-    chosen = sampled & observation.several
+    shown = {name: values.abs() for name, values in readings_of(observation, seed).items()} if weights else {}
+    chosen = in_sample(seed, observation.ids, everyone, texts) & observation.several
 
     def measured(part: Observation) -> Columns:
         return _measured(part, seed, sets, None if truth is None else _rows_of(truth, observation, part), clock)
 
-    return on_part(measured, observation, chosen)
+    return shown | on_part(measured, observation, chosen)
 
 
 def readings_of(observation: Observation, seed: int = 0, clock: Clock | None = None) -> dict[str, Tensor]:
@@ -219,30 +224,6 @@ def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tenso
         named = _named(name, rankings, rows.masked_fill(~hangs.unsqueeze(-1), torch.nan))
         columns |= {each: column.masked_fill(_undefined(each, rankings), torch.nan) for each, column in named.items()}
     return columns
-
-
-def on_a_sample(
-    observation: Observation,
-    everyone: Everyone,
-    texts: int = 12,
-    sets: int = 20,
-    seed: int = 0,
-    weights: bool = False,
-    truth: Tensor | None = None,
-    clock: Clock | None = None,
-) -> Columns:
-    """Compute ``side_by_side`` on a random sample of texts.
-
-    Args:
-        observation: the batch.
-        everyone: all texts.
-        texts: how many are sampled.
-        sets, seed, truth, clock: as in ``side_by_side``.
-        weights: whether the readings themselves are returned too, by magnitude, ``(B, T)``, of all texts.
-    """
-    shown = {name: values.abs() for name, values in readings_of(observation, seed).items()} if weights else {}
-    sampled = in_sample(seed, observation.ids, everyone, texts)
-    return shown | side_by_side(observation, sampled, seed, sets, truth, clock)
 
 
 SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
@@ -390,7 +371,7 @@ SPEC = Spec(
             ("win_comprehensiveness_random",),
         ),
     ),
-    run=on_a_sample,
+    run=side_by_side,
     on_rollout=True,
     when_explaining={"texts": 1, "weights": True},
     of_tokens=True,

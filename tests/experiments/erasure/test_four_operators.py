@@ -9,7 +9,6 @@ import torch
 
 from attest.experiments import observe
 from attest.experiments.erasure import Background, erasure
-from attest.experiments.erasure.four_operators import on_a_sample
 from attest.experiments.erasure.read_anew import soft_scores, tau_randomised
 from attest.models.networks import Average, PoolingClassifier
 from attest.models.networks.transformer import TransformerClassifier
@@ -22,7 +21,7 @@ BACKGROUND = Background(torch.arange(2, 50), torch.arange(0, 48, 6), torch.full(
 @pytest.fixture(scope="module")
 def everyone():
     observation = observation_of(pooling_classifier(), [*TEN, 1])
-    return observation, erasure(observation, torch.ones(11, dtype=torch.bool), background=BACKGROUND)
+    return observation, erasure(observation, observation.ids, background=BACKGROUND)
 
 
 def fall(observation, row, positions):
@@ -67,9 +66,9 @@ def test_numbers_lie_where_they_must(everyone):
 
 def test_texts_outside_the_sample_are_not_read_anew(everyone):
     observation, columns = everyone
-    none = erasure(observation, torch.zeros(11, dtype=torch.bool), background=BACKGROUND)
+    none = erasure(observation, observation.ids[:0], background=BACKGROUND)
     assert not any(name.endswith("_delete") for name in none)
-    one = erasure(observation, torch.arange(11) == 3, background=BACKGROUND)
+    one = erasure(observation, observation.ids[3:4], background=BACKGROUND)
     assert one["comprehensiveness_delete"].isfinite().nonzero().flatten().tolist() == [3]
     np.testing.assert_array_equal(none["comprehensiveness_attention"], columns["comprehensiveness_attention"])
 
@@ -78,14 +77,14 @@ def test_a_text_gets_the_same_numbers_alone_and_among_others(everyone):
     observation, columns = everyone
     ids, tokens, mask = ragged_batch([*TEN, 1])
     alone = observe(observation.network, ids[4:5], tokens[4:5, :14], mask[4:5, :14])
-    for name, column in erasure(alone, torch.tensor([True]), background=BACKGROUND).items():
+    for name, column in erasure(alone, alone.ids, background=BACKGROUND).items():
         np.testing.assert_allclose(column[0], columns[name][4], atol=1e-9, err_msg=name)
 
 
 def test_another_explanation_is_put_on_trial(everyone):
     observation, columns = everyone
     upside_down = observation.explained_by((1 - observation.attention) * observation.mask)
-    other = erasure(upside_down, torch.zeros(11, dtype=torch.bool))
+    other = erasure(upside_down, upside_down.ids[:0])
     assert (other["naopc_comprehensiveness"][:10] - columns["naopc_comprehensiveness"][:10]).abs().max() > 0.1
     np.testing.assert_array_equal(other["highest_comprehensiveness"], columns["highest_comprehensiveness"])
 
@@ -96,10 +95,10 @@ def test_transformers_and_decoders_that_are_not_linear_have_no_exact_limits(outp
     transformer = TransformerClassifier(50, outputs, 16, 2, 2, 16).double().eval()
     for network in (transformer, DeepDecoder(pooling_classifier(outputs))):
         observation = observation_of(network, [5, 3, 4])
-        columns = on_a_sample(observation, observation.ids, texts=2)
+        columns = erasure(observation, observation.ids, texts=2)
         assert "naopc_comprehensiveness" not in columns
         assert columns["comprehensiveness_delete"].isfinite().sum() == 2
-        searched = on_a_sample(observation, observation.ids, beam_texts=1)
+        searched = erasure(observation, observation.ids, beam_texts=1)
         assert searched["naopc_comprehensiveness"].isfinite().sum() == 1
 
 
@@ -113,7 +112,7 @@ def test_rounding_neither_raises_a_prediction_nor_wins(dtype):
     mask = torch.arange(60) < torch.randint(2, 61, (300, 1))
     tokens = torch.randint(2, 50, (300, 1)) * mask
     observation = observe(network.to(dtype).eval(), torch.arange(300), tokens, mask)
-    columns = erasure(observation, torch.ones(300, dtype=torch.bool), extras=False)
+    columns = erasure(observation, observation.ids, 300, extras=False)
     for operator in ("attention", "delete"):
         assert (columns[f"violation_{operator}"] == 0).all()
         assert (columns[f"win_comprehensiveness_{operator}"] == 0.5).all()
@@ -122,7 +121,7 @@ def test_rounding_neither_raises_a_prediction_nor_wins(dtype):
 
 def test_a_prediction_that_rises_is_counted():
     observation = Given([0.5, 0.3, 0.2], [-1.0, 3.0, 3.0]).observed()  # 1.0, and 3.0 without the first
-    columns = erasure(observation, torch.tensor([False]))
+    columns = erasure(observation, observation.ids[:0])
     assert columns["violation_attention"].tolist() == [1.0]
 
 

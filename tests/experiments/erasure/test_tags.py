@@ -102,7 +102,7 @@ def planted(sentences):
 
 def test_attention_that_is_right_beats_every_random_set_that_misses_the_word(planted):
     view, _ = about_one_token(planted, SEED)
-    columns = erasure(view, torch.tensor([True, True]), SEED, sets=50, extras=False)
+    columns = erasure(view, view.ids, sets=50, extras=False, seed=SEED)
     gone = torch.tensor(2.0).sigmoid() - torch.tensor(-2.0).sigmoid()
     for name in ("attention", "delete", "mask"):
         assert columns[f"comprehensiveness_{name}"].tolist() == pytest.approx([gone.item()] * 2)
@@ -114,7 +114,7 @@ def test_attention_that_is_right_beats_every_random_set_that_misses_the_word(pla
 def test_attention_that_is_wrong_loses_to_random_sets(planted):
     view, _ = about_one_token(planted, SEED)
     wrong = view.explained_by(1 - view.explanation)
-    columns = erasure(wrong, torch.tensor([True, True]), SEED, sets=50, extras=False)
+    columns = erasure(wrong, view.ids, sets=50, extras=False, seed=SEED)
     assert (columns["win_comprehensiveness_mask"] < 0.5).all()
 
 
@@ -125,9 +125,7 @@ def test_sizes_count_the_tokens_that_may_go(asked):
 
 def test_no_ranking_puts_the_token_itself_among_the_first(asked):
     view, columns = asked[2], {}
-    columns = erasure(
-        view, torch.ones(4, dtype=torch.bool), SEED, background=Background.of([torch.arange(2, 30)]), extras=False
-    )
+    columns = erasure(view, view.ids, background=Background.of([torch.arange(2, 30)]), extras=False, seed=SEED)
     assert columns["comprehensiveness_delete"][3].isnan(), "a sentence of one token has no other to erase"
     assert columns["comprehensiveness_delete"][:3].isfinite().all()
     assert {name.rsplit("_", 1)[1] for name in columns if name.startswith("win")} == {

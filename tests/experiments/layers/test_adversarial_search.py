@@ -43,10 +43,14 @@ def plain_search(text, layers, restarts, steps, epsilon, starts):
     return max(jsds, default=torch.zeros(()))
 
 
+def searched(observation, seed=0, **settings):
+    return layer_adversarial_attention(observation, observation.ids, seed, each_layer=True, **settings)
+
+
 @pytest.mark.parametrize(("suffix", "places"), [("", [0, 1]), ("_layer1", [0]), ("_layer2", [1])])
 def test_it_finds_what_a_plain_search_finds(suffix, places):
     observation, epsilon = observed(classifier()), 0.2
-    columns = layer_adversarial_attention(observation, epsilon, 0.4, restarts=3, steps=6, seed=1)
+    columns = searched(observation, seed=1, epsilon=epsilon, filter_epsilon=0.4, restarts=3, steps=6)
     layers = [observation.scopes[""][place] for place in places]
     for row in range(4):
         text = alone(observation, row)
@@ -58,14 +62,14 @@ def test_it_finds_what_a_plain_search_finds(suffix, places):
 
 def test_what_counts_keeps_the_prediction_and_parameters_get_no_gradient(monkeypatch):
     observation = observed(classifier())
-    columns = layer_adversarial_attention(observation, restarts=2, steps=40, seed=0)
+    columns = searched(observation, restarts=2, steps=40)
     for suffix in observation.scopes:
         assert (columns[f"jsd_search{suffix}"] <= columns[f"jsd_search_filter{suffix}"]).all()
         assert columns[f"jsd_search_filter{suffix}"].max() <= math.log(2)
         assert columns[f"jsd_search{suffix}"][1] == 0, "one token has one attention"
     assert all(parameter.grad is None for parameter in observation.network.parameters())
     monkeypatch.setattr(memory, "_budget", 1)
-    torch.testing.assert_close(layer_adversarial_attention(observation, restarts=2, steps=40, seed=0), columns)
+    torch.testing.assert_close(searched(observation, restarts=2, steps=40), columns)
 
 
 def test_a_layer_whose_attention_does_not_matter_can_have_any():
@@ -76,7 +80,7 @@ def test_a_layer_whose_attention_does_not_matter_can_have_any():
     with torch.no_grad():
         attention.value.weight.zero_()
     free = observed(observation.network)
-    columns = layer_adversarial_attention(free, restarts=1, steps=60, seed=0)
+    columns = searched(free, restarts=1, steps=60)
     starts = _starting_points(free, [layer], 1, 0)
     start = _tampered(free, [layer], _weights(free, starts)).diverged_from(free, [layer])
     assert (columns["jsd_search"][[0, 2, 3]] > start[[0, 2, 3]]).all()
@@ -84,21 +88,21 @@ def test_a_layer_whose_attention_does_not_matter_can_have_any():
 
 def test_sparse_attention_is_searched_with_finite_gradients():
     observation = observed(classifier(projection=Sparsemax()))
-    few, many = (layer_adversarial_attention(observation, 1, 1, restarts=2, steps=steps) for steps in (0, 40))
+    few, many = (searched(observation, epsilon=1, filter_epsilon=1, restarts=2, steps=steps) for steps in (0, 40))
     assert all((weights[3] == 0).any() for weights in observation.attention.values()), "the longest text has no padding"
     assert (many["jsd_search"][[0, 2, 3]] > few["jsd_search"][[0, 2, 3]]).all(), "nothing is forbidden, so it only climbs"
 
 
 def test_taggers_are_searched_too():
-    columns = layer_adversarial_attention(observed(tagger()), restarts=2, steps=3)
+    columns = searched(observed(tagger()), restarts=2, steps=3)
     assert set(columns) == {"jsd_search", "jsd_search_filter", "max_attention"}
     assert len(columns["jsd_search"]) == len(LENGTHS)
 
 
 def test_the_largest_weight_is_a_mean_over_rows():
-    uniform = layer_adversarial_attention(observed(classifier(projection=Uniform())), restarts=1, steps=1)
+    uniform = searched(observed(classifier(projection=Uniform())), restarts=1, steps=1)
     torch.testing.assert_close(uniform["max_attention"], 1 / torch.tensor(LENGTHS).double())
-    softmax = layer_adversarial_attention(observed(classifier(projection=Softmax())), restarts=1, steps=1)
+    softmax = searched(observed(classifier(projection=Softmax())), restarts=1, steps=1)
     assert (softmax["max_attention"][[0, 2, 3]] > uniform["max_attention"][[0, 2, 3]]).all()
 
 

@@ -226,7 +226,7 @@ def test_a_reading_that_is_undefined_has_no_number_in_any_experiment(monkeypatch
     gap = torch.tensor([0.0, 0.2, 0.0, 0.0]).double()
     values = torch.rand(4, 8, dtype=torch.float64)
     monkeypatch.setattr(formulas, "_integrated", lambda _: (values, gap))
-    columns = side_by_side(observation, torch.ones(4, dtype=torch.bool))
+    columns = side_by_side(observation, observation.ids)
     for name, column in columns.items():
         if "integrated_gradients" in name and not name.startswith("gap"):
             assert column.isnan()[1], name
@@ -242,7 +242,7 @@ def test_the_same_random_sets_for_all_and_a_perfect_truth():
     truth = torch.zeros_like(observation.mask)
     truth[:, 2] = True
     clock = {}
-    columns = side_by_side(observation, torch.arange(6) < 4, truth=truth, clock=clock)
+    columns = side_by_side(observation, observation.ids[:4], truth=truth, clock=clock)
     assert columns["win_comprehensiveness_attention"][:4].isfinite().all()
     assert all(column[4:].isnan().all() for column in columns.values())
     assert set(clock) == {each.name for each in suited_readings(observation)}

@@ -49,7 +49,7 @@ def test_integrated_gradients_through_a_first_norm_are_undefined_and_say_how_far
     values = integrated_gradients(observation)
     assert torch.equal(values[:, 0].isnan(), gap > 0.01)
     assert (gap > 0.01).any()
-    columns = side_by_side(observation, torch.ones(3, dtype=torch.bool), sets=2)
+    columns = side_by_side(observation, observation.ids, sets=2)
     assert torch.equal(columns["win_comprehensiveness_integrated_gradients"].isnan(), gap > 0.01)
     torch.testing.assert_close(columns["gap_integrated_gradients"], gap.double())
 

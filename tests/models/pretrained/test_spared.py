@@ -37,7 +37,6 @@ def explained(name, special=None, **settings):
 @pytest.mark.parametrize("name", DECIDES)
 def test_the_deciding_place_is_ranked_first_by_rollout_and_never_erased(name):
     observation, place = explained(name)
-    everyone = torch.ones(6, dtype=torch.bool)
     assert observation.network.decides_by == DECIDES[name]
     by_all = ranks_of(observation.explanation.unsqueeze(1), observation.ids, observation.mask, 0)[:, 0]
     assert (by_all.gather(-1, place.unsqueeze(-1)) == 0).sum() >= 5, "rollout begins there"
@@ -51,7 +50,7 @@ def test_the_deciding_place_is_ranked_first_by_rollout_and_never_erased(name):
 
     own, four_operators.operators = four_operators.operators, lambda *_: {"attention": (looked_at,)}
     try:
-        columns = erasure(observation, everyone, extras=False)
+        columns = erasure(observation, observation.ids, extras=False)
     finally:
         four_operators.operators = own
     for kept in asked["kept"]:
@@ -77,8 +76,7 @@ def test_a_text_of_spared_tokens_alone_has_no_numbers_and_the_others_are_as_with
     special = torch.zeros(6, 12, dtype=torch.bool)
     special[3] = True
     observation, _ = explained("bert", special)
-    everyone = torch.ones(6, dtype=torch.bool)
-    found = erasure(observation, everyone) | side_by_side(observation, everyone)
+    found = erasure(observation, observation.ids) | side_by_side(observation, observation.ids)
     assert all(column[3].isnan() for column in found.values())
     assert found["win_comprehensiveness_delete"][[0, 1, 2, 4, 5]].isfinite().all()
     assert found["win_comprehensiveness_rollout"][[0, 1, 2, 4, 5]].isfinite().all()
@@ -93,7 +91,7 @@ def test_importances_and_readings_agree_over_the_tokens_that_are_ranked():
     counted[:, :2] = False
     by_hand = kendall_tau_b(observation.explanation, columns["gradient_inputs"], counted).tau
     torch.testing.assert_close(columns["tau_gradient_inputs"], by_hand, equal_nan=True)
-    readings = side_by_side(observation, torch.ones(6, dtype=torch.bool))
+    readings = side_by_side(observation, observation.ids)
     loo = columns["leave_one_out_inputs"]
     by_hand = kendall_tau_b(observation.explanation, loo, counted).tau
     torch.testing.assert_close(readings["tau_leave_one_out_and_rollout"], by_hand, equal_nan=True)
