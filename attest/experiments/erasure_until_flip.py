@@ -76,8 +76,7 @@ def attention_gradient(observation: Observation) -> Tensor:
     with torch.enable_grad():
         weights = observation.attention.clone().requires_grad_()
         logits = observation.network.decode(observation.hidden.detach(), weights)
-        predicted = probabilities(logits).gather(-1, observation.predicted.unsqueeze(-1))
-        return torch.autograd.grad(predicted.sum(), weights)[0]
+        return torch.autograd.grad(observation.of_predicted(probabilities(logits)).sum(), weights)[0]
 
 
 def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from attest.core.measures import probabilities, total_variation
 from attest.core.memory import NEAR, by_rows, rows_at_once
+from attest.models.contract import decided
 from attest.models.observation import Network, Observation, by_texts, cached_per_batch, skips_long_texts
 
 
@@ -56,8 +57,7 @@ def gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
 @torch.enable_grad()
 def _gradients_of_prediction(observation: Observation, logits: Tensor, *inputs: Tensor) -> tuple[Tensor, ...]:
     with torch.backends.cudnn.flags(enabled=False):
-        predicted = probabilities(logits).gather(-1, observation.predicted.unsqueeze(-1))
-        return torch.autograd.grad(predicted.sum(), inputs, retain_graph=True)
+        return torch.autograd.grad(observation.of_predicted(probabilities(logits)).sum(), inputs, retain_graph=True)
 
 
 def _normalised_norms(gradient: Tensor, mask: Tensor) -> Tensor:
@@ -156,9 +156,8 @@ def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, rem
     shortened, kept = (rows[:, kept_positions].transpose(0, 1).flatten(0, 1) for rows in (tokens, mask))
     (empty,) = (~kept.any(dim=-1)).nonzero(as_tuple=True)
     shortened[empty, 0], kept[empty, 0] = tokens[empty % len(tokens), 0], True
-    hidden = network.encode(shortened, kept)
-    weights = network.project(network.score(hidden, kept), kept)
-    return probabilities(network.decode(hidden, weights)).unflatten(0, (len(removed), -1)).transpose(0, 1)
+    logits = decided(network, network.encode(shortened, kept), kept)
+    return probabilities(logits).unflatten(0, (len(removed), -1)).transpose(0, 1)
 
 
 def _indices_without_each(size: int, removed: range, device: torch.device) -> Tensor:

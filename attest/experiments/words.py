@@ -11,6 +11,7 @@ from torch import Tensor
 from attest.core.measures import kendall_tau_b, probabilities, total_variation
 from attest.core.memory import by_rows
 from attest.experiments.importance import bytes_per_variant, leave_one_out_inputs
+from attest.models.contract import decided
 from attest.models.observation import Observation
 
 
@@ -87,9 +88,7 @@ def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
     tokens, left = tokens.gather(-1, order), kept.gather(-1, order)
     empty = ~left.any(dim=-1)
     left[:, 0] |= empty
-    network = observation.network
-    hidden = network.encode(tokens, left)
-    read = probabilities(network.decode(hidden, network.project(network.score(hidden, left), left)))
+    read = probabilities(decided(observation.network, observation.network.encode(tokens, left), left))
     return read.masked_fill(empty.unsqueeze(-1), torch.nan)
 
 

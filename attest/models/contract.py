@@ -32,6 +32,11 @@ _REPEATABLE: WeakSet[nn.Module] = WeakSet()
 """Networks in training mode whose passes are all the same."""
 
 
+def decided(network: Any, hidden: Tensor, mask: Tensor) -> Tensor:
+    """Return the logits that follow from hidden states by the last three steps: ``(B, T, H)``, ``(B, T)`` -> ``(B, C)``."""
+    return network.decode(hidden, network.project(network.score(hidden, mask), mask))
+
+
 def require_steps(network: Any) -> None:
     """Refuse what does not offer the four steps.
 
@@ -311,14 +316,14 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
     Raises:
         AttestError: probabilities are further apart than ``CLOSE``.
     """
-    together = _decided(network, ids, tokens, mask, given or {})
+    together = _probabilities_of(network, ids, tokens, mask, given or {})
     if getattr(network, "reads_questions", False):
         return
     lengths = mask.sum(dim=-1)
     for row in sorted({int(lengths.argmin()), int(lengths.argmax())}):
         text, length = slice(row, row + 1), slice(int(lengths[row]))
         told = {name: values[text, length] for name, values in (given or {}).items()}
-        alone = _decided(network, ids[text], tokens[text, length], mask[text, length], told)
+        alone = _probabilities_of(network, ids[text], tokens[text, length], mask[text, length], told)
         beside = together[text, length] if together.ndim == 3 else together[text]
         _require_close(
             f"{_name(network)} decides otherwise where a text is padded than where it is alone", alone, beside, ids[text],
@@ -326,10 +331,10 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
         )  # fmt: skip
 
 
-def _decided(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
+def _probabilities_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
     """Probabilities of the network itself, ``(B, K)``, of a tagger ``(B, T, K)`` and 0 at padding; those of all ways into it
     are the same."""
-    ways = {"its four steps": _by_steps(network, tokens, mask)}
+    ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
     if offers_forward(network):
         ways["its forward"] = network(tokens, mask)
     own = (
@@ -348,11 +353,6 @@ def _why(network: Any, tokens: Tensor, mask: Tensor) -> str:
     if (found := mask & (tokens == getattr(network, "padding", None))).any():
         return f"The token of padding, {network.padding}, stands in {int(found.any(dim=-1).sum())} of them. Leave these out."
     return "Evidence would be of another model. SDPA leaves out soft caps: model.set_attn_implementation('eager') keeps them."
-
-
-def _by_steps(network: Any, tokens: Tensor, mask: Tensor) -> Tensor:
-    hidden = network.encode(tokens, mask)
-    return network.decode(hidden, network.project(network.score(hidden, mask), mask))
 
 
 def _without_padding(logits: Tensor, mask: Tensor) -> Tensor:

@@ -112,6 +112,16 @@ class Observation:
         """Predicted class probabilities without the graph, ``(B, K)``."""
         return probabilities(self.logits.detach())
 
+    def of_predicted(self, values: Tensor) -> Tensor:
+        """Return what values ``(B, ..., K)`` of classes say of the predicted one, ``(B, ...)``."""
+        index = self.predicted.view(-1, *(1,) * (values.ndim - 1)).expand(*values.shape[:-1], 1)
+        return values.gather(-1, index).squeeze(-1)
+
+    @cached_property
+    def confidence(self) -> Tensor:
+        """The predicted class's probability, ``(B,)`` in [0, 1]."""
+        return self.of_predicted(self.probabilities)
+
     @property
     def within(self) -> float:
         """How far apart two of its probabilities may be by rounding alone."""

@@ -26,7 +26,7 @@ from attest.experiments.erasure.outcomes import (
     scored,
     sizes,
 )
-from attest.experiments.erasure.read_anew import of_predicted_class, soft_scores, tau_randomised
+from attest.experiments.erasure.read_anew import soft_scores, tau_randomised
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import ANY, CORRELATION, SHARE, About, Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation
@@ -114,7 +114,7 @@ def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) ->
     """Whether the prediction rises without the first token, ``(B,)``, and the scores of the first ranking over the others."""
     counts = sizes(observation.erasable)
     outcomes = outcomes_of(observation, ranks, torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1), operator)
-    before = of_predicted_class(observation, observation.probabilities)
+    before = observation.confidence
     scores = scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:], observation.within)
     return compared(outcomes[:, 0, 0, 0], before, observation.within).clamp(min=0), scores
 
@@ -180,7 +180,7 @@ def _ranked(observation: Observation, explanations: Tensor, seed: int) -> Tensor
 
 
 def _before(observation: Observation) -> Tensor:
-    return of_predicted_class(observation, observation.probabilities).double()
+    return observation.confidence.double()
 
 
 def _answer(mean: Means) -> str | None:

@@ -40,7 +40,7 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
     weights, mask, nothing = observation.attention.double(), observation.mask, bias_alone(observation).double()
     highest = _with_nothing_attended(_best_ratio(favour, weights, mask, kept), weights, mask, kept, nothing)
     lowest = _with_nothing_attended(-_best_ratio(-favour, weights, mask, kept), weights, mask, kept, nothing, least=True)
-    before = observation.probabilities.double().gather(-1, observation.predicted.unsqueeze(-1)).unsqueeze(-1)
+    before = observation.confidence.double()[:, None, None]
     return before - highest, before - lowest
 
 
@@ -109,7 +109,7 @@ def _searched(observation: Observation, counts: Tensor, operator: Operator, widt
     """The AOPC of the best ranking found, ``(B,)``; ``alone``: of the first k kept, not of the rest."""
     mask, size = observation.ranked, observation.mask.shape[-1]
     always = (observation.mask & ~mask).unsqueeze(1)
-    before = observation.probabilities.gather(-1, observation.predicted.unsqueeze(-1))
+    before = observation.confidence.unsqueeze(-1)
     chosen = torch.zeros(len(mask), 1, size, dtype=torch.bool, device=mask.device)
     score = before.new_zeros(len(mask), 1)
     for step in range(1, int(counts.max()) + 1):

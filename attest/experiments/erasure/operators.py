@@ -15,6 +15,7 @@ from attest.core.measures import probabilities
 from attest.core.memory import by_rows
 from attest.core.randomness import random_uniforms, stream
 from attest.experiments.importance import ACTIVATIONS
+from attest.models.contract import decided
 from attest.models.observation import Observation
 
 
@@ -119,7 +120,7 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
         return _read(observation, everyone, kept, in_place=True)
     weights = observation.attention.unsqueeze(1) * kept
     left = weights.sum(dim=-1, keepdim=True)
-    outcomes = of_predicted(observation, observation.probabilities_under(weights / torch.where(left > 0, left, 1)))
+    outcomes = observation.of_predicted(observation.probabilities_under(weights / torch.where(left > 0, left, 1)))
     return outcomes.where(left.squeeze(-1) > 0, bias_alone(observation).unsqueeze(-1))
 
 
@@ -145,17 +146,11 @@ def resample(observation: Observation, kept: Tensor, background: Background, see
     return _read_with(observation, kept, _beside(drawn, observation.tokens.unsqueeze(1)))
 
 
-def of_predicted(observation: Observation, outcomes: Tensor) -> Tensor:
-    """The probability of the predicted class: ``(B, V, K)`` -> ``(B, V)``."""
-    return outcomes.gather(-1, observation.predicted[:, None, None].expand(*outcomes.shape[:2], 1)).squeeze(-1)
-
-
 @torch.no_grad()
 def bias_alone(observation: Observation) -> Tensor:
     """The predicted class's probability where the context is 0, ``(B,)``."""
     nothing = torch.zeros_like(observation.attention)
-    decided = probabilities(observation.network.decode(observation.hidden.detach(), nothing))
-    return decided.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
+    return observation.of_predicted(probabilities(observation.network.decode(observation.hidden.detach(), nothing)))
 
 
 def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor:
@@ -207,7 +202,7 @@ def _predictions(observation: Observation, tokens: Tensor, kept: Tensor, in_plac
     network, kept = observation.network, kept.clone()
     kept[:, 0] |= ~kept.any(dim=-1)  # an empty text is not read; whoever asks puts the bias in its place
     hidden = network.encode(tokens, torch.ones_like(kept) if in_place else kept)
-    return probabilities(network.decode(hidden, network.project(network.score(hidden, kept), kept)))
+    return probabilities(decided(network, hidden, kept))
 
 
 def _bytes_per_variant(observation: Observation) -> int:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from attest.core.measures import probabilities, tau_b
 from attest.core.randomness import random_uniforms, stream
+from attest.models.contract import decided
 from attest.models.observation import Network, Observation
 
 
@@ -30,7 +31,7 @@ def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Ten
         explanation: float ``(B, T)``, at least 0.
         seed: with an instance's id it fixes what is dropped.
     """
-    before = of_predicted_class(observation, observation.probabilities)
+    before = observation.confidence
     explanation = explanation.masked_fill(~observation.ranked, 0)
     share = explanation / explanation.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(explanation.dtype).tiny)
     draws = _uniforms(seed, observation)
@@ -59,24 +60,18 @@ def _uniforms(seed: int, observation: Observation) -> Tensor:
     return random_uniforms(stream(seed, "dropped elements"), ids, *counters).to(observation.embedded.dtype)
 
 
-def of_predicted_class(observation: Observation, outcomes: Tensor) -> Tensor:
-    """``(B, K)`` -> ``(B,)``."""
-    return outcomes.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
-
-
 @torch.no_grad()
 def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
     """The predicted class's probability where other vectors stand for the tokens, ``(B,)``."""
-    return of_predicted_class(
-        observation, probabilities(logits_of(observation.network, observation.tokens, observation.mask, embedded))
-    )
+    logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
+    return observation.of_predicted(probabilities(logits))
 
 
 def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:
     """What the network says where other vectors are looked up for the tokens; in the graph of these vectors."""
     with _looked_up(network, tokens.shape, embedded):
         hidden = network.encode(tokens, mask)
-    return network.decode(hidden, network.project(network.score(hidden, mask), mask))
+    return decided(network, hidden, mask)
 
 
 @contextmanager

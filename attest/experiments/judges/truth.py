@@ -12,6 +12,7 @@ from attest.core.errors import AttestError
 from attest.core.measures import probabilities, total_variation
 from attest.experiments.judges.defendants import Layered
 from attest.experiments.judges.texts import EVERY_WORD_NEEDED, FILLERS, Texts
+from attest.models.contract import decided
 
 DELTA = 0.01
 """How far a prediction may move, in TVD, when what does not decide is replaced."""
@@ -115,7 +116,7 @@ def _states(network: Any, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any, Te
         def through_layers(states: Tensor, rows: Tensor) -> Tensor:
             held = torch.stack([states[..., 0], scores[rows], states[..., 2]], dim=-1)
             hidden = network.above(held, mask[rows])
-            return network.decode(hidden, network.project(network.score(hidden, mask[rows]), mask[rows]))
+            return decided(network, hidden, mask[rows])
 
         return network.states(tokens, mask), through_layers, carrying
     hidden = network.encode(tokens, mask)

@@ -19,7 +19,6 @@ from attest.experiments.erasure.four_operators import KINDS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.erasure.outcomes import Columns, on_part, outcomes_of, random_ranks, ranks_of, scored, sizes
-from attest.experiments.erasure.read_anew import of_predicted_class
 from attest.experiments.readings.formulas import completeness_gap, relevance_gap
 from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
 from attest.experiments.readings.truth import found, hangs_on
@@ -158,7 +157,7 @@ def _signed() -> list[str]:
 
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
     """What erasing the first tokens of every ranking does, beside random sets that all share."""
-    counts, before = sizes(observation.erasable), of_predicted_class(observation, observation.probabilities)
+    counts, before = sizes(observation.erasable), observation.confidence
     explanations = _stacked(rankings)
     ranks = torch.cat(
         [

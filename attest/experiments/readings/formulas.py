@@ -19,7 +19,7 @@ from attest.core.attention.interventions import Intervention, attending, interve
 from attest.core.measures import class_logits, probabilities
 from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
-from attest.experiments.erasure.read_anew import logits_of, of_predicted_class, reading_embedded
+from attest.experiments.erasure.read_anew import logits_of, reading_embedded
 from attest.experiments.erasure_until_flip import attention_gradient
 from attest.experiments.importance import ACTIVATIONS, gradients_through_attention
 from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
@@ -39,10 +39,13 @@ def margin(observation: Observation) -> Tensor:
     For decoders that are linear; of two classes it is their log-odds that the terms add up to.
     """
     assert observation.class_logits is not None
-    logits = observation.class_logits
-    predicted = logits.gather(-1, observation.predicted[:, None, None].expand(*logits.shape[:2], 1)).squeeze(-1)
-    others = (logits.sum(dim=-1) - predicted) / (logits.shape[-1] - 1)
-    return observation.attention * (predicted - others)
+    return observation.attention * _over_others(observation, observation.class_logits)
+
+
+def _over_others(observation: Observation, logits: Tensor) -> Tensor:
+    """Return by how much the predicted class's logit exceeds the mean of the others, ``(B, ..., K)`` -> ``(B, ...)``."""
+    predicted = observation.of_predicted(logits)
+    return predicted - (logits.sum(dim=-1) - predicted) / (logits.shape[-1] - 1)
 
 
 def attention_times_gradient(observation: Observation) -> Tensor:
@@ -90,8 +93,7 @@ def completeness_gap(observation: Observation) -> Tensor:
 @cached_per_batch
 def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
     """Attributions ``(B, T)``, with those of padding and of questions, and the gap ``(B,)``."""
-    before = of_predicted_class(observation, observation.probabilities)
-    expected = before - reading_embedded(observation, torch.zeros_like(observation.embedded))
+    expected = observation.confidence - reading_embedded(observation, torch.zeros_like(observation.embedded))
     values = torch.zeros_like(observation.embedded.detach().flatten(2).sum(dim=-1))
     gap = torch.full_like(expected, torch.inf)
     rows = torch.arange(len(expected), device=expected.device)
@@ -184,9 +186,7 @@ def relevance_propagation(observation: Observation) -> Tensor:
     constant = Intervention("weights", lambda weights, mask: weights.detach())
     with torch.enable_grad(), intervene(network, constant), _constant_denominators(network):
         logits = class_logits(logits_of(observation.network, observation.tokens, observation.mask, embedded))
-        predicted = logits.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
-        margin = predicted - (logits.sum(dim=-1) - predicted) / (logits.shape[-1] - 1)
-        (gradient,) = torch.autograd.grad(margin.sum(), embedded)
+        (gradient,) = torch.autograd.grad(_over_others(observation, logits).sum(), embedded)
     relevance = (gradient * embedded.detach()).sum(dim=-1)
     other = (logits.softmax(dim=-1) - observation.probabilities).abs().amax(dim=-1) > observation.within
     return relevance.masked_fill(other.unsqueeze(-1), torch.nan).masked_fill(~observation.mask, 0)
@@ -194,10 +194,7 @@ def relevance_propagation(observation: Observation) -> Tensor:
 
 def relevance_gap(observation: Observation, relevance: Tensor) -> Tensor:
     """How far the sum of the tokens' relevance is from the margin that it is of, in logits, ``(B,)``."""
-    logits = class_logits(observation.logits.detach())
-    predicted = logits.gather(-1, observation.predicted.unsqueeze(-1)).squeeze(-1)
-    margin = predicted - (logits.sum(dim=-1) - predicted) / (logits.shape[-1] - 1)
-    return (margin - relevance.sum(dim=-1)).abs()
+    return (_over_others(observation, class_logits(observation.logits.detach())) - relevance.sum(dim=-1)).abs()
 
 
 def _layers(observation: Observation) -> dict[str, Tensor]:

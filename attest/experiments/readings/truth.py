@@ -11,7 +11,6 @@ from torch import Tensor
 from attest.core.rounding import compared
 from attest.experiments.erasure.operators import delete
 from attest.experiments.erasure.outcomes import kept_sets, random_ranks, ranks_of
-from attest.experiments.erasure.read_anew import of_predicted_class
 from attest.models.observation import Observation
 
 
@@ -63,7 +62,7 @@ def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20)
     first = ranks_of(truth.double().unsqueeze(1), observation.ids, observation.ranked, seed)
     ranks = torch.cat([first, random_ranks(observation.ids, observation.ranked, sets, seed)], dim=1)
     left = delete(observation, kept_sets(ranks, counts, observation.mask)[:, 0].squeeze(2))
-    before = of_predicted_class(observation, observation.probabilities)
+    before = observation.confidence
     known = (counts.squeeze(-1) > 0) & (counts.squeeze(-1) < observation.erasable)
     lower = compared(left[:, :1], torch.cat([before.unsqueeze(-1), left[:, 1:]], dim=1), observation.within) < 0
     return known & lower.all(dim=-1)
