@@ -7,7 +7,7 @@ from torch import Tensor
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
 from attest.core.measures.numbers import number, percent
-from attest.experiments.sink import spared
+from attest.experiments.sink import SPARED, columns_of_decoders, spared
 from attest.experiments.spec import NATS, SHARE, Column, Means, Measure, Row, Spec, TokenWeights
 from attest.models.observation import Observation, rightly
 
@@ -114,6 +114,11 @@ def _kept(name: str, label: str) -> Measure:
     )
 
 
+SWAPPED = (
+    Column("correct_<projection>", SHARE, "whether it decides rightly under this projection", unit="0 or 1", type="bool"),
+    Column("tvd_<projection>", SHARE, "how far the prediction moves"),
+)
+
 SPEC = Spec(
     id="E8",
     question="Does the model survive another projection?",
@@ -126,18 +131,8 @@ SPEC = Spec(
     columns=(
         Column("correct", SHARE, "whether the model decides rightly with its own projection", unit="0 or 1", type="bool"),
         Column("support", SHARE, "share of tokens with any weight"),
-        Column(
-            "correct_<projection>",
-            SHARE,
-            "whether the model decides rightly under this projection",
-            unit="0 or 1",
-            type="bool",
-        ),
-        Column("tvd_<projection>", SHARE, "how far the prediction moves"),
-        Column(
-            "correct_<projection>_without_sink", SHARE, "decoders only: the first token as it is", unit="0 or 1", type="bool"
-        ),
-        Column("tvd_<projection>_without_sink", SHARE, "decoders only: how far the prediction moves then"),
+        *SWAPPED,
+        *columns_of_decoders(SWAPPED, SPARED),
         Column("jsd_<projection>", NATS, "how far attention moves", unit="nats"),
         Column("support_<projection>", SHARE, "share of tokens with any weight under it"),
         Column("attention_<projection>", SHARE, "attention under it", unit="sums to 1", type="list of float"),

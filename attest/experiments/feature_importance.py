@@ -14,7 +14,7 @@ from attest.experiments.importance import (
     leave_one_out_hidden_renormalised,
     leave_one_out_inputs,
 )
-from attest.experiments.sink import left_out, parks_attention, without_sink
+from attest.experiments.sink import LEFT_OUT, columns_of_decoders, left_out, parks_attention, without_sink
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, SHARE, Column, Drawing, Means, Measure, Row, Spec, TokenWeights
 from attest.experiments.words import agreement_over_words
 from attest.models.observation import Observation
@@ -172,6 +172,21 @@ TAU_LEAVE_ONE_OUT = Measure(
     short=("τ leave-one-out", "τ-b of attention and leave-one-out, -1 to 1 (E1)."),
 )
 
+AGREEMENT = (
+    Column("tau_<importance>", CORRELATION, "Kendall's τ-b with attention"),
+    Column(
+        "concordant_<importance>",
+        SHARE,
+        "of the pairs of tokens that differ in attention and in importance, the share that both order alike; by chance 0.5",
+    ),
+    Column("tau_gradient_and_leave_one_out", CORRELATION, "τ-b of gradient × input and leave-one-out of inputs"),
+    Column(
+        "concordant_gradient_and_leave_one_out",
+        SHARE,
+        "of the pairs of tokens that differ in both of these, the share that both order alike",
+    ),
+)
+
 SPEC = Spec(
     id="E1",
     question="Does attention rank tokens as their importance does?",
@@ -186,36 +201,13 @@ SPEC = Spec(
     "in no column.",
     columns=(
         Column("<importance>", AT_LEAST_0, "importance of each token", type="list of float"),
-        Column("tau_<importance>", CORRELATION, "Kendall's τ-b with attention"),
+        *AGREEMENT,
         Column("significant_<importance>", SHARE, "whether its p < 0.05, tie-corrected, asymptotic", unit="0 or 1"),
         Column("ceiling_<importance>", SHARE, "the largest |τ-b| that ties allow"),
         Column("ratio_<importance>", CORRELATION, "τ-b over its ceiling"),
-        Column(
-            "concordant_<importance>",
-            SHARE,
-            "of the pairs of tokens that differ in attention and in importance, the share that both order alike; by chance "
-            "0.5",
-        ),
         Column("tau_support_<importance>", CORRELATION, "τ-b among the tokens that get attention"),
         Column("tau_top_k_<importance>", CORRELATION, "agreement of the top-k lists, k the size of the support"),
-        Column("tau_gradient_and_leave_one_out", CORRELATION, "τ-b of gradient × input and leave-one-out of inputs"),
-        Column(
-            "concordant_gradient_and_leave_one_out",
-            SHARE,
-            "of the pairs of tokens that differ in both of these, the share that both order alike",
-        ),
-        Column("tau_<importance>_without_sink", CORRELATION, "decoders only: τ-b over all tokens but the first"),
-        Column("concordant_<importance>_without_sink", SHARE, "decoders only: share of pairs of these that both order alike"),
-        Column(
-            "tau_gradient_and_leave_one_out_without_sink",
-            CORRELATION,
-            "decoders only: τ-b of gradient × input and leave-one-out over all tokens but the first",
-        ),
-        Column(
-            "concordant_gradient_and_leave_one_out_without_sink",
-            SHARE,
-            "decoders only: share of pairs of these that both order alike",
-        ),
+        *columns_of_decoders(AGREEMENT, LEFT_OUT),
     ),
     measures=(
         TAU_GRADIENT,

@@ -15,7 +15,7 @@ from attest.core.memory import by_rows
 from attest.core.randomness import random_order
 from attest.experiments.importance import gradient_norm_inputs, leave_one_out_inputs
 from attest.experiments.sampling import Everyone, in_sample
-from attest.experiments.sink import left_out, parks_attention, without_sink
+from attest.experiments.sink import LEFT_OUT, columns_of_decoders, left_out, parks_attention, without_sink
 from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation, observe
 
@@ -118,6 +118,12 @@ ENTROPY_GRADIENT = Measure(
     beside=("of the attention itself", "entropy_attention"),
 )
 
+ENTROPIES = (
+    Column("entropy_gradient", SHARE, "entropy of the gradient norms of inputs over log(length); 1: spread evenly"),
+    Column("entropy_attention", SHARE, "the same of attention"),
+    Column("entropy_leave_one_out", SHARE, "the same of leave-one-out of inputs"),
+)
+
 SPEC = Spec(
     id="E10",
     question="How concentrated is the influence of the inputs?",
@@ -126,12 +132,8 @@ SPEC = Spec(
     about="tokens",
     cost="T forward passes for each text for leave-one-out, a backward pass for each sampled state",
     columns=(
-        Column("entropy_gradient", SHARE, "entropy of the gradient norms of inputs over log(length); 1: spread evenly"),
-        Column("entropy_attention", SHARE, "the same of attention"),
-        Column("entropy_leave_one_out", SHARE, "the same of leave-one-out of inputs"),
-        Column("entropy_gradient_without_sink", SHARE, "decoders only: of all tokens but the first"),
-        Column("entropy_attention_without_sink", SHARE, "decoders only: of all tokens but the first"),
-        Column("entropy_leave_one_out_without_sink", SHARE, "decoders only: of all tokens but the first"),
+        *ENTROPIES,
+        *columns_of_decoders(ENTROPIES, LEFT_OUT),
         Column(
             "entropy_hidden",
             SHARE,

@@ -6,7 +6,7 @@ from attest.core.measures import total_variation
 from attest.core.measures.numbers import number, percent
 from attest.core.memory import sort_rows
 from attest.core.randomness import random_permutations
-from attest.experiments.sink import spared
+from attest.experiments.sink import SPARED, columns_of_decoders, spared
 from attest.experiments.spec import SHARE, Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation
 
@@ -86,6 +86,17 @@ FLIPPED_DECIDING = Measure(
     suspicious="low",
 )
 
+PERMUTED = (
+    Column("tvd_median", SHARE, "median TVD of the prediction over random permutations of attention"),
+    Column("tvd_max", SHARE, "the largest TVD"),
+    Column("flipped", SHARE, "share of permutations that change the decision"),
+    Column("correct_permuted", SHARE, "share of permutations under which a Transformer decides rightly"),
+)
+DECIDING = (
+    Column("tvd_median_deciding", SHARE, "median TVD if the row of a decoder's deciding token alone is permuted"),
+    Column("flipped_deciding", SHARE, "share of these permutations that change the decision"),
+)
+
 SPEC = Spec(
     id="E2",
     question="Does the prediction depend on where attention lies?",
@@ -93,22 +104,13 @@ SPEC = Spec(
     source="Jain & Wallace 2019",
     about="states",
     cost="linear in T where the decoder is linear; inside layers one forward pass for each permutation and layer",
-    about_columns="Inside layers each row is permuted over the tokens that it may attend to. The first five columns are also "
-    "there with `_layer<l>` at the end, for the l-th layer alone; so are the last four, of decoders.",
+    about_columns="Inside layers each row is permuted over the tokens that it may attend to. The columns are also there "
+    "with `_layer<l>` at the end, for the l-th layer alone, but those of all rows without the first token.",
     columns=(
-        Column("tvd_median", SHARE, "median TVD of the prediction over random permutations of attention"),
-        Column("tvd_max", SHARE, "the largest of them"),
-        Column("flipped", SHARE, "share of permutations that change the decision"),
+        *PERMUTED,
+        *DECIDING,
+        *columns_of_decoders((*PERMUTED, *DECIDING), SPARED),
         Column("max_attention", SHARE, "the largest weight"),
-        Column("correct_permuted", SHARE, "Transformers only: share of permutations under which it decides rightly"),
-        Column("tvd_median_without_sink", SHARE, "decoders only: the first token keeps its weight in every row"),
-        Column("tvd_max_without_sink", SHARE, "decoders only: the largest of them"),
-        Column("flipped_without_sink", SHARE, "decoders only: share of these that change the decision"),
-        Column("correct_permuted_without_sink", SHARE, "decoders only: share of these with a right decision"),
-        Column("tvd_median_deciding", SHARE, "decoders only: the deciding token's row alone is permuted"),
-        Column("flipped_deciding", SHARE, "decoders only: share of these that change the decision"),
-        Column("tvd_median_deciding_without_sink", SHARE, "decoders only: … the first token keeping its weight"),
-        Column("flipped_deciding_without_sink", SHARE, "decoders only: share of these that change the decision"),
     ),
     measures=(
         TVD_MEDIAN,

@@ -1,10 +1,11 @@
 """The sink: the first token, on which many decoders park attention, whatever it says (Xiao et al. 2024)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from torch import Tensor
 
-from attest.experiments.spec import Measure
+from attest.experiments.spec import Column, Measure
 
 FIRST = 0
 """Its place in every text."""
@@ -24,15 +25,27 @@ def without_sink(allowed: Tensor) -> Tensor:
     return kept
 
 
+LEFT_OUT = "over all tokens but the first"
+SPARED = "the first token keeping what it has"
+"""What is done with the first token."""
+
+
+def columns_of_decoders(columns: Sequence[Column], first: str) -> tuple[Column, ...]:
+    """Return the same columns, of decoders alone, where the first token is ``LEFT_OUT`` or ``SPARED``."""
+    return tuple(
+        replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {each.means}, {first}") for each in columns
+    )
+
+
 def left_out(measure: Measure) -> Measure:
     """The same measure, of decoders alone, over all tokens but the first."""
     beside = measure.beside and (measure.beside[0], f"{measure.beside[1]}{WITHOUT}")
-    return replace(_without(measure, "over all tokens but the first"), beside=beside)
+    return replace(_without(measure, LEFT_OUT), beside=beside)
 
 
 def spared(measure: Measure) -> Measure:
     """The same measure, of decoders alone, where tampering leaves the first token its weight."""
-    return _without(measure, "the first token keeping what it has")
+    return _without(measure, SPARED)
 
 
 def _without(measure: Measure, how: str) -> Measure:

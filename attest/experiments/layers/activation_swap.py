@@ -7,19 +7,19 @@ from torch import Tensor
 
 from attest.core.attention import Entmax15, Projection, Softmax, Sparsemax, Uniform
 from attest.core.attention.interventions import Intervention, attending
+from attest.experiments.activation_swap import SHIPPED
 from attest.experiments.layers.tampering import SinkKept
 from attest.experiments.sink import parks_attention
 from attest.experiments.spec import Inside
 from attest.models.layers_observed import LayerObservation
 
-PROJECTIONS: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsemax(), "entmax15": Entmax15()}
 WITHOUT_SETTINGS = (Softmax, Entmax15, Sparsemax, Uniform)
 """Projections of which two of a kind are the same."""
 
 
 @torch.no_grad()
 def layer_activation_swap(
-    observation: LayerObservation, labels: Tensor, projections: Mapping[str, Projection] = PROJECTIONS
+    observation: LayerObservation, labels: Tensor, projections: Mapping[str, Projection] = SHIPPED
 ) -> dict[str, Tensor]:
     """Evaluate under each projection, all parameters untouched.
 

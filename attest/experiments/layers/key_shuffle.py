@@ -4,13 +4,14 @@ Legend: R instances times draws, Y layers, T tokens, H size of the keys of all h
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.layers.tampering import Tamper, Tampering, clean_keys, replacing_keys, tampered_at_random
-from attest.experiments.sink import parks_attention, spared
+from attest.experiments.sink import columns_of_decoders, spared
 from attest.experiments.spec import NATS, SHARE, Column, Inside, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 
@@ -32,10 +33,7 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
     everywhere = observation.scopes[""]
     keys = clean_keys(observation.network, everywhere, observation.tokens, observation.mask)
     columns = {"correct": observation.correct(labels)}
-    outcomes = tampered_at_random(observation, labels, draws, seed, _shuffling(keys, everywhere, seed), compared=True)
-    if parks_attention(observation.network):
-        spared, tamper = {"_without_sink": everywhere}, _shuffling(keys, everywhere, seed, sink_kept=True)
-        outcomes |= tampered_at_random(observation, labels, draws, seed, tamper, compared=True, scopes=spared)
+    outcomes = tampered_at_random(observation, labels, draws, seed, partial(_shuffling, keys, everywhere, seed), compared=True)
     for suffix, outcome in outcomes.items():
         for name in ("correct", "tvd", "jsd"):
             columns[f"{name}_shuffled{suffix}"] = getattr(outcome, name).mean(dim=-1)
@@ -76,6 +74,12 @@ CORRECT_SHUFFLED = Measure(
     suspicious="high",
 )
 
+SHUFFLED = (
+    Column("correct_shuffled", SHARE, "share of shuffles under which it decides rightly"),
+    Column("tvd_shuffled", SHARE, "how far the prediction moves, mean over shuffles"),
+    Column("jsd_shuffled", NATS, "how far attention moves, mean over rows and shuffles", unit="nats"),
+)
+
 SPEC = Spec(
     id="E9",
     question="Does the model survive other keys?",
@@ -88,13 +92,9 @@ SPEC = Spec(
     "alone, counted from 1. The last four are there where an adversary was trained.",
     columns=(
         Column("correct", SHARE, "whether the model decides rightly", unit="0 or 1", type="bool"),
-        Column("correct_shuffled", SHARE, "share of shuffles under which it decides rightly"),
+        *SHUFFLED,
         Column("correct_shuffled_layer<l>", SHARE, "the same in one layer alone"),
-        Column("correct_shuffled_without_sink", SHARE, "decoders only: the first key in its place"),
-        Column("tvd_shuffled_without_sink", SHARE, "decoders only: how far the prediction moves then"),
-        Column("jsd_shuffled_without_sink", NATS, "decoders only: how far attention moves then", unit="nats"),
-        Column("tvd_shuffled", SHARE, "how far the prediction moves, mean over shuffles"),
-        Column("jsd_shuffled", NATS, "how far attention moves, mean over rows and shuffles", unit="nats"),
+        *columns_of_decoders(SHUFFLED, "the first key in its place"),
         Column(
             "correct_attacked",
             SHARE,

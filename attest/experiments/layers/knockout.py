@@ -4,6 +4,7 @@ Legend: B batch, Y layers, N heads, T tokens, C logits, V variants of a text, D 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
 import torch
@@ -242,7 +243,16 @@ def _answer(mean: Means) -> str | None:
     )
 
 
-WINDOWED = "the same in a window of layers"
+CUT = (
+    Column("drop", ANY, "fall of the logit difference without the edges to the set", unit="logits"),
+    Column("flipped", SHARE, "whether the decision changes then", unit="0 or 1"),
+    Column("drop_random", ANY, "its fall without as many random edges, mean over draws", unit="logits"),
+    Column("flipped_random", SHARE, "share of the random sets that change the decision"),
+    Column("won", SHARE, "share of random sets without which it falls less; ties count half"),
+    Column("drop_sink", ANY, "its fall without the edge to the first token", unit="logits"),
+    Column("flipped_sink", SHARE, "whether the decision changes then", unit="0 or 1"),
+)
+
 SPEC = Spec(
     id="E16",
     question="Does a decoder decide by the tokens that its deciding token attends to?",
@@ -259,20 +269,8 @@ SPEC = Spec(
         Column("sink", SHARE, "attention of the deciding token on the first one, mean over layers and heads"),
         Column("sink_layer<l>", SHARE, "the same in one layer, mean over heads"),
         Column("sink_layer<l>_head<h>", SHARE, "the same in one head"),
-        Column("drop", ANY, "fall of the logit difference without the edges to the set", unit="logits"),
-        Column("flipped", SHARE, "whether the decision changes then", unit="0 or 1"),
-        Column("drop_random", ANY, "its fall without as many random edges, mean over draws", unit="logits"),
-        Column("flipped_random", SHARE, "share of the random sets that change the decision"),
-        Column("won", SHARE, "share of random sets without which it falls less; ties count half"),
-        Column("drop_sink", ANY, "its fall without the edge to the first token", unit="logits"),
-        Column("flipped_sink", SHARE, "whether the decision changes then", unit="0 or 1"),
-        Column("drop_layers<first>to<last>", ANY, WINDOWED, unit="logits"),
-        Column("flipped_layers<first>to<last>", SHARE, WINDOWED, unit="0 or 1"),
-        Column("drop_random_layers<first>to<last>", ANY, WINDOWED, unit="logits"),
-        Column("flipped_random_layers<first>to<last>", SHARE, WINDOWED),
-        Column("won_layers<first>to<last>", SHARE, WINDOWED),
-        Column("drop_sink_layers<first>to<last>", ANY, WINDOWED, unit="logits"),
-        Column("flipped_sink_layers<first>to<last>", SHARE, WINDOWED, unit="0 or 1"),
+        *CUT,
+        *(replace(each, name=f"{each.name}_layers<first>to<last>", means="the same in a window of layers") for each in CUT),
     ),
     measures=(
         Measure(

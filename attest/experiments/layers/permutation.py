@@ -6,6 +6,7 @@ Legend: B batch, D draws, R instances times draws, N heads, Q queries of a pass,
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -48,11 +49,8 @@ def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, 
         with ``_without_sink``, every layer permuted and the first token keeping its weight in every row, and what
         ``deciding_row_permutation`` returns.
     """
-    outcomes = tampered_at_random(observation, labels, permutations, seed, _permuting(seed))
+    outcomes = tampered_at_random(observation, labels, permutations, seed, partial(_permuting, seed))
     columns: dict[str, Tensor] = {}
-    if parks_attention(observation.network):
-        spared = {"_without_sink": observation.scopes[""]}
-        outcomes |= tampered_at_random(observation, labels, permutations, seed, _permuting(seed, True), scopes=spared)
     for suffix, outcome in outcomes.items():
         columns[f"tvd_median{suffix}"] = median(outcome.tvd)
         columns[f"tvd_max{suffix}"] = outcome.tvd.amax(dim=-1)

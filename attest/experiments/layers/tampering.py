@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from attest.core.attention.interventions import Intervention, recorded
 from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_permutations
-from attest.experiments.sink import without_sink
+from attest.experiments.sink import WITHOUT, parks_attention, without_sink
 from attest.models.layers_observed import LayerObservation, Scopes
 
 
@@ -128,25 +128,33 @@ def tampered_at_random(
     labels: Tensor,
     draws: int,
     seed: int,
-    tamper: Tamper,
+    tamper: Callable[[bool], Tamper],
     compared: bool = False,
-    scopes: Scopes | None = None,
 ) -> dict[str, Outcomes]:
     """Tamper with every instance D times, in each scope of layers: what is drawn for a layer is the same in all of them.
+
+    Of a decoder also with ``_without_sink``: in all layers, while the first token is left as it is.
 
     Args:
         observation: the batch.
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         draws: D.
         seed: with an instance's id it fixes the keys of that instance's draws.
-        tamper: says what to put where.
+        tamper: takes whether the first token is left as it is; returns what says what to put where.
         compared: whether attention is compared too, which costs as much as a pass.
-        scopes: layers to tamper with together, by suffix; None for those of the observation.
     Returns:
         By the suffix of the scope.
     """
-    scopes = observation.scopes if scopes is None else scopes
+    outcomes = _tampered_in(observation.scopes, observation, labels, draws, seed, tamper(False), compared)
+    if parks_attention(observation.network):
+        everywhere = {WITHOUT: observation.scopes[""]}
+        outcomes |= _tampered_in(everywhere, observation, labels, draws, seed, tamper(True), compared)
+    return outcomes
 
+
+def _tampered_in(
+    scopes: Scopes, observation: LayerObservation, labels: Tensor, draws: int, seed: int, tamper: Tamper, compared: bool
+) -> dict[str, Outcomes]:
     def measure(rows: Tensor, draw: Tensor) -> Tensor:
         clean = observation.rows(rows)
         tampering = tamper(clean, rows, random_bits(seed, clean.ids, draw))
