@@ -9,6 +9,7 @@ from attest.core.measures.identifiability import agreement, column_space, effect
 from attest.core.memory import by_rows
 from attest.experiments.sink import spared
 from attest.experiments.spec import AT_LEAST_0, CORRELATION, NATS, SHARE, Column, Measure, Spec
+from attest.models.layers_observed import mean_over_rows
 from attest.models.observation import Observation
 
 COPIES = 6
@@ -29,17 +30,18 @@ def identifiability(observation: Observation) -> dict[str, Tensor]:
         ``cosine_<kind>``, ``l1_<kind>`` and ``jsd_<kind>``, the last of clipped and renormalised weights.
     """
     columns = {}
+    one = torch.ones(len(observation.ids), 1, dtype=torch.bool, device=observation.mask.device)
     for kind, matrix in _matrices(observation).items():
         per_text = COPIES * 8 * matrix[0].numel()
-        measured = by_rows(_measured, per_text, matrix, observation.attention, observation.mask)
+        rows = matrix.unsqueeze(1), observation.attention[:, None, None], observation.mask.unsqueeze(1), one
+        measured = by_rows(measured_of_rows, per_text, *rows)
         for name, column in zip(MEASURED, measured.unbind(dim=-1), strict=True):
-            columns[f"{name.format(kind)}"] = column
+            measure, strict = name.removesuffix("_strict"), "_strict" * name.endswith("_strict")
+            columns[f"{measure}_{kind}{strict}"] = column
     return columns
 
 
-MEASURED = [
-    f"{measure}_{{}}{strict}" for strict in ("", "_strict") for measure in ("rank", "trivial", "tau", "cosine", "l1", "jsd")
-]
+MEASURED = [f"{name}{strict}" for strict in ("", "_strict") for name in ("rank", "trivial", "tau", "cosine", "l1", "jsd")]
 
 
 def _matrices(observation: Observation) -> dict[str, Tensor]:
@@ -50,15 +52,26 @@ def _matrices(observation: Observation) -> dict[str, Tensor]:
     return {"context": hidden, "prediction": (decide(hidden) - decide(torch.zeros_like(hidden))).detach()}
 
 
-def _measured(matrix: Tensor, attention: Tensor, mask: Tensor) -> Tensor:
-    plain, count = column_space(matrix, mask), mask.sum(dim=-1)
-    spaces = (plain, with_ones(plain, mask, matrix.dtype))
-    effective_B12T = torch.stack([effective_attention(attention.unsqueeze(1), space) for space in spaces], dim=-2)
-    compared = agreement(attention.unsqueeze(1), effective_B12T, mask)
+def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, real_BQ: Tensor) -> Tensor:
+    """Return every measure of rows of attention, ``(B, 12)``, means over heads N and rows Q: without and with ones.
+
+    Args:
+        matrix_BNTD: what the rows are multiplied with.
+        weights_BNQT: the rows.
+        allowed_BNT: bool, what they may attend to.
+        real_BQ: bool, the rows that count.
+    """
+    plain = column_space(matrix_BNTD, allowed_BNT)
+    spaces = (plain, with_ones(plain, allowed_BNT, matrix_BNTD.dtype))
+    effective_BNQ2T = torch.stack([effective_attention(weights_BNQT, space) for space in spaces], dim=-2)
+    compared = agreement(weights_BNQT, effective_BNQ2T, allowed_BNT)
+    count_BN = allowed_BNT.sum(dim=-1)
     columns: list[Tensor] = []
     for place, space in enumerate(spaces):
-        columns += [space.rank, space.rank == count, *(values[:, 0, place] for values in compared)]
-    return torch.stack([column.double() for column in columns], dim=-1)
+        trivial = torch.where(count_BN > 0, (space.rank == count_BN).double(), torch.nan)
+        columns += [space.rank.double().mean(dim=-1), trivial.nanmean(dim=-1)]
+        columns += [mean_over_rows(values[..., place], real_BQ) for values in compared]
+    return torch.stack(columns, dim=-1)
 
 
 TRIVIAL = Measure(

@@ -129,24 +129,23 @@ def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
     return on_part(lambda part: _searched(part, seed), observation, chosen) if beam_texts else {}
 
 
-def naopc(observation: Observation, explanations: Tensor, seed: int) -> dict[str, Tensor]:
-    """Exact limits and each explanation's place between them: ``(B, R, T)`` -> ``(B, R)`` for each column of that name."""
-    counts = sizes(observation.erasable)
-    ranks = _ranked(observation, explanations, seed)
-    aopc = area(_before(observation), outcomes_of(observation, ranks, counts, attention).double())
-    lower, upper = (each.mean(dim=-1, keepdim=True) for each in exact_limits(observation, counts))
-    return _placed(aopc, lower, upper, rounding(torch.float64))
+def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
+    """Return exact limits and each explanation's place between them: ``(B, R, T)`` -> ``(B, R)`` for each column."""
+    lower, upper = (each.mean(dim=-1) for each in exact_limits(observation, sizes(observation.erasable)))
+    return _placed(observation, explanations, seed, lower, upper, rounding(torch.float64))
 
 
 def _searched(observation: Observation, seed: int) -> Columns:
-    counts = sizes(observation.erasable)
-    ranks = _ranked(observation, observation.explanation.unsqueeze(1), seed)
-    aopc = area(_before(observation), outcomes_of(observation, ranks, counts, attention).double())
-    lower, upper = (each.double().unsqueeze(-1) for each in beam_limits(observation, counts, attention))
-    return {name: rows[:, 0] for name, rows in _placed(aopc, lower, upper, observation.within).items()}
+    lower, upper = (each.double() for each in beam_limits(observation, sizes(observation.erasable), attention))
+    found = _placed(observation, observation.explanation.unsqueeze(1), seed, lower, upper, observation.within)
+    return {name: rows[:, 0] for name, rows in found.items()}
 
 
-def _placed(aopc: Tensor, lower: Tensor, upper: Tensor, within: float) -> dict[str, Tensor]:
+def _placed(observation: Observation, explanations: Tensor, seed: int, lower: Tensor, upper: Tensor, within: float) -> Columns:
+    """Return limits ``(B, 2)`` beside the place between them of explanations ``(B, R, T)``."""
+    ranks, counts = _ranked(observation, explanations, seed), sizes(observation.erasable)
+    aopc = area(observation.confidence.double(), outcomes_of(observation, ranks, counts, attention).double())
+    lower, upper = lower.unsqueeze(-1), upper.unsqueeze(-1)
     columns = {}
     for place, kind in enumerate(KINDS):
         columns[f"lowest_{kind}"] = lower[:, place].expand_as(aopc[:, place])
@@ -171,16 +170,12 @@ def _ferret(observation: Observation, seed: int) -> Tensor:
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
     ranks = _ranked(observation, observation.explanation.unsqueeze(1), seed)
     outcomes = outcomes_of(observation, ranks, counts, delete)[:, :, 0].double()
-    falls = _before(observation)[:, None, None] - outcomes
+    falls = observation.confidence.double()[:, None, None] - outcomes
     return falls.masked_fill((counts > lengths.unsqueeze(-1)).unsqueeze(1), 0).sum(dim=-1) / lengths.unsqueeze(-1)
 
 
 def _ranked(observation: Observation, explanations: Tensor, seed: int) -> Tensor:
     return ranks_of(explanations, observation.ids, observation.ranked, seed)
-
-
-def _before(observation: Observation) -> Tensor:
-    return observation.confidence.double()
 
 
 def _answer(mean: Means) -> str | None:

@@ -14,15 +14,14 @@ from torch import Tensor
 
 from attest.core.attention import MultiHeadAttention
 from attest.core.attention.interventions import HookedModule, attending, recorded
-from attest.core.measures.identifiability import agreement, column_space, effective_attention, with_ones
 from attest.core.memory import by_rows
+from attest.experiments.identifiability import MEASURED, measured_of_rows
 from attest.experiments.sink import parks_attention, without_sink
 from attest.experiments.spec import Inside
-from attest.models.layers_observed import LayerObservation, mean_over_rows
+from attest.models.layers_observed import LayerObservation
 
 COPIES = 12
 """Numbers in float64 alive for each weight of attention, most of them while ranks are correlated."""
-MEASURES = ("rank", "trivial", "tau", "cosine", "l1", "jsd")
 
 
 @torch.no_grad()
@@ -39,17 +38,16 @@ def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
         decoder all this is about the deciding token's row and the tokens that it may attend to, and there is the same with
         ``_without_sink`` before the layer: the first token keeps its weight, and the others' are made to sum to 1.
     """
-    names = [f"{measure}{strict}" for strict in ("", "_strict") for measure in MEASURES]
     values = _head_outputs(observation)
     columns: dict[str, Tensor] = {}
     looking_back = parks_attention(observation.network)
     for ending in ("", "_without_sink") if looking_back else ("",):
         asked = {layer: _deciding(observation, layer) if looking_back else _all_rows(observation, layer) for layer in values}
         rows = {layer: _spared(each) if ending else each for layer, each in asked.items()}
-        measured = {layer: by_rows(_measured, _bytes(rows[layer]), values[layer], *rows[layer]) for layer in values}
+        measured = {layer: by_rows(measured_of_rows, _bytes(rows[layer]), values[layer], *rows[layer]) for layer in values}
         for suffix, layers in observation.scopes.items():
             together = torch.stack([measured[layer] for layer in layers]).nanmean(dim=0)
-            found = zip(names, together.unbind(dim=-1), strict=True)
+            found = zip(MEASURED, together.unbind(dim=-1), strict=True)
             columns |= {f"{name}{ending}{suffix}": column for name, column in found}
     return columns
 
@@ -119,21 +117,6 @@ def _seen_by_output(layer: HookedModule, values_BNTD: Tensor) -> Tensor:
     output_NHD = layer.output.weight.unflatten(1, (values_BNTD.shape[1], -1)).transpose(0, 1)
     triangle_NDD = torch.linalg.qr(output_NHD.double(), mode="r").R
     return (values_BNTD.double() @ triangle_NDD.mT).to(values_BNTD.dtype)
-
-
-def _measured(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, real_BQ: Tensor) -> Tensor:
-    """Every measure without and with ones, ``(B, 12)``."""
-    plain = column_space(matrix_BNTD, allowed_BNT)
-    spaces = (plain, with_ones(plain, allowed_BNT, matrix_BNTD.dtype))
-    effective_BNQ2T = torch.stack([effective_attention(weights_BNQT, space) for space in spaces], dim=-2)
-    compared = agreement(weights_BNQT, effective_BNQ2T, allowed_BNT)
-    count_BN = allowed_BNT.sum(dim=-1)
-    columns: list[Tensor] = []
-    for place, space in enumerate(spaces):
-        trivial = torch.where(count_BN > 0, (space.rank == count_BN).double(), torch.nan)
-        columns += [space.rank.double().mean(dim=-1), trivial.nanmean(dim=-1)]
-        columns += [mean_over_rows(values[..., place], real_BQ) for values in compared]
-    return torch.stack(columns, dim=-1)
 
 
 INSIDE = Inside("E13", layer_identifiability)

@@ -5,39 +5,24 @@ Legend: B batch, Y layers, N heads, T tokens, C logits, V variants of a text, D 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, cast
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from attest.core.attention.interventions import Intervention, intervene
+from attest.core.attention.interventions import Intervention
 from attest.core.errors import AttestError
 from attest.core.measures import class_logits
 from attest.core.measures.numbers import percent
-from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_order
 from attest.core.rounding import compared, rounding
-from attest.experiments.layers.tampering import MAPS
+from attest.experiments.layers.tampering import DecidingRow, row_among
 from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 
 WINDOWS = 4
 """Windows that the layers are parted into unless a width is given."""
-COPIES = 16
-"""Copies alive for each number of the last row of attention: keys and values of all tokens, in one layer at a time."""
-
-
-class LooksBack(Protocol):
-    """A decoder: tokens attend to none that come later, and the last one decides."""
-
-    looks_back: bool
-
-    def deciding(self, mask: Tensor) -> Tensor:
-        """One at the deciding token and 0 elsewhere, ``(B, T)``."""
-
-    def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """From rows, int64 ``(R,)``, to logits ``(R, C)``, earlier tokens being read once; None where that cannot be."""
 
 
 @torch.no_grad()
@@ -72,12 +57,11 @@ def knockout(
     Raises:
         AttestError: it is no decoder, a setting is out of range, or a span names a token that cannot be cut.
     """
-    network = _decoder(observation)
+    _require_decoder(observation)
     _require_settings(share, draws, width)
-    deciding = network.deciding(observation.mask).argmax(dim=-1)
-    row_BYNT = _deciding_rows(observation, deciding)
-    candidates = _candidates(observation, deciding)
-    again = network.from_the_last(observation.tokens, observation.mask)
+    row = DecidingRow(observation)
+    row_BYNT = torch.stack(list(row.attention.values()), dim=1)
+    candidates = _candidates(observation, row.places)
     columns = _sinks(row_BYNT[..., 0])
     for suffix, layers in _windows(list(observation.attention), width).items():
         places = [list(observation.attention).index(layer) for layer in layers]
@@ -88,14 +72,18 @@ def knockout(
         )
         random_BDT = _random_sets(seed, observation.ids, draws, candidates & ~chosen, chosen.sum(dim=-1))
         first = torch.zeros_like(chosen)
-        first[:, 0] = deciding > 0
+        first[:, 0] = row.places > 0
         cut_BVT = torch.cat([chosen.unsqueeze(1), first.unsqueeze(1), random_BDT], dim=1)
-        logits = _without(observation, cut_BVT, deciding, layers, again)
-        columns |= {f"{name}{suffix}": column for name, column in _fallen(observation, logits, cut_BVT).items()}
+
+        def cutting(rows: Tensor, cut: Tensor, layers: Sequence[str] = layers) -> list[Intervention]:
+            return [Intervention("edges", _cut(cut, row.places[rows]), layers)]
+
+        found = _fallen(observation, row.logits(cut_BVT, cutting), cut_BVT)
+        columns |= {f"{name}{suffix}": column for name, column in found.items()}
     return columns
 
 
-def _decoder(observation: LayerObservation) -> LooksBack:
+def _require_decoder(observation: LayerObservation) -> None:
     network: Any = observation.network
     if not getattr(network, "looks_back", False):
         kind = type(network.model if getattr(network, "holds_a_model", False) else network).__name__
@@ -103,7 +91,6 @@ def _decoder(observation: LayerObservation) -> LooksBack:
             f"{kind} does not decide by a last token that attends only to earlier ones; expected a decoder, because E16 cuts "
             "the edges of that token."
         )
-    return cast(LooksBack, network)
 
 
 def _require_settings(share: float, draws: int, width: int) -> None:
@@ -120,12 +107,6 @@ def _windows(layers: list[str], width: int) -> dict[str, list[str]]:
     starts = range(0, len(layers), width) if width < len(layers) else ()
     parts = {start: layers[start : start + width] for start in starts}
     return {"": layers} | {f"_layers{start + 1}to{start + len(part)}": part for start, part in parts.items()}
-
-
-def _deciding_rows(observation: LayerObservation, deciding: Tensor) -> Tensor:
-    """How the deciding token attends in every layer and head, ``(B, Y, N, T)``."""
-    everyone = torch.arange(len(deciding), device=deciding.device)
-    return torch.stack([weights[everyone, :, deciding] for weights in observation.attention.values()], dim=1)
 
 
 def _candidates(observation: LayerObservation, deciding: Tensor) -> Tensor:
@@ -174,31 +155,9 @@ def _random_sets(seed: int, ids: Tensor, draws: int, others: Tensor, counts: Ten
     return _highest(random_order(seed, ids, draws, others), enough.unsqueeze(-1).expand(-1, draws))
 
 
-def _without(
-    observation: LayerObservation,
-    cut_BVT: Tensor,
-    deciding: Tensor,
-    layers: Sequence[str],
-    again: Callable[[Tensor], Tensor] | None,
-) -> Tensor:
-    """Logits ``(B, V, C)`` without the edges from the deciding token to each set; from that token on, where that is exact."""
-
-    def logits(rows: Tensor, cut: Tensor) -> Tensor:
-        with intervene(observation.network, Intervention("edges", _cutting(cut, deciding[rows]), layers)):
-            return observation.network(observation.tokens[rows], observation.mask[rows]) if again is None else again(rows)
-
-    rows = torch.arange(len(cut_BVT), device=cut_BVT.device).repeat_interleave(cut_BVT.shape[1])
-    maps = sum(weights[0].nbytes for weights in observation.attention.values())
-    per_row = MAPS * maps if again is None else COPIES * maps // cut_BVT.shape[-1]
-    return by_rows(logits, per_row, rows, cut_BVT.flatten(0, 1), budget=NEAR).unflatten(0, cut_BVT.shape[:2])
-
-
-def _cutting(cut_RT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
-    """Take out edges of the deciding rows: of one row among all, or of the one that passes alone."""
-
+def _cut(cut_RT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
     def left(allowed: Tensor, mask: Tensor) -> Tensor:
-        places_R = deciding_R if allowed.shape[-2] > 1 else torch.zeros_like(deciding_R)
-        from_RQ = one_hot(places_R, allowed.shape[-2]).bool()
+        from_RQ = one_hot(row_among(deciding_R, allowed), allowed.shape[-2]).bool()
         return allowed & ~(from_RQ[:, None, :, None] & cut_RT[:, None, None, :])
 
     return left

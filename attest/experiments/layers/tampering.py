@@ -7,12 +7,12 @@ H = N D.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 
-from attest.core.attention.interventions import Intervention, recorded
+from attest.core.attention.interventions import Intervention, intervene, recorded
 from attest.core.memory import NEAR, by_rows
 from attest.core.randomness import random_bits, random_permutations
 from attest.experiments.sink import WITHOUT, parks_attention, without_sink
@@ -107,6 +107,8 @@ Tamper = Callable[[LayerObservation, Tensor, Tensor], Tampering]
 """Takes R observed instances, which rows of the batch they are, and R random keys of their draws, int64 both."""
 MAPS = 6
 """Attention maps alive for each that is recorded: the clean one, its tampered twin, scores, and the integers that shuffle."""
+COPIES_OF_ROW = 16
+"""Numbers alive for each of the last row of attention: keys and values of all tokens, in one layer at a time."""
 
 
 class Outcomes(NamedTuple):
@@ -181,3 +183,57 @@ def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
     """A random key for every row of every head, whatever the padding: int64 ``(R,)``, ``(R, N, T, T)`` -> ``(R N T,)``."""
     head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
     return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
+
+
+class LooksBack(Protocol):
+    """A decoder: tokens attend to none that come later, and the last one decides."""
+
+    looks_back: bool
+
+    def deciding(self, mask: Tensor) -> Tensor:
+        """One at the deciding token and 0 elsewhere, ``(B, T)``."""
+
+    def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
+        """From rows, int64 ``(R,)``, to logits ``(R, C)``, earlier tokens being read once; None where that cannot be."""
+
+
+class DecidingRow:
+    """The row of attention of a decoder's deciding token, in every layer and head; it alone is tampered with.
+
+    Earlier tokens do not see it, so that they are read once (``from_the_last``) where the model allows it.
+
+    Args:
+        observation: the batch, of a decoder.
+    """
+
+    def __init__(self, observation: LayerObservation) -> None:
+        network = cast(LooksBack, observation.network)
+        self.observation = observation
+        self.places = network.deciding(observation.mask).argmax(dim=-1)
+        everyone = torch.arange(len(self.places), device=self.places.device)
+        self.attention = {layer: weights[everyone, :, self.places] for layer, weights in observation.attention.items()}
+        """How the deciding token attends, ``(B, N, T)`` of each layer."""
+        self.again = network.from_the_last(observation.tokens, observation.mask)
+
+    def logits(self, variants: Tensor, changes: Callable[[Tensor, Tensor], Sequence[Intervention]]) -> Tensor:
+        """Return the logits ``(B, V, C)`` of every text in V variants.
+
+        Args:
+            variants: ``(B, V, ...)``, what tells them apart.
+            changes: takes R rows of the batch, int64, and their variants ``(R, ...)`` to the interventions.
+        """
+        seen, again = self.observation, self.again
+
+        def of_rows(rows: Tensor, variant: Tensor) -> Tensor:
+            with intervene(seen.network, *changes(rows, variant)):
+                return seen.network(seen.tokens[rows], seen.mask[rows]) if again is None else again(rows)
+
+        rows = torch.arange(len(variants), device=variants.device).repeat_interleave(variants.shape[1])
+        maps = sum(weights[0].nbytes for weights in seen.attention.values())
+        per_row = MAPS * maps if again is None else COPIES_OF_ROW * maps // seen.mask.shape[-1]
+        return by_rows(of_rows, per_row, rows, variants.flatten(0, 1), budget=NEAR).unflatten(0, variants.shape[:2])
+
+
+def row_among(deciding: Tensor, passing: Tensor) -> Tensor:
+    """Return where the deciding row stands in what passes ``(..., Q, T)``: among all rows, or at 0 if it passes alone."""
+    return deciding if passing.shape[-2] > 1 else torch.zeros_like(deciding)

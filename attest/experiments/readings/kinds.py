@@ -1,6 +1,6 @@
 """The readings by name: what may be shown in place of the attention, each one number a token."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -44,10 +44,6 @@ class Reading:
         return (values.abs() if self.signed else values).masked_fill(~observation.mask, 0)
 
 
-def _attention(observation: Observation) -> Tensor:
-    return observation.attention
-
-
 def _pools(observation: Observation) -> bool:
     return getattr(observation.network, "pools_by_attention", True)
 
@@ -62,15 +58,8 @@ def _zeroes_values(observation: Observation) -> bool:
 
 
 def _has_layer_norms(observation: Observation) -> bool:
-    return _has_layers(observation) and any(isinstance(part, nn.LayerNorm) for part in _parts(observation))
-
-
-def _parts(observation: Observation) -> Iterable[nn.Module]:
-    return cast(nn.Module, observation.network).modules()
-
-
-def _is_linear(observation: Observation) -> bool:
-    return observation.class_logits is not None
+    parts = cast(nn.Module, observation.network).modules()
+    return _has_layers(observation) and any(isinstance(part, nn.LayerNorm) for part in parts)
 
 
 def _value_zeroing(observation: Observation) -> Tensor:
@@ -90,9 +79,11 @@ LAYER_NORMS = "attention between tokens and layer norms"
 READINGS: dict[str, Reading] = {
     reading.name: reading
     for reading in (
-        Reading("attention", "Attention α", _attention, needs=POOLS, suits=_pools),
+        Reading("attention", "Attention α", lambda seen: seen.attention, needs=POOLS, suits=_pools),
         Reading("norm", "Norm-weighted ‖αh‖", formulas.norm_weighted, needs=POOLS, suits=_pools),
-        Reading("margin", "|αm|", formulas.margin, signed=True, needs=LINEAR, suits=_is_linear),
+        Reading(
+            "margin", "|αm|", formulas.margin, signed=True, needs=LINEAR, suits=lambda seen: seen.class_logits is not None
+        ),
         Reading(
             "attention-gradient", "α × gradient", formulas.attention_times_gradient, signed=True, needs=POOLS, suits=_pools
         ),
