@@ -18,12 +18,12 @@ SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsema
 def activation_swap(
     observation: Observation, projections: Mapping[str, Projection] | None = None, labels: Tensor | None = None
 ) -> dict[str, Tensor]:
-    """Evaluate under each projection, all parameters and hidden states untouched.
+    """Evaluate a batch under each projection, all parameters and hidden states untouched.
 
     Args:
         observation: the batch, as the trained projection has it.
         projections: by name, ``SHIPPED`` if left out; one equal to the trained projection moves nothing.
-        labels: int64 ``(B,)``, gold classes, below 0 for none; None where they are not known.
+        labels: int64 ``(B,)``, gold classes, below 0 for none; None if they are not known.
     Returns:
         Per instance ``(B,)``, for each name: ``correct_<name>`` (as ``rightly``), ``tvd_<name>`` of predictions in [0, 1],
         ``jsd_<name>`` of attention in nats, ``support_<name>``, the share of real tokens with weight; and ``correct`` and
@@ -66,7 +66,6 @@ def _answer(mean: Means) -> str | None:
 
 
 def _decisions_kept(mean: Means) -> str | None:
-    """The same where labels are not known."""
     known = {label: value for name, label in NAMES.items() if (value := mean(f"E8/kept_{name}")) is not None}
     shares = ", ".join(f"{percent(value)} under {label}" for label, value in known.items())
     return f"Share of decisions that stay with another projection: {shares}." if shares else None
@@ -89,7 +88,6 @@ def _swapped(name: str, label: str) -> TokenWeights:
 
 
 def _decided(row: Row, name: str) -> tuple[bool, bool]:
-    """Whether the text is decided rightly, as trained and swapped; without labels, whether the decision is the trained one."""
     if "E8/correct" in row:
         return bool(row["E8/correct"]), bool(row[f"E8/correct_{name}"])
     return True, bool(row[f"E8/kept_{name}"])

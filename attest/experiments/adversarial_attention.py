@@ -22,7 +22,7 @@ def adversarial_attention(
     steps: int = 500,
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """The epsilon-max JSD by search and exactly.
+    """Compute the epsilon-max JSD, by search and exactly.
 
     Args:
         observation: the batch.

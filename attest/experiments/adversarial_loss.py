@@ -36,7 +36,7 @@ class Objective:
     """``(B,)``: of attention, what is to grow."""
 
     def losses(self, lam: float, convention: Convention = "instances") -> Tensor:
-        """Each instance's share of the loss, ``(B,)``."""
+        """Return each instance's share of the loss, ``(B,)``."""
         scale = 0.5 if convention == "wiegreffe-pinter" else 1.0
         return scale * self.distance - lam * self.divergence
 
@@ -44,7 +44,7 @@ class Objective:
 def classification_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """The terms for one label a text.
+    """Return the terms of the loss for one label a text.
 
     Args:
         divergence: D.
@@ -57,7 +57,7 @@ def classification_objective(
 def tagging_objective(
     divergence: DivergenceName, ours: tuple[Tensor, Tensor], theirs: tuple[Tensor, Tensor], mask: Tensor
 ) -> Objective:
-    """The terms for one tag a token, means over the tokens of a sentence.
+    """Return the terms of the loss for one tag a token, means over the tokens of a sentence.
 
     Args:
         divergence: D, averaged over tokens, heads and layers.
@@ -77,7 +77,7 @@ IGNORED = -100
 
 
 def _kl(p: Tensor, q: Tensor, mask: Tensor) -> Tensor:
-    """A weight of softmax that has underflowed to 0 counts as the least number there is."""
+    # a weight of softmax that has underflowed to 0 counts as the least number there is
     return kullback_leibler(p, q.clamp(min=torch.finfo(q.dtype).tiny))
 
 

@@ -46,7 +46,7 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
 
 
 def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) -> Tensor:
-    """The epsilon-max JSD: of the candidates ``(B, R, T)`` within epsilon and the attention itself, ``(B,)`` in [0, ln 2]."""
+    """Return the epsilon-max JSD of candidates ``(B, R, T)`` and of the attention itself, ``(B,)`` in [0, ln 2]."""
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
@@ -62,7 +62,7 @@ def _ascend(objective: "Objective", steps: int, seed: int) -> Tensor:
 
 
 class Objective:
-    """What the search minimises, for some rows of a batch, and its gradient with respect to the logits ``(B, R, T)``."""
+    """The function that the search minimises, for some rows of a batch, and its gradient by the logits ``(B, R, T)``."""
 
     def __init__(self, observation: Observation, rows: Tensor, restarts: int, epsilon: float) -> None:
         self.observation, self.rows, self.epsilon = observation, rows, epsilon
@@ -72,20 +72,20 @@ class Objective:
         self.members, self.shares = pairs(restarts, self.attention)
 
     def starting_points(self, seed: int) -> Tensor:
-        """Uniform attention's logits plus noise; far below all others at padding, where attention stays exactly 0."""
+        """Draw uniform attention's logits plus noise; at padding they are so low that attention stays exactly 0."""
         restarts, size = len(self.shares), self.mask.shape[-1]
         noise = random_normals(seed, self.ids, restarts, size, self.attention.dtype)
         return (NOISE * noise).masked_fill(~self.mask.unsqueeze(1), -1e4)
 
     def gradient(self, logits: Tensor) -> Tensor:
-        """Of - JSD - cross-JSD + penalty: ``(B, R, T)``."""
+        """Return the gradient of - JSD - cross-JSD + penalty, ``(B, R, T)``."""
         log_weights = logits.log_softmax(dim=-1)
         weights = log_weights.exp()
         slope = self._penalty_slope(weights) - self._jsd_slope(weights, log_weights)
         return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
 
     def _jsd_slope(self, weights: Tensor, log_weights: Tensor) -> Tensor:
-        r"""Of the sum of JSDs with respect to the weights: each pair adds :math:`\frac12 \log(p / (p + q))`, and a constant.
+        r"""Return the slope of the sum of JSDs: each pair adds :math:`\frac12 \log(p / (p + q))`, and a constant.
 
         Constants drop out, because weights keep their sum.
         """
@@ -94,7 +94,7 @@ class Objective:
         return 0.5 * (self.shares.sum(dim=-1).unsqueeze(-1) * log_weights - self.shares @ log_sums)
 
     def _penalty_slope(self, weights: Tensor) -> Tensor:
-        """Of 500 times the TVD beyond epsilon, with respect to the weights."""
+        """Return the slope of 500 times the TVD beyond epsilon, with respect to the weights."""
         if self.class_logits is None:
             return self._penalty_slope_by_autograd(weights)
         outcome = (weights @ self.class_logits).softmax(dim=-1)
@@ -114,7 +114,7 @@ class Objective:
 
 
 def pairs(restarts: int, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Who is kept apart from whom, and how much it counts.
+    """Return who is kept apart from whom, and how much each pair counts.
 
     Returns:
         ``members (P, R + 1)``, 1 for the two distributions of a pair, the attention on trial being the last; ``shares

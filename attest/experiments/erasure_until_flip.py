@@ -54,14 +54,14 @@ def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) 
 
 
 def _where_every_order_flips(fractions: dict[str, Tensor]) -> dict[str, Tensor]:
-    """An order that flips easy texts alone would look good beside one that flips hard ones too."""
+    """Keep the texts that flip in every order: an order that flips easy ones alone would look good beside others."""
     every = ~torch.stack(list(fractions.values())).isnan().any(dim=0)
     common = {name.replace("_", "_common_", 1): each.where(every, torch.nan) for name, each in fractions.items()}
     return common | {"flips_in_every_order": every.double()}
 
 
 def _importances(observation: Observation) -> dict[str, Tensor]:
-    """What each order sorts by, float64 ``(B, T)``; minus infinity at padding, which so comes last."""
+    """Return what each order sorts by, float64 ``(B, T)``; minus infinity at padding, which so comes last."""
     gradient = attention_gradient(observation)
     importances = {"attention": observation.explanation, "gradient": gradient, "product": gradient * observation.attention}
     if observation.margins is not None:
@@ -72,7 +72,7 @@ def _importances(observation: Observation) -> dict[str, Tensor]:
 
 @cached_per_batch
 def attention_gradient(observation: Observation) -> Tensor:
-    """Derivative of the predicted class's probability with respect to each weight, signed, hidden states fixed, ``(B, T)``."""
+    """Return the derivative of the predicted class's probability by each weight, signed, hidden states fixed, ``(B, T)``."""
     with torch.enable_grad():
         weights = observation.attention.clone().requires_grad_()
         logits = observation.network.decode(observation.hidden.detach(), weights)
@@ -80,7 +80,7 @@ def attention_gradient(observation: Observation) -> Tensor:
 
 
 def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor, Tensor]:
-    """How many weights, and how many non-zero ones, are zeroed when the decision first flips; ``(B, O)``, NaN if never."""
+    """Count all weights, and non-zero ones, that are zeroed when the decision first flips, ``(B, O)``; NaN if never."""
     ordered = observation.attention.double().unsqueeze(1).expand(order.shape).gather(-1, order)
     something_left = _left_after_each(ordered) > 0
     flips = (_decisions_after_each(observation, order) != observation.predicted[:, None, None]) & something_left
@@ -91,16 +91,13 @@ def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor,
 
 
 def _left_after_each(ordered: Tensor) -> Tensor:
-    """Sums over what stands after each place of the last dimension; 0 after the last.
-
-    Added up from the end, and nothing is subtracted: 1 + 3e-17 - 1 would be 0, not 3e-17, and the last weight would be lost.
-    """
+    # added up from the end, nothing being subtracted: 1 + 3e-17 - 1 would be 0, not 3e-17, and the last weight would be lost
     from_each = ordered.flip(-1).cumsum(dim=-1).flip(-1)
     return functional.pad(from_each[..., 1:], (0, 1))
 
 
 def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
-    """Decision when the first 1, 2, … T weights of each order are zeroed, int64 ``(B, O, T)``; arbitrary if none is left."""
+    """Decide without the first 1, 2, … T weights of each order, int64 ``(B, O, T)``; arbitrary if none is left."""
     if observation.class_logits is None:
         return torch.stack([_decisions_the_long_way(observation, each) for each in order.unbind(dim=1)], dim=1)
     votes = observation.attention.double().unsqueeze(-1) * observation.class_logits.double()  # (B, T, K)
@@ -110,7 +107,7 @@ def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
 
 
 def _decisions_the_long_way(observation: Observation, order: Tensor) -> Tensor:
-    """The same for one order ``(B, T)``, decoding anew after every erasure."""
+    """Return the same for one order ``(B, T)``, decoding anew after every erasure."""
     place = order.argsort(dim=-1).unsqueeze(1)
     after = torch.arange(order.shape[-1], device=order.device).unsqueeze(-1)
     kept = observation.attention.unsqueeze(1) * (place > after)
@@ -119,7 +116,6 @@ def _decisions_the_long_way(observation: Observation, order: Tensor) -> Tensor:
 
 
 def _average_draws(counts: Tensor, draws: int) -> list[Tensor]:
-    """One column an order; the last ``draws`` become one, averaged over those that flip."""
     fixed = counts[:, : counts.shape[1] - draws]
     return [*fixed.unbind(dim=1), counts[:, counts.shape[1] - draws :].nanmean(dim=-1)]
 
@@ -136,14 +132,13 @@ def _answer(mean: Means) -> str | None:
 
 
 def _flips(mean: Means) -> str:
-    """How many decisions flip at all, in each order by itself."""
     counts = {how: mean.defined(f"E12/fraction_{order}") for how, order in ORDERS.items() if f"E12/fraction_{order}" in mean}
     known = [f"{count:,} {how}" for how, count in counts.items() if count is not None]
     return f"Of {mean.instances:,} decisions, erasing weight after weight flips {' and '.join(known)}." if known else ""
 
 
 def _needed(mean: Means) -> str:
-    """How much each order must erase, on the texts that flip in every order; of older runs no such number is known."""
+    """Return how much each order must erase, on the texts that flip in every order; of older runs no such number is known."""
     if all(mean(f"E12/fraction_{order}") is None for order in ORDERS.values()):
         return ""
     if "E12/fraction_common_attention" not in mean:

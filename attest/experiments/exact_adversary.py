@@ -21,7 +21,7 @@ TENSORS_A_PAIR = 12
 
 
 class Adversary(NamedTuple):
-    """The maximiser: ``share`` of the attention on token ``first``, the rest on ``second``. All ``(B,)``."""
+    """The most different attention: ``share`` of it on token ``first``, the rest on ``second``, all ``(B,)``."""
 
     jsd: Tensor
     """float64 in [0, ln 2]."""
@@ -31,7 +31,7 @@ class Adversary(NamedTuple):
     """float64 in [0, 1]; 1 where a single token has it all."""
 
     def attention(self, size: int) -> Tensor:
-        """As a distribution over tokens, float64 ``(B, size)``."""
+        """Return the attention as a distribution over tokens, float64 ``(B, size)``."""
         weights = self.share.new_zeros(len(self.share), size)
         weights.scatter_add_(-1, self.first.unsqueeze(-1), self.share.unsqueeze(-1))
         return weights.scatter_add(-1, self.second.unsqueeze(-1), 1 - self.share.unsqueeze(-1))
@@ -55,13 +55,13 @@ def exact_adversary(margins: Tensor, attention: Tensor, predicted: Tensor, mask:
 
 
 def slab(predicted: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
-    """The least and greatest logit, float64 ``(B,)``, whose probability is within epsilon; infinite beyond 0 and 1."""
+    """Return the least and greatest logit, float64 ``(B,)``, whose probability is within epsilon; infinite beyond 0 and 1."""
     predicted = predicted.double()
     return torch.logit((predicted - epsilon).clamp(min=0)), torch.logit((predicted + epsilon).clamp(max=1))
 
 
 def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: Tensor) -> Tensor:
-    """The best corner or edge point of each text: float64 ``(B, 4)``, the fields of ``Adversary``.
+    """Return the best corner or edge point of each text: float64 ``(B, 4)``, the fields of ``Adversary``.
 
     A corner stands on the diagonal. Of the two cells of an edge, the one that goes down from i to j holds the point at
     ``high``, the other that at ``low``.
@@ -78,14 +78,14 @@ def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: 
 
 
 def _edge_points(margins: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Share of i at which an edge (i, j) meets the slab's border, ``(B, T, T)``; outside [0, 1] or NaN if it does not."""
+    """Return the share of i at which an edge (i, j) meets the slab's border, ``(B, T, T)``; outside [0, 1] or NaN if none."""
     of_i, of_j = margins.unsqueeze(2), margins.unsqueeze(1)
     border = torch.where(of_i > of_j, high[:, None, None], low[:, None, None])
     return (border - of_j) / (of_i - of_j)
 
 
 def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:
-    r"""JSD to attention ``(B, T)`` of ``share`` on i and the rest on j, ``(B, T, T)``; on the diagonal, of all on i.
+    r"""Return the JSD to attention ``(B, T)`` of ``share`` on i, the rest on j, ``(B, T, T)``; on the diagonal, of all on i.
 
     With p the weights on the two tokens and q the attention on them, and because both distributions sum to 1, it is
     :math:`\ln 2 + \frac12 \sum [p \ln p + q \ln q - (p + q) \ln (p + q)]`.
@@ -98,5 +98,5 @@ def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:
 
 
 def _times_log(p: Tensor) -> Tensor:
-    """p ln p, 0 at 0; torch's xlogy is three times slower."""
+    # torch's xlogy is three times slower
     return p.clamp(min=torch.finfo(p.dtype).tiny).log_().mul_(p)

@@ -71,7 +71,7 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
 
 
 def _correlations(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """All taus at once: the importances stand below one another as rows of one batch."""
+    """Compute all taus at once: the importances stand below one another as rows of one batch."""
     count = len(importances)
     attention, mask = (rows.repeat(count, 1) for rows in (observation.explanation, observation.ranked))
     stacked, support = torch.cat(list(importances.values())), mask & (attention > 0)
@@ -93,7 +93,7 @@ def _correlations(observation: Observation, importances: dict[str, Tensor]) -> d
 
 
 def _agreement_without_sink(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Ranks of the other tokens, which are those of their renormalised weights, too."""
+    """Return how the other tokens are ranked, which renormalising their weights would not change."""
     others = without_sink(observation.ranked)
     pairs = {name: (observation.explanation, importance) for name, importance in importances.items()}
     if "leave_one_out_inputs" in importances:
@@ -110,7 +110,7 @@ RANKED = {"gradients": "gradient_inputs", "leave-one-out": "leave_one_out_inputs
 
 
 def _answer(mean: Means) -> str | None:
-    """The shares of pairs that agree; of runs from before these were measured, correlations beside their ceilings."""
+    """Answer by the shares of pairs that agree; of older runs, by correlations beside their ceilings."""
     if not any(f"E1/tau_{kind}" in mean for kind in RANKED.values()):
         return None
     shares = {name: share for name, kind in RANKED.items() if (share := mean(f"E1/concordant_{kind}")) is not None}

@@ -17,7 +17,7 @@ COPIES = 6
 
 
 def identifiability(observation: Observation) -> dict[str, Tensor]:
-    """Rank of what attention is multiplied with, and how much of the attention that determines.
+    """Measure the rank of what attention is multiplied with, and how much of the attention that determines.
 
     ``context``: T = H, what the context determines. ``prediction``: T = H wᵀ, what the logits determine, for a linear decoder.
     ``…_strict``: [T, 1], for weights are known to sum to 1.

@@ -25,7 +25,7 @@ from attest.models.observation import Network, Observation, by_texts, cached_per
 @cached_per_batch
 @torch.enable_grad()
 def gradient_times_input(observation: Observation) -> Tensor:
-    r"""Jain & Wallace's :math:`g_t = |\langle \partial \hat y / \partial e_t, e_t \rangle|`, attention constant, ``(B, T)``.
+    r"""Return Jain & Wallace's :math:`|\langle \partial \hat y / \partial e_t, e_t \rangle|`, attention constant, ``(B, T)``.
 
     They normalise it to sum 1 over a text, which no rank correlation sees; here it is as it comes.
     """
@@ -35,12 +35,12 @@ def gradient_times_input(observation: Observation) -> Tensor:
 
 
 def gradient_norm_inputs(observation: Observation) -> Tensor:
-    r"""Meister et al.'s (eq. 4) :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, normalised over tokens, ``(B, T)``."""
+    r"""Return Meister et al.'s (eq. 4) :math:`\lVert \partial \hat y / \partial X_t \rVert_2`, normalised, ``(B, T)``."""
     return _normalised_norms(gradients_through_attention(observation)[0], observation.mask)
 
 
 def gradient_norm_hidden(observation: Observation) -> Tensor:
-    r"""The same of hidden states, :math:`\lVert \partial \hat y / \partial h_t \rVert_2`, normalised, ``(B, T)``.
+    r"""Return the same of hidden states, :math:`\lVert \partial \hat y / \partial h_t \rVert_2`, normalised, ``(B, T)``.
 
     Through the attention too: were it held constant under a linear decoder, the norm would be proportional to the attention
     and agree with it by construction.
@@ -50,7 +50,7 @@ def gradient_norm_hidden(observation: Observation) -> Tensor:
 
 @cached_per_batch
 def gradients_through_attention(observation: Observation) -> tuple[Tensor, ...]:
-    """Of the predicted class's probability with respect to embedded input and hidden states, ``(B, T, E)``, ``(B, T, H)``."""
+    """Return the gradients of the predicted probability by embedded input and hidden states, ``(B, T, E)``, ``(B, T, H)``."""
     return _gradients_of_prediction(observation, observation.logits, observation.embedded, observation.hidden)
 
 
@@ -61,7 +61,6 @@ def _gradients_of_prediction(observation: Observation, logits: Tensor, *inputs: 
 
 
 def _normalised_norms(gradient: Tensor, mask: Tensor) -> Tensor:
-    """L2 norms that sum to 1 over each text, 0 at padding; all 0 where every gradient vanishes."""
     norms = gradient.flatten(2).norm(dim=-1).masked_fill(~mask, 0)
     total = norms.sum(dim=-1, keepdim=True)
     return norms / torch.where(total > 0, total, 1.0)
@@ -76,7 +75,7 @@ WEIGHTS_A_PAIR = 12
 @cached_per_batch
 @skips_long_texts
 def leave_one_out_inputs(observation: Observation) -> Tensor:
-    """TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
+    """Return the TVD of the prediction when a token is removed and the text re-encoded, ``(B, T)`` in [0, 1].
 
     NaN for a text of one token, and for one too long to compare its tokens pair by pair; 0 at padding. Equal tokens in a
     row get the very same number, since the text is the same whichever of them goes: rounding is not left to break the tie,
@@ -97,13 +96,13 @@ def _tied_in_runs(importance: Tensor, tokens: Tensor) -> Tensor:
 
 @skips_long_texts
 def leave_one_out_hidden(observation: Observation) -> Tensor:
-    """TVD of the prediction when attention is projected anew without a hidden state, ``(B, T)`` in [0, 1], NaN as above."""
+    """Return the TVD of the prediction if attention is projected anew without a hidden state, ``(B, T)`` in [0, 1]."""
     return _movements_under(_reprojected_without_each, observation)
 
 
 @skips_long_texts
 def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
-    """The same where the remaining attention keeps its proportions: divided by 1 - alpha_i instead of projected anew.
+    """Return the same if the remaining attention is divided by 1 - alpha_i instead of projected anew.
 
     For softmax the two are equal, for sparse projections not. NaN also for a token that has all the attention.
     """
@@ -111,7 +110,7 @@ def leave_one_out_hidden_renormalised(observation: Observation) -> Tensor:
 
 
 def predictions_without_each(observation: Observation) -> Tensor:
-    """Class probabilities of every text with each of its tokens removed, ``(B, T, K)``; arbitrary where there is no token.
+    """Return the class probabilities of every text without each of its tokens, ``(B, T, K)``; arbitrary at padding.
 
     Of texts with questions, T is that of the longest text alone.
     """
@@ -122,7 +121,7 @@ def predictions_without_each(observation: Observation) -> Tensor:
 
 
 def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> Tensor:
-    """The fast way, of networks that can read a text without each of its tokens at once."""
+    """Predict by networks that can read a text without each of its tokens at once: the fast way."""
 
     @torch.no_grad()
     def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -137,7 +136,7 @@ def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple
 
 
 def _by_encoding(observation: Observation) -> Tensor:
-    """The generic way, for any network: every shortened text from its beginning."""
+    """Predict by any network: every shortened text is read from its beginning."""
     size, per_variant = observation.reach, bytes_per_variant(observation)
     positions = rows_at_once(per_variant, NEAR)  # a row of a very long text may not fit whole
 
@@ -151,7 +150,7 @@ def _by_encoding(observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
-    """Without each of V positions, ``(B, V, K)``; a text of one token keeps it."""
+    """Return predictions without each of V positions, ``(B, V, K)``; a text of one token keeps it."""
     kept_positions = _indices_without_each(mask.shape[-1], removed, mask.device)
     shortened, kept = (rows[:, kept_positions].transpose(0, 1).flatten(0, 1) for rows in (tokens, mask))
     (empty,) = (~kept.any(dim=-1)).nonzero(as_tuple=True)
@@ -161,20 +160,19 @@ def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, rem
 
 
 def _indices_without_each(size: int, removed: range, device: torch.device) -> Tensor:
-    """For each variant the positions that it keeps, int64 ``(V, T - 1)``."""
     position = torch.arange(size - 1, device=device)
     return position + (position >= torch.tensor(removed, device=device).unsqueeze(-1))
 
 
 def bytes_per_variant(observation: Observation) -> int:
-    """What reading one variant of a text needs."""
+    """Return what reading one variant of a text needs."""
     hidden, embedded = observation.hidden[0], observation.embedded[0]
     attention_maps = 4 * hidden.shape[0] ** 2 * hidden.element_size()
     return embedded.nbytes + ACTIVATIONS * hidden.nbytes + attention_maps
 
 
 def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:
-    """Movements under T attentions a text, ``(B, T, T)`` of them, a few texts at a time."""
+    """Return movements under T attentions a text, ``(B, T, T)``, a few texts at a time."""
 
     def of_texts(part: Observation) -> Tensor:
         return _movements(part, part.probabilities_under(counterfactual(part)))
@@ -184,7 +182,6 @@ def _movements_under(counterfactual: Callable[[Observation], Tensor], observatio
 
 
 def _others(mask: Tensor) -> Tensor:
-    """Real tokens of each text but one, bool ``(B, T, T)``; one stands in where none is left."""
     kept = mask.unsqueeze(1) & ~torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
     kept[..., 0] |= ~kept.any(dim=-1)
     return kept
@@ -206,7 +203,7 @@ def _renormalised_without_each(observation: Observation) -> Tensor:
 
 
 def _movements(observation: Observation, outcomes: Tensor) -> Tensor:
-    """TVD ``(B, T)`` between outcomes ``(B, ≤ T, K)`` and the prediction; NaN for texts of one token, 0 at padding."""
+    """Return the TVD ``(B, T)`` of outcomes ``(B, ≤ T, K)`` to the prediction; NaN for texts of one token, 0 at padding."""
     moved = total_variation(outcomes, observation.probabilities.unsqueeze(1))
     moved = functional.pad(moved, (0, observation.mask.shape[-1] - moved.shape[-1]))
     moved = moved.masked_fill((observation.lengths == 1).unsqueeze(-1), torch.nan)

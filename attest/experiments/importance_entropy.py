@@ -69,7 +69,7 @@ def _hidden_entropy(observation: Observation, sampled: Tensor, positions: int, s
 
 
 def _entropy_over_positions(observation: Observation, rows: Tensor, positions: int, seed: int) -> Tensor:
-    """Mean over sampled positions of each row, ``(rows,)``; a text read P times side by side needs one backward pass."""
+    """Return the mean over sampled positions of each row, ``(rows,)``: a text is read P times side by side."""
     tokens, mask = observation.tokens[rows], observation.mask[rows]
     position_RP, real_RP = _random_positions(observation.ids[rows], mask, positions, seed)
     count = position_RP.shape[1]
@@ -84,7 +84,6 @@ def _entropy_over_positions(observation: Observation, rows: Tensor, positions: i
 
 
 def _random_positions(ids: Tensor, mask: Tensor, positions: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Different real positions of each text ``(B, P)``, and which of them are real, for a text may be too short."""
     keys = random_order(seed, ids, 1, mask)[:, 0]
     chosen = keys.argsort(dim=-1, descending=True)[:, :positions]
     return chosen, mask.gather(-1, chosen)
@@ -92,7 +91,7 @@ def _random_positions(ids: Tensor, mask: Tensor, positions: int, seed: int) -> t
 
 @torch.enable_grad()
 def _influence_on_hidden(observation: Observation, tokens: Tensor, mask: Tensor, position: Tensor) -> Tensor:
-    r"""Meister et al.'s :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2` of every token, ``(B, T)``."""
+    r"""Return :math:`\lVert \partial \lVert h_p \rVert_2 / \partial X_i \rVert_2` (Meister et al.) of tokens, ``(B, T)``."""
     again = observe(observation.network, position, tokens, mask)
     with torch.backends.cudnn.flags(enabled=False):
         lengths = again.hidden[torch.arange(len(position), device=position.device), position].norm(dim=-1)

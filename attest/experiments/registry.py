@@ -26,7 +26,6 @@ NO_EXPERIMENTS = ("judges", "registry", "stopping")
 
 
 def _stated(name: str) -> list[Any]:
-    """Return what the modules below ``attest.experiments`` state under a name."""
     files = (module.name for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."))
     found = (getattr(import_module(file), name, None) for file in files if file.split(".")[2] not in NO_EXPERIMENTS)
     return [each for each in found if each is not None]
@@ -42,12 +41,12 @@ OF_TAGS: dict[str, Inside] = INSIDE | {each.id: each for each in _stated("INSIDE
 
 
 def measures() -> dict[str, Measure]:
-    """Every measure by its key, ``E1/tau_gradient_inputs``, in the order of the report."""
+    """Return every measure by its key, ``E1/tau_gradient_inputs``, in the order of the report."""
     return {f"{spec.id}/{measure.column}": measure for spec in EXPERIMENTS.values() for measure in spec.measures}
 
 
 def range_of(key: str) -> tuple[float, float]:
-    """The least and the greatest value of a measure; of one that is not described, 0 and 1.
+    """Return the least and the greatest value of a measure; of one that is not described, 0 and 1.
 
     Args:
         key: ``E1/tau_gradient_inputs``.
@@ -59,7 +58,7 @@ def range_of(key: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Context:
-    """What experiments may need to know beside an observed batch."""
+    """The facts that experiments may need to know beside an observed batch."""
 
     labels: Tensor | None
     """int64 ``(B,)``, gold classes of the batch; None if they are not known."""

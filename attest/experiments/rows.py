@@ -13,7 +13,7 @@ from attest.models.observation import Observation
 
 
 def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[str, Tensor]:
-    """What stands in the table of the texts themselves, beside their tokens.
+    """Return the columns of the table of the texts themselves, beside their tokens.
 
     Args:
         observation: the batch.
@@ -29,7 +29,7 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
 
 
 def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str, Tensor]:
-    """What stands in the table of sentences whose tokens are tagged, beside the tokens.
+    """Return the columns of the table of sentences whose tokens are tagged, beside the tokens.
 
     Args:
         observation: the batch, of a tagger, with gold tags.
@@ -51,7 +51,7 @@ def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str
 
 
 def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
-    """One row per instance; values of tokens become a list as long as the text, of pairs of tokens its square, row by row.
+    """Return one row per instance; values of tokens become a list of the text's length, of pairs of tokens its square.
 
     Args:
         columns: ``(B,)``, ``(B, T)`` or ``(B, T, T, ...)``, by name.
@@ -62,13 +62,13 @@ def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
 
 
 def _numbers(values: Tensor) -> np.ndarray:
-    """As NumPy has them, which does not know bfloat16."""
+    # NumPy does not know bfloat16
     known = values.detach().cpu()
     return (known.float() if known.dtype == torch.bfloat16 else known).numpy()
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Tables below one another; what is True or False in some and a number in others becomes a number in all."""
+    """Put tables below one another; a column that is bool in some and a number in others becomes a number in all."""
     kinds = pd.concat([table.dtypes for table in tables], axis=1)
     mixed = kinds.index[kinds.eq(bool).any(axis=1) & ~kinds.eq(bool).all(axis=1)]
     return pd.concat([table.astype(dict.fromkeys(mixed, float)) for table in tables])

@@ -10,7 +10,7 @@ from attest.core.errors import AttestError
 from attest.core.randomness import random_bits
 
 Everyone = Tensor | int | None
-"""All texts, of which a sample is taken: their ids, int64 ``(N,)``; N where only their number is known; None where that is
+"""All texts, of which a sample is taken: their ids, int64 ``(N,)``; N where only their number is known; None if that is
 not known either."""
 
 

@@ -66,7 +66,6 @@ def _bias_decides(observation: Observation, top: Tensor) -> dict[str, Tensor]:
 
 
 def _without(attention: Tensor, index: Tensor) -> Tensor:
-    """Attention ``(B, T)`` with one weight a row set to 0, not renormalised."""
     return attention.scatter(-1, index, 0.0)
 
 

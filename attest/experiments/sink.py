@@ -14,12 +14,12 @@ WITHOUT = "_without_sink"
 
 
 def parks_attention(network: object) -> bool:
-    """Whether it is a decoder, where much attention may lie on the first token, so that evidence is also given without it."""
+    """Return whether a network is a decoder, which may park much attention on the first token."""
     return getattr(network, "looks_back", False)
 
 
 def without_sink(allowed: Tensor) -> Tensor:
-    """All places but the first token's, bool ``(..., T)``: those that stay to be ranked, or whose weight may be moved."""
+    """Return all allowed places but the first token's, bool ``(..., T)``."""
     kept = allowed.clone()
     kept[..., FIRST] = False
     return kept
@@ -38,13 +38,13 @@ def columns_of_decoders(columns: Sequence[Column], first: str) -> tuple[Column, 
 
 
 def left_out(measure: Measure) -> Measure:
-    """The same measure, of decoders alone, over all tokens but the first."""
+    """Return the same measure, of decoders alone, over all tokens but the first."""
     beside = measure.beside and (measure.beside[0], f"{measure.beside[1]}{WITHOUT}")
     return replace(_without(measure, LEFT_OUT), beside=beside)
 
 
 def spared(measure: Measure) -> Measure:
-    """The same measure, of decoders alone, where tampering leaves the first token its weight."""
+    """Return the same measure, of decoders alone, where tampering leaves the first token its weight."""
     return _without(measure, SPARED)
 
 

@@ -15,27 +15,27 @@ from torch import Tensor
 
 
 class Means:
-    """Means over the test texts, by key.
+    """The means over the test texts, by key.
 
     Args:
         summary: numbers of a run, as in ``summary.json``.
-        instances: test texts; None where that is not known.
+        instances: test texts; None if that is not known.
     """
 
     def __init__(self, summary: dict[str, Any], instances: int | None) -> None:
         self.summary, self.instances = summary, instances
 
     def __call__(self, key: str) -> float | None:
-        """The mean of a column, ``E1/tau_gradient_inputs``; None where it was not measured or is undefined."""
+        """Return the mean of a column, ``E1/tau_gradient_inputs``; None if it was not measured or is undefined."""
         value = self.summary.get(f"{key}/mean")
         return None if value is None or math.isnan(value) else float(value)
 
     def __contains__(self, key: str) -> bool:
-        """Whether it was measured, defined or not."""
+        """Return whether a column was measured, be its mean defined or not."""
         return f"{key}/nan" in self.summary
 
     def defined(self, key: str) -> int | None:
-        """On how many of the texts a measure is defined."""
+        """Return on how many of the texts a measure is defined; None if the number of texts is not known."""
         return None if self.instances is None else self.instances - int(self.summary[f"{key}/nan"])
 
 
@@ -71,7 +71,7 @@ class Column:
     type: str = "float"
 
     def fits(self, name: str) -> bool:
-        """Whether a column of this name is meant."""
+        """Return whether a column of this name is meant."""
         pattern = re.sub(r"<\w+>", r"\\w+", self.name)
         return re.fullmatch(pattern, name) is not None
 
@@ -85,10 +85,10 @@ class Measure:
         title: heads the line.
         means: what the number says.
         misread: how it is easily misread.
-        suspicious: which end speaks against reading the attention as an explanation; None where neither does.
+        suspicious: which end speaks against reading the attention as an explanation; None if neither does.
         about: what it speaks of, where that is another thing than the experiment.
         beside: what the number is held against within the run: a name, and the column.
-        short: heads the column in the report's table of texts, and what it means there; None where it is not shown.
+        short: heads the column in the report's table of texts, and what it means there; None if it is not shown.
         replaced_by: the column that newer runs have instead; shown of older runs alone.
     """
 
@@ -181,7 +181,7 @@ class Spec:
         cost: how it grows with the length T of a text, and in what.
         columns: of its table, besides those that identify the text.
         measures: the numbers that the verdict shows, in its order.
-        answer: the sentence that answers the question, from the means; None where it cannot be said.
+        answer: the sentence that answers the question, from the means; None if it cannot be said.
         weights: what it has to show on a text.
         drawings: its figures.
         run: the experiment on one observed batch; takes the observation, the settings with their defaults, and, by the names
@@ -222,14 +222,14 @@ class Spec:
 
     @property
     def order(self) -> float:
-        """By which experiments are listed."""
+        """The place by which experiments are listed."""
         return float(re.sub(r"\D", "", self.id) or math.inf) if self.place is None else self.place
 
     def column(self, name: str) -> Column | None:
-        """The description of a column; None for one that has none. Where several fit, the one that names most of it."""
+        """Return the description of a column; None for one that has none. Where several fit, the one that names most of it."""
         fitting = [column for column in self.columns if column.fits(name)]
         return max(fitting, key=lambda column: len(re.sub(r"<\w+>", "", column.name)), default=None)
 
     def about_of(self, measure: Measure) -> About:
-        """What a measure speaks of."""
+        """Return what a measure speaks of."""
         return measure.about or self.about

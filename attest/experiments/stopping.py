@@ -27,7 +27,7 @@ STEPS = 20
 
 
 def looks(texts: int) -> list[int]:
-    """After how many texts it is looked whether to stop; a fixed rule, whatever is found."""
+    """Return after how many texts to look whether to stop: a fixed rule, whatever is found."""
     after, found = float(FIRST), []
     while after <= MOST_READ * texts:
         found.append(int(after))
@@ -36,12 +36,12 @@ def looks(texts: int) -> list[int]:
 
 
 def in_random_order(ids: Tensor, seed: int) -> list[int]:
-    """The ids of all texts, int64 ``(N,)``, in the order of a keyed hash."""
+    """Return the ids of all texts, int64 ``(N,)``, in the order of a keyed hash."""
     return ids[random_bits(stream(seed, "order of the texts"), ids).argsort()].tolist()
 
 
 class Stopping:
-    """When to stop: every mean that the report shows of an experiment is known to ± ``precision`` at 95 %.
+    """A rule when to stop: every mean that the report shows of an experiment is known to ± ``precision`` at 95 %.
 
     Args:
         experiment: its id.
@@ -55,7 +55,7 @@ class Stopping:
         self._sequence: MeanByBetting | None = None
 
     def after(self, rows: pd.DataFrame) -> bool:
-        """Whether to stop after further texts.
+        """Return whether to stop after further texts.
 
         Args:
             rows: of the experiment's table, in the order of reading.
@@ -70,7 +70,7 @@ class Stopping:
         return bool(((high - low) / 2 <= self.precision).all())
 
     def _begin(self, rows: pd.DataFrame) -> None:
-        """The means asked for: those of the verdict, as far as they have a range."""
+        """Begin with the means asked for: those of the verdict, as far as they have a range."""
         ranges = {measure.column: column.range for measure in self.spec.measures
                   if measure.column in rows and (column := self.spec.column(measure.column)) is not None}  # fmt: skip
         known = {name: span for name, span in ranges.items() if span is not None and np.isfinite(span).all()}

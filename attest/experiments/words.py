@@ -16,7 +16,7 @@ from attest.models.observation import Observation
 
 
 def first_of_words(words: Tensor) -> Tensor:
-    """Where words begin, bool ``(B, T)``.
+    """Return where words begin, bool ``(B, T)``.
 
     Args:
         words: int64 ``(B, T)``, the place of the word that each token is of, below 0 for special tokens and padding.
@@ -27,7 +27,7 @@ def first_of_words(words: Tensor) -> Tensor:
 
 
 def ranked_words(observation: Observation) -> Tensor:
-    """The word of each token, int64 ``(B, T)``; below 0 for those that are not ranked, too.
+    """Return the word of each token, int64 ``(B, T)``; below 0 for those that are not ranked, too.
 
     Args:
         observation: with ``words``.
@@ -37,14 +37,14 @@ def ranked_words(observation: Observation) -> Tensor:
 
 
 def over_words(values: Tensor, words: Tensor) -> Tensor:
-    """Sums over the subwords of each word, at its first one, 0 elsewhere: ``(B, T)``, ``(B, T)`` -> ``(B, T)``."""
+    """Add up values over the subwords of each word, at its first one, 0 elsewhere: ``(B, T)`` twice -> ``(B, T)``."""
     position = torch.arange(words.shape[-1], device=words.device)
     begins = torch.where(first_of_words(words), position, 0).cummax(dim=-1).values
     return torch.zeros_like(values).scatter_add(-1, begins, values.masked_fill(words < 0, 0))
 
 
 def leave_words_out(observation: Observation) -> Tensor:
-    """TVD of the prediction when all subwords of a word are removed and the text is read anew, ``(B, T)`` in [0, 1].
+    """Return the TVD of the prediction if all subwords of a word are removed and the text is read anew, ``(B, T)``.
 
     Special tokens stay, and so does the token at which a Transformer decides. NaN for a text in which nothing is left without
     one of its words; 0 but at first subwords. A word of one subword has the number of that subword, which is not read twice.
@@ -63,12 +63,11 @@ def leave_words_out(observation: Observation) -> Tensor:
 
 
 def _of_one_subword(words: Tensor) -> Tensor:
-    """The words that were not cut, bool ``(B, T)``."""
     return first_of_words(words) & (over_words(torch.ones_like(words), words) == 1)
 
 
 def _movements_without(observation: Observation, texts: Tensor, places: Tensor) -> Tensor:
-    """TVD ``(N,)`` of the predictions of N texts, each without the word that begins at its place: int64 ``(N,)`` twice."""
+    """Return the TVD ``(N,)`` of N texts, each without the word that begins at its place: int64 ``(N,)`` twice."""
     words = ranked_words(observation)[texts]
     kept = observation.mask[texts] & (words != words.gather(-1, places.unsqueeze(-1)))
     order = kept.sum(dim=-1).argsort()
@@ -83,7 +82,7 @@ def _movements_without(observation: Observation, texts: Tensor, places: Tensor) 
 
 @torch.no_grad()
 def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
-    """Predictions of texts without some of their tokens, the others moved together: ``(N, T)`` twice -> ``(N, K)``."""
+    """Predict texts without some of their tokens, the others moved together: ``(N, T)`` twice -> ``(N, K)``."""
     order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)[:, : max(1, int(kept.sum(dim=-1).max()))]
     tokens, left = tokens.gather(-1, order), kept.gather(-1, order)
     empty = ~left.any(dim=-1)
@@ -93,7 +92,7 @@ def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
 
 
 def agreement_over_words(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:
-    """How the explanation and importances agree once words count instead of subwords.
+    """Return how the explanation and importances agree once words count instead of subwords.
 
     Args:
         observation: with ``words``.

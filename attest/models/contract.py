@@ -70,7 +70,7 @@ def require_forward(network: nn.Module) -> None:
 
 
 def offers_forward(network: nn.Module) -> bool:
-    """Whether it has a ``forward(tokens, mask)`` of its own."""
+    """Return whether a network has a ``forward(tokens, mask)`` of its own."""
     return [*inspect.signature(network.forward).parameters][1:] == ["mask"]
 
 
@@ -284,13 +284,12 @@ def _require_forward(network: nn.Module, logits: Tensor, tokens: Tensor, mask: T
 
 
 def _apart(found: Tensor, logits: Tensor) -> float:
-    """How far apart two calculations of finite logits are at most; 0 within what rounding loses."""
     apart = (found.detach() - logits).abs().max()
     return float(apart) if apart > _tolerance(logits) * (1 + logits.abs().max()) else 0.0
 
 
 def _tolerance(values: Tensor) -> float:
-    """3e-4 in single precision, 1e-8 in double: what sums over thousands of tokens lose, and far less than a wrong sum."""
+    """Return 3e-4 in single precision, 1e-8 in double: what sums over thousands of tokens lose, far less than a wrong sum."""
     return torch.finfo(values.dtype).eps ** 0.5
 
 
@@ -332,8 +331,7 @@ def require_itself(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, give
 
 
 def _probabilities_of(network: Any, ids: Tensor, tokens: Tensor, mask: Tensor, given: Mapping[str, Tensor]) -> Tensor:
-    """Probabilities of the network itself, ``(B, K)``, of a tagger ``(B, T, K)`` and 0 at padding; those of all ways into it
-    are the same."""
+    """Return the network's own probabilities, which all ways into it share: ``(B, K)``, of a tagger ``(B, T, K)``."""
     ways = {"its four steps": decided(network, network.encode(tokens, mask), mask)}
     if offers_forward(network):
         ways["its forward"] = network(tokens, mask)

@@ -29,7 +29,7 @@ class Resuming(Protocol):
     """
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """Logits from what entered the attention of a layer, ``(B, T, H)``, counted from 0 among those with heads."""
+        """Return logits from what entered the attention of a layer, ``(B, T, H)``, counted from 0 among those with heads."""
 
 
 class Skipping(Protocol):
@@ -62,7 +62,7 @@ class LayerObservation:
     ids_given: bool = True
     """As in ``Observation``."""
     special: Tensor | None = None
-    """bool ``(B, T)``: tokens that are in every text whatever it says, as in ``observe``; None where they are not known."""
+    """bool ``(B, T)``: tokens that are in every text whatever it says, as in ``observe``; None if they are not known."""
     inputs: Mapping[str, Tensor] = field(default_factory=dict)
     """float ``(B, T, H)`` that enter each layer, of a clean pass of a network that can go on from there: one that is
     ``Resuming`` or ``Skipping``. Else empty, and the pass is run again from the tokens on."""
@@ -85,14 +85,14 @@ class LayerObservation:
         return {"": layers} | alone
 
     def under(self, *interventions: Intervention) -> "LayerObservation":
-        """The same batch, observed again while interventions are in force; what lies below them stays as it was."""
+        """Return the same batch, observed again while interventions are in force; what lies below them stays as it was."""
         with intervene(self.network, *interventions):
             logits, weights = _passed(self.network, self._forward(), self.mask.device)
         attention = {layer: weights.get(layer, clean) for layer, clean in self.attention.items()}
         return replace(self, attention=attention, logits=logits, inputs={})
 
     def _forward(self) -> Callable[[], Tensor]:
-        """The pass that is still to be made: from the first tampered layer on, where that can be."""
+        """Return the pass that is still to be made: from the first tampered layer on, where that can be."""
         place = self._first_tampered()
         if place is None:
             return partial(self.network, self.tokens, self.mask)
@@ -106,13 +106,12 @@ class LayerObservation:
             return self.network(self.tokens, self.mask)
 
     def _first_tampered(self) -> int | None:
-        """Place of the first layer with an intervention in force; None where the pass must begin at the tokens."""
         tampered = [name for name, layer in attending(self.network).items() if layer.replacements]
         known = tampered and all(name in self.inputs for name in tampered)
         return min(list(self.inputs).index(name) for name in tampered) if known else None
 
     def rows(self, index: Tensor) -> "LayerObservation":
-        """Some of the instances, int64 ``(R,)``, possibly several times."""
+        """Return some of the instances, int64 ``(R,)``, possibly several times."""
         attention = {layer: weights[index] for layer, weights in self.attention.items()}
         inputs = {layer: hidden[index] for layer, hidden in self.inputs.items()}
         ids, tokens, mask, logits = (column[index] for column in (self.ids, self.tokens, self.mask, self.logits))
@@ -120,7 +119,7 @@ class LayerObservation:
         return LayerObservation(self.network, ids, tokens, mask, attention, logits, labels, self.ids_given, special, inputs)
 
     def per_instance(self, values: Tensor) -> Tensor:
-        """One number an instance ``(B,)``: values ``(B,)`` as they are, ``(B, T)`` averaged over the tokens that decide."""
+        """Return one number an instance ``(B,)``: values ``(B,)`` as they are, the mean of ``(B, T)`` over deciding tokens."""
         if values.ndim == 1:
             return values
         return torch.where(self.deciding, values, 0).sum(dim=-1) / self.deciding.sum(dim=-1)
@@ -132,27 +131,27 @@ class LayerObservation:
         return self.labels >= 0 if tagging else self.mask  # type: ignore[operator,return-value]
 
     def correct(self, labels: Tensor) -> Tensor:
-        """Whether the decision is right, as ``rightly``, ``(B,)``; of a tagger the share of tokens whose tag is, float."""
+        """Return whether the decision is right, as ``rightly``, ``(B,)``; of a tagger the share of right tags, float."""
         return self.per_instance(self.predicted == labels if labels.ndim > 1 else rightly(self.predicted, labels))
 
     def moved_from(self, other: "LayerObservation") -> Tensor:
-        """TVD of predictions ``(B,)`` in [0, 1], of a tagger its mean over tokens."""
+        """Return the TVD of predictions ``(B,)`` in [0, 1], of a tagger its mean over tokens."""
         return self.per_instance(total_variation(self.probabilities, other.probabilities))
 
     def diverged_from(self, other: "LayerObservation", layers: Sequence[str]) -> Tensor:
-        """Mean JSD ``(B,)`` in nats between the rows of both attentions: over layers, heads and real tokens."""
+        """Return the mean JSD ``(B,)`` in nats between the rows of both attentions: over layers, heads and real tokens."""
         return self.mean_over_rows(lambda layer: jensen_shannon(self.attention[layer], other.attention[layer]), layers)
 
     def support(self, layers: Sequence[str]) -> Tensor:
-        """Share ``(B,)`` of real tokens that a row gives weight to, mean over layers, heads and real tokens."""
+        """Return the share ``(B,)`` of real tokens that a row gives weight to, mean over layers, heads and real tokens."""
         return self.mean_over_rows(lambda layer: (self.attention[layer] > 0).sum(dim=-1) / self._lengths, layers)
 
     def largest(self, layers: Sequence[str]) -> Tensor:
-        """Largest weight of a row, mean over layers, heads and real tokens, ``(B,)`` in (0, 1]."""
+        """Return the largest weight of a row, mean over layers, heads and real tokens, ``(B,)`` in (0, 1]."""
         return self.mean_over_rows(lambda layer: self.attention[layer].amax(dim=-1), layers)
 
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
-        """Mean ``(B,)`` of what a measure of a layer ``(B, N, T)`` says of its rows; rows it says NaN of are left out."""
+        """Return the mean ``(B,)`` of a measure of the rows of a layer, ``(B, N, T)``; NaN is left out."""
         return torch.stack([mean_over_rows(measure(layer), self.mask) for layer in layers]).nanmean(dim=0)
 
     @property
@@ -161,12 +160,12 @@ class LayerObservation:
 
 
 def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean over heads and real tokens: ``(B, N, T)``, ``(B, T)`` -> ``(B,)``; NaN is left out."""
+    """Compute the mean over heads and real tokens: ``(B, N, T)``, ``(B, T)`` -> ``(B,)``; NaN is left out."""
     return values.masked_fill(~mask.unsqueeze(1), torch.nan).flatten(1).nanmean(dim=-1)
 
 
 def self_attending(network: nn.Module) -> list[str]:
-    """Names of the layers in which every token attends to every other, first to last.
+    """Return the names of the layers in which every token attends to every other, first to last.
 
     Raises:
         AttestError: there are none.
@@ -211,7 +210,7 @@ def observe_layers(
 
 @torch.no_grad()
 def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, inputs: Mapping[str, Tensor]) -> bool:
-    """Whether a pass of this batch that begins at the last layer has the logits of the whole pass, to rounding."""
+    """Return whether a pass of this batch that begins at the last layer has the logits of the whole pass, to rounding."""
     bare, place, last = cast(Any, unwrapped(network)), len(inputs) - 1, [*inputs.values()][-1]
     with torch.autocast(tokens.device.type, enabled=False):
         if hasattr(bare, "beginning_at"):
@@ -225,7 +224,7 @@ def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, i
 
 
 def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
-    """What is called with the inputs of each layer; nothing where no pass can go on from there, or tampering is in force."""
+    """Return the modules that are called with the inputs of each layer; none if no pass can go on from there."""
     bare, layers = unwrapped(network), attending(network)
     if any(layer.replacements for layer in layers.values()):
         return {}
@@ -236,12 +235,10 @@ def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
 
 
 def _made_by(kind: type, method: str) -> int:
-    """How far up its classes a method was defined: 0 for the class itself."""
     return next((place for place, each in enumerate(kind.__mro__) if method in vars(each)), len(kind.__mro__))
 
 
 def _passed(network: nn.Module, forward: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, dict[str, Tensor]]:
-    """Logits, and the weights of every layer that the pass went through."""
     with torch.autocast(device.type, enabled=False), recorded(network, "weights") as weights:
         return forward(), weights
 

@@ -44,16 +44,16 @@ class Network(Protocol):
     """
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """``(B, T)``, ``(B, T)`` -> hidden states ``(B, T, H)``."""
+        """Map tokens and mask ``(B, T)`` to hidden states ``(B, T, H)``."""
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """``(B, T, H)``, ``(B, T)`` -> scores ``(B, T)``."""
+        """Map hidden states ``(B, T, H)`` and mask ``(B, T)`` to scores ``(B, T)``."""
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """``(B, T)``, ``(B, T)`` -> attention ``(B, T)``."""
+        """Map scores and mask ``(B, T)`` to attention ``(B, T)``."""
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """``(B, T, H)``, ``(B, T)`` -> logits ``(B, C)``."""
+        """Map hidden states ``(B, T, H)`` and weights ``(B, T)`` to logits ``(B, C)``."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Observation:
         return self.attention if self.read_instead is None else self.read_instead
 
     def explained_by(self, explanation: Tensor) -> "Observation":
-        """The same pass with another explanation on trial, ``(B, T)``, at least 0: attention rollout, for example."""
+        """Return the same pass with another explanation on trial, ``(B, T)``, at least 0: attention rollout, for example."""
         return replace(self, read_instead=explanation)
 
     @cached_property
@@ -139,7 +139,7 @@ class Observation:
         return int(self.lengths.max()) if asks else self.mask.shape[-1]
 
     def narrowed(self, values: Tensor, size: int) -> Tensor:
-        """Of rows ``(N, T, …)`` the first ``size`` columns, and those of the questions."""
+        """Return the first ``size`` columns of rows ``(N, T, …)``, and those of the questions."""
         if self.reach == values.shape[1]:
             return values[:, :size]
         return torch.cat([values[:, :size], values[:, self.reach :]], dim=1)
@@ -165,7 +165,7 @@ class Observation:
         return self.probabilities.argmax(dim=-1)
 
     def part(self, rows: Tensor) -> "Observation":
-        """Some of the texts, bool or int64 ``rows``, padded to the longest of them; cut off from the graph."""
+        """Return some of the texts, bool or int64 ``rows``, padded to the longest of them; cut off from the graph."""
         size = int(self.lengths[rows].max())
 
         def cut(values: Tensor) -> Tensor:
@@ -185,7 +185,7 @@ class Observation:
 
     @torch.no_grad()
     def probabilities_under(self, weights: Tensor) -> Tensor:
-        """Class probabilities had the attention been another one, hidden states unchanged.
+        """Return the class probabilities that other attention would give, hidden states unchanged.
 
         Args:
             weights: ``(B, T)`` or ``(B, D, T)``; rows sum to 1.
@@ -234,7 +234,7 @@ class Observation:
 
 
 def rightly(predicted: Tensor, labels: Tensor) -> Tensor:
-    """Whether classes int64 ``(B,)`` are the gold ones, bool ``(B,)``; where a label is below 0, there is none: float, NaN."""
+    """Return whether classes int64 ``(B,)`` are the gold ones, bool ``(B,)``; float, NaN for labels below 0."""
     right = predicted == labels
     return right if (labels >= 0).all() else torch.where(labels >= 0, right.double(), torch.nan)
 
@@ -280,7 +280,7 @@ def _first_tokens(observation: Observation) -> Observation:
 
 
 def _spread(column: Tensor, short: Tensor, mask: Tensor) -> Tensor:
-    """What was measured of the short texts, among NaN for the others."""
+    """Return what was measured of the short texts, and NaN for the others."""
     everyone = column.new_full(mask.shape[: column.ndim], torch.nan)
     if column.ndim > 1:
         everyone = everyone.masked_fill(~mask, 0)
@@ -354,7 +354,7 @@ def observe(
 
 
 def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> Tensor | None:
-    """Tokens that evidence about tokens neither ranks nor erases: the place of decision, and special tokens.
+    """Return the tokens that evidence neither ranks nor erases: the place of decision, and special tokens.
 
     A Transformer that decides at one place, the first token of an encoder or the last one of a decoder, cannot do without
     it, and attention rollout begins there; without special tokens it reads what it was never trained on.
@@ -364,7 +364,7 @@ def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> T
         mask: bool ``(B, T)``.
         special: bool ``(B, T)``, if known.
     Returns:
-        bool ``(B, T)``; None where there is none.
+        bool ``(B, T)``; None if there is none.
     """
     spared = torch.zeros_like(mask) if special is None else special & mask
     deciding = getattr(network, "deciding", None)
@@ -374,7 +374,7 @@ def spared_by(network: object, mask: Tensor, special: Tensor | None = None) -> T
 
 
 def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The embedded input, a leaf, and the hidden states made of it."""
+    """Return the embedded input, a leaf, and the hidden states made of it."""
     module = cast(nn.Module, network)
     try:
         with _embedded_inputs(_token_lookups(network, tokens, mask), tokens) as embedded:
@@ -393,17 +393,17 @@ def _encoded(network: Network, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Te
 
 
 def numbered(ids: Tensor | None, mask: Tensor) -> Tensor:
-    """The ids int64 ``(B,)``, or, where there are none, the rows of the batch."""
+    """Return the ids int64 ``(B,)``, or, where there are none, the rows of the batch."""
     return torch.arange(len(mask), device=mask.device) if ids is None else ids
 
 
 def outside_inference(values: Tensor) -> Tensor:
-    """A copy of what was made in inference mode, as batches of a ``Trainer`` are: autograd refuses to keep the original."""
+    """Return a copy of a tensor that was made in inference mode, which autograd refuses to keep; else the tensor itself."""
     return values.clone() if values.is_inference() else values
 
 
 def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
-    """Where tokens may be looked up; of one text, where two texts are, since ``(1, T)`` may be a table of positions too."""
+    """Return where tokens may be looked up; one text is tried twice, since ``(1, T)`` may be a table of positions too."""
     lookups: list[nn.Module] = [each for each in cast(nn.Module, network).modules() if isinstance(each, nn.Embedding)]
     if len(tokens) > 1 or len(lookups) < 2:
         return lookups

@@ -96,7 +96,7 @@ def erasure(
 
 
 def _under(observation: Observation, name: str, draws: tuple[Operator, ...], seed: int, sets: int) -> Columns:
-    """The scores of the explanation under one operator; random sets are dealt to its draws, and meet the explanation there."""
+    """Return the scores of the explanation under one operator, against random sets that are dealt to its draws."""
     explained = _ranked(observation, observation.explanation.unsqueeze(1), seed)
     random = random_ranks(observation.ids, observation.ranked, sets, seed)
     rounds = [
@@ -111,7 +111,7 @@ def _under(observation: Observation, name: str, draws: tuple[Operator, ...], see
 
 
 def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) -> tuple[Tensor, Scores]:
-    """Whether the prediction rises without the first token, ``(B,)``, and the scores of the first ranking over the others."""
+    """Return whether the prediction rises without the first token, ``(B,)``, and the scores of the first ranking."""
     counts = sizes(observation.erasable)
     outcomes = outcomes_of(observation, ranks, torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1), operator)
     before = observation.confidence
@@ -120,7 +120,7 @@ def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) ->
 
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
-    """Where the AOPC under ``attention`` lies between the least and the most that any sets reach."""
+    """Return where the AOPC under ``attention`` lies between the least and the most that any sets reach."""
     counts = sizes(observation.erasable)
     chosen = torch.arange(len(counts), device=counts.device) < beam_texts
     if has_exact_limits(observation):
@@ -155,7 +155,7 @@ def _placed(observation: Observation, explanations: Tensor, seed: int, lower: Te
 
 
 def _read_anew(observation: Observation, seed: int) -> Columns:
-    """What takes other readings of a text."""
+    """Return the columns that need the text read anew."""
     soft = soft_scores(observation, observation.explanation, seed).double()
     columns = {f"soft_{kind}": soft[:, place] for place, kind in enumerate(KINDS)}
     columns |= {
@@ -165,7 +165,7 @@ def _read_anew(observation: Observation, seed: int) -> Columns:
 
 
 def _ferret(observation: Observation, seed: int) -> Tensor:
-    """AOPC over every k from 1 to the whole text, tokens deleted, as ferret counts: ``(B, 2)``."""
+    """Return the AOPC over every k from 1 to the whole text, tokens deleted, as ferret counts: ``(B, 2)``."""
     lengths = observation.erasable
     counts = torch.arange(1, observation.mask.shape[-1] + 1, device=lengths.device).expand(len(lengths), -1)
     ranks = _ranked(observation, observation.explanation.unsqueeze(1), seed)

@@ -20,13 +20,13 @@ STEPS = 50
 
 
 def has_exact_limits(observation: Observation) -> bool:
-    """Whether the limits are known: two classes, a linear decoder, and no tokens that attend to one another."""
+    """Return whether the limits are known: two classes, a linear decoder, and no tokens that attend to one another."""
     return observation.margins is not None and is_pooled_linearly(observation)
 
 
 @torch.no_grad()
 def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """The least and the greatest fall of the predicted class's probability over all sets of a size.
+    """Return the least and the greatest fall of the predicted class's probability over all sets of a size.
 
     Args:
         observation: with two classes and a linear decoder.
@@ -45,7 +45,7 @@ def exact_limits(observation: Observation, counts: Tensor) -> tuple[Tensor, Tens
 
 
 def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> Tensor:
-    """Largest Σ w m / Σ w over sets of each size with some weight in them, ``(B, 2, K)``; -inf where there is none."""
+    """Return the largest Σ w m / Σ w over sets of each size with some weight, ``(B, 2, K)``; -inf if there is none."""
     ratio = _ratio_of_best(weights.masked_fill(~mask, -1), favour, weights, kept)
     for _ in range(STEPS):
         gain = (weights[:, None, None] * (favour[:, None, None] - ratio.unsqueeze(-1))).nan_to_num(neginf=0)
@@ -58,7 +58,7 @@ def _best_ratio(favour: Tensor, weights: Tensor, mask: Tensor, kept: Tensor) -> 
 
 
 def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) -> Tensor:
-    """The ratio of the tokens with the largest keys, ``(B, T)`` or ``(B, 2, K, T)``; as many as are kept."""
+    """Return the ratio of the tokens with the largest keys, ``(B, T)`` or ``(B, 2, K, T)``; as many as are kept."""
     keys = keys if keys.ndim == 4 else keys[:, None, None]
     order = keys.expand(*kept.shape, -1).argsort(dim=-1, descending=True)
     place = (kept - 1).unsqueeze(-1)
@@ -72,7 +72,7 @@ def _ratio_of_best(keys: Tensor, favour: Tensor, weights: Tensor, kept: Tensor) 
 def _with_nothing_attended(
     ratio: Tensor, weights: Tensor, mask: Tensor, kept: Tensor, nothing: Tensor, least: bool = False
 ) -> Tensor:
-    """The probability; where as many tokens as are kept have no weight at all, what the bias alone decides is reached too."""
+    """Return the probability; a set of tokens without weight reaches what the bias alone decides."""
     reached = ratio.sigmoid()
     idle = ((weights == 0) & mask).sum(dim=-1)
     possible = idle[:, None, None] >= kept
@@ -88,7 +88,7 @@ WIDTH = 5
 
 @torch.no_grad()
 def beam_limits(observation: Observation, counts: Tensor, operator: Operator, width: int = WIDTH) -> tuple[Tensor, Tensor]:
-    """The smallest and the largest AOPC that a search finds; the true limits lie at or beyond them.
+    """Return the smallest and the largest AOPC that a search finds; the true limits lie at or beyond them.
 
     Args:
         observation: the batch; texts of at least two tokens.
@@ -106,7 +106,7 @@ def beam_limits(observation: Observation, counts: Tensor, operator: Operator, wi
 
 
 def _searched(observation: Observation, counts: Tensor, operator: Operator, width: int, alone: bool, sign: int) -> Tensor:
-    """The AOPC of the best ranking found, ``(B,)``; ``alone``: of the first k kept, not of the rest."""
+    """Return the AOPC of the best ranking found, ``(B,)``; ``alone``: of the first k kept, not of the rest."""
     mask, size = observation.ranked, observation.mask.shape[-1]
     always = (observation.mask & ~mask).unsqueeze(1)
     before = observation.confidence.unsqueeze(-1)

@@ -21,7 +21,7 @@ from attest.models.observation import Observation
 
 @dataclass(frozen=True)
 class Background:
-    """Texts of the corpus, stored flat."""
+    """A store of the texts of a corpus, one after the other."""
 
     tokens: Tensor
     """int64 ``(N,)``, all texts one after the other."""
@@ -32,7 +32,7 @@ class Background:
 
     @classmethod
     def of(cls, texts: Sequence[Tensor]) -> "Background":
-        """From the token ids of each text, int64 ``(T,)``; texts without tokens are left out.
+        """Store the token ids of each text, int64 ``(T,)``; texts without tokens are left out.
 
         Raises:
             AttestError: none has any.
@@ -43,14 +43,14 @@ class Background:
         return cls(torch.cat([text for text in texts if len(text)]), lengths.cumsum(dim=0) - lengths, lengths)
 
     def to(self, device: torch.device) -> "Background":
-        """The same on a device."""
+        """Return the texts on a device."""
         return Background(self.tokens.to(device), self.starts.to(device), self.lengths.to(device))
 
     def __str__(self) -> str:
         return f"{len(self.lengths)} texts"
 
     def drawn(self, seed: int, ids: Tensor, lengths: Tensor, draws: int, size: int) -> Tensor:
-        """For every position a token that a text of the corpus, drawn anew, has at the same relative position.
+        """Draw for every position the token that a random text of the corpus has at the same relative position.
 
         Args:
             seed: with an instance's id it fixes the draws.
@@ -80,7 +80,7 @@ UNKNOWN = 1
 def operators(
     background: Background | None = None, seed: int = 0, draws: int = 5, unknown: int | None = None
 ) -> dict[str, tuple[Operator, ...]]:
-    """The operators by name; ``resample`` is one a draw, over which whoever asks averages.
+    """Return the operators by name; ``resample`` is one for each draw, and the caller averages over them.
 
     Args:
         background: what ``resample`` draws from; without it that operator is left out.
@@ -98,19 +98,19 @@ def operators(
 
 
 def attends_within(network: object) -> bool:
-    """Whether tokens of the network attend to one another."""
+    """Return whether tokens of the network attend to one another."""
     parts = network.modules() if isinstance(network, nn.Module) else [network]
     return any(getattr(part, "attends_within", False) for part in parts)
 
 
 def is_pooled_linearly(observation: Observation) -> bool:
-    """Whether an erasure of attention only takes summands out of a weighted mean of what tokens decide alone."""
+    """Return whether an erasure of attention only takes summands out of a weighted mean of what tokens decide alone."""
     alone = observation.class_logits is not None and not attends_within(observation.network)
     return alone and observation.spared is None
 
 
 def attention(observation: Observation, kept: Tensor) -> Tensor:
-    """Nothing attends to an erased token: its pooled weight is 0 and the rest renormalised; it stands where it stood.
+    """Let nothing attend to an erased token: its pooled weight is 0, the rest renormalised, its place kept.
 
     Where tokens attend to one another, none attends to it in any layer, itself not either; its embedding is as it was. Where
     nothing that is attended to is left, the context is 0 and the bias alone decides.
@@ -125,7 +125,7 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
 
 
 def delete(observation: Observation, kept: Tensor) -> Tensor:
-    """The shortened text is read anew; of an empty one the bias alone decides."""
+    """Read the shortened text anew; of an empty one the bias alone decides."""
     order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
     tokens = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
     index = order.view(*order.shape, *(1,) * (tokens.ndim - 3)).expand(tokens.shape)
@@ -133,7 +133,7 @@ def delete(observation: Observation, kept: Tensor) -> Tensor:
 
 
 def mask_tokens(observation: Observation, kept: Tensor, unknown: int | None = None) -> Tensor:
-    """The unknown token stands in an erased one's place; of a sentence, in that of each of its words."""
+    """Put the unknown token in an erased one's place; of a sentence, in that of each of its words."""
     if unknown is None:
         unknown = getattr(observation.network, "masked", None)
     unknown = UNKNOWN if unknown is None else unknown
@@ -141,14 +141,14 @@ def mask_tokens(observation: Observation, kept: Tensor, unknown: int | None = No
 
 
 def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:
-    """Tokens of the corpus stand in the places of erased ones; in the same place the same, whatever else is erased."""
+    """Put tokens of the corpus in the places of erased ones; in one place the same, whatever else is erased."""
     drawn = background.drawn(seed, observation.ids, observation.lengths, draw + 1, observation.mask.shape[-1])[:, -1:]
     return _read_with(observation, kept, _beside(drawn, observation.tokens.unsqueeze(1)))
 
 
 @torch.no_grad()
 def bias_alone(observation: Observation) -> Tensor:
-    """The predicted class's probability where the context is 0, ``(B,)``."""
+    """Return the predicted class's probability where the context is 0, ``(B,)``."""
     nothing = torch.zeros_like(observation.attention)
     return observation.of_predicted(probabilities(observation.network.decode(observation.hidden.detach(), nothing)))
 

@@ -21,7 +21,7 @@ SHARES = (0.01, 0.05, 0.10, 0.20, 0.50)
 
 
 def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
-    """How many tokens each share is, rounded up: at least one, int64 ``(B, K)``.
+    """Return how many tokens each share is, rounded up: at least one, int64 ``(B, K)``.
 
     Args:
         lengths: int64 ``(B,)``, tokens of each text that may be erased.
@@ -32,7 +32,7 @@ def sizes(lengths: Tensor, shares: tuple[float, ...] = SHARES) -> Tensor:
 
 
 def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tensor:
-    """The place of every token when the heaviest stands first, ties in a random order of the text's own.
+    """Return the place of every token when the heaviest stands first, ties in a random order of the text's own.
 
     Args:
         explanations: float ``(B, R, T)``, finite at real tokens.
@@ -49,12 +49,12 @@ def ranks_of(explanations: Tensor, ids: Tensor, mask: Tensor, seed: int) -> Tens
 
 
 def random_ranks(ids: Tensor, mask: Tensor, draws: int, seed: int) -> Tensor:
-    """Places in random orders, int64 ``(B, draws, T)``; what stands before place k is a random set of k tokens."""
+    """Return places in random orders, int64 ``(B, draws, T)``; what stands before place k is a random set of k tokens."""
     return random_permutations(stream(seed, "random sets"), ids, draws, mask).argsort(dim=-1)
 
 
 def kept_sets(ranks: Tensor, counts: Tensor, mask: Tensor) -> Tensor:
-    """What is left without the first k of each ranking, and the first k alone.
+    """Return what is left without the first k of each ranking, and the first k alone.
 
     Args:
         ranks: int64 ``(B, R, T)``.
@@ -71,7 +71,7 @@ Columns = dict[str, Tensor]
 
 
 def on_part(measure: Callable[[Observation], Columns], observation: Observation, chosen: Tensor) -> Columns:
-    """The columns ``(B,)`` of some texts, bool ``chosen (B,)``, among NaN for the others; no columns where none is chosen.
+    """Return the columns ``(B,)`` of some texts, bool ``chosen (B,)``, NaN for the others; no columns if none is chosen.
 
     Tables put batches below one another, and what a batch lacks is NaN there.
     """
@@ -85,7 +85,7 @@ def on_part(measure: Callable[[Observation], Columns], observation: Observation,
 
 
 def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operator: Operator) -> Tensor:
-    """The predicted class's probability.
+    """Return the predicted class's probability without the first tokens of rankings, and with them alone.
 
     Args:
         observation: the batch.
@@ -106,7 +106,7 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
 
 
 def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
-    """The same under ``attention`` at every k from 1 to T by cumulative sums, for linear decoders: ``(B, 2, R, T)``.
+    """Compute the same under ``attention`` at every k from 1 to T by cumulative sums, ``(B, 2, R, T)``.
 
     Beyond a text's own length nothing changes any more.
     """
@@ -131,7 +131,7 @@ def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
 
 
 class Scores(NamedTuple):
-    """Of each ranking, ``(B, 2, R)``: comprehensiveness in row 0, sufficiency in row 1."""
+    """The scores of each ranking, ``(B, 2, R)``: comprehensiveness in row 0, sufficiency in row 1."""
 
     aopc: Tensor
     """Mean over sizes of the fall of the predicted class's probability, in [-1, 1]."""
@@ -155,18 +155,18 @@ def scored(before: Tensor, outcomes: Tensor, random_outcomes: Tensor, within: fl
 
 
 def area(before: Tensor, outcomes: Tensor) -> Tensor:
-    """AOPC, the mean over sizes of how far the probability falls: ``(B,)``, ``(B, 2, R, K)`` -> ``(B, 2, R)``."""
+    """Compute AOPC, the mean over sizes of how far the probability falls: ``(B,)``, ``(B, 2, R, K)`` -> ``(B, 2, R)``."""
     return before[:, None, None] - outcomes.mean(dim=-1)
 
 
 def win_rate(aopc: Tensor, random: Tensor, within: float) -> Tensor:
-    """Share of random sets beaten, ties half: ``(B, 2, R)``, ``(B, 2, D)`` -> ``(B, 2, R)``."""
+    """Compute the share of random sets beaten, ties half: ``(B, 2, R)``, ``(B, 2, D)`` -> ``(B, 2, R)``."""
     more = compared(aopc.unsqueeze(-1), random.unsqueeze(2), within)
     more[:, 1] *= -1
     return ((more + 1) / 2).mean(dim=-1).to(aopc)
 
 
 def between_limits(aopc: Tensor, lower: Tensor, upper: Tensor, within: float) -> Tensor:
-    """NAOPC (Edin et al. 2024), ``(aopc - lower) / (upper - lower)``; NaN where the limits are one."""
+    """Return the NAOPC (Edin et al. 2024), ``(aopc - lower) / (upper - lower)``; NaN where the limits are one."""
     width = upper - lower
     return torch.where(width > within, (aopc - lower) / width, torch.nan)

@@ -19,7 +19,7 @@ from attest.models.observation import Network, Observation
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
-    r"""Their normalised soft comprehensiveness and sufficiency, ``(B, 2)``; more is better of both.
+    r"""Return normalised soft comprehensiveness and sufficiency, ``(B, 2)``; more is better of both.
 
     Each element of a token's embedding is kept with probability :math:`1 - a_i` (comprehensiveness) or :math:`a_i`
     (sufficiency), where a is the importance over its largest; spared tokens are kept whole.
@@ -50,7 +50,7 @@ def _beside(share: Tensor, draws: Tensor) -> Tensor:
 
 
 def _uniforms(seed: int, observation: Observation) -> Tensor:
-    """In (0, 1), the shape of the embedded input."""
+    """Draw numbers in (0, 1), in the shape of the embedded input."""
     shape = observation.embedded.shape[1:]
     counters = [
         torch.arange(size, device=observation.ids.device).view(-1, *(1,) * (len(shape) - place - 1))
@@ -62,13 +62,13 @@ def _uniforms(seed: int, observation: Observation) -> Tensor:
 
 @torch.no_grad()
 def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
-    """The predicted class's probability where other vectors stand for the tokens, ``(B,)``."""
+    """Return the predicted class's probability where other vectors stand for the tokens, ``(B,)``."""
     logits = logits_of(observation.network, observation.tokens, observation.mask, embedded)
     return observation.of_predicted(probabilities(logits))
 
 
 def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:
-    """What the network says where other vectors are looked up for the tokens; in the graph of these vectors."""
+    """Return the logits if other vectors are looked up for the tokens; in the graph of these vectors."""
     with _looked_up(network, tokens.shape, embedded):
         hidden = network.encode(tokens, mask)
     return decided(network, hidden, mask)
@@ -95,7 +95,7 @@ _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str,
 
 @torch.no_grad()
 def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
-    """τ-b of the attention with itself once parts of the network, from the top, have been made anew: ``(B,)`` for each.
+    """Return τ-b of the attention with itself once parts of the network, from the top, are made anew, ``(B,)`` each.
 
     Args:
         observation: the batch.
@@ -110,7 +110,7 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
 
 
 def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
-    """The copies, kept as long as neither the network's parameters nor the seed change."""
+    """Return the copies, kept as long as neither the network's parameters nor the seed change."""
     state = seed, sum(parameter._version for parameter in network.parameters())
     known = _RANDOMISED.get(network)
     if known is None or known[0] != state:
@@ -125,7 +125,7 @@ def _attention(network: Network, observation: Observation) -> Tensor:
 
 
 def _from_the_top(network: nn.Module, seed: int) -> Iterator[tuple[str, Network]]:
-    """Copies in which more and more parts are new; parts are the network's own, last to first."""
+    """Return copies in which more and more parts are new; parts are the network's own, last to first."""
     current = deepcopy(network)
     parts = [name for name, part in current.named_children() if any(True for _ in part.parameters())]
     for name in reversed(parts):
@@ -134,7 +134,7 @@ def _from_the_top(network: nn.Module, seed: int) -> Iterator[tuple[str, Network]
 
 
 def _make_anew(part: nn.Module, seed: int) -> None:
-    """Every parameter of the part takes the values of its own entries in a random order: same scale, nothing learned."""
+    """Shuffle the entries of every parameter of the part: same scale, nothing learned."""
     generator = torch.Generator().manual_seed(seed)
     for parameter in part.parameters():
         order = torch.randperm(parameter.numel(), generator=generator).to(parameter.device)

@@ -54,7 +54,7 @@ def tag_erasure(
 
 
 def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observation, Tensor]:
-    """A batch of a tagger's sentences as that of a classifier, which says what tag one token of each has.
+    """Return a batch of a tagger's sentences as that of a classifier, which says what tag one token of each has.
 
     Args:
         observation: of a tagger's batch.
@@ -85,7 +85,6 @@ def about_one_token(observation: LayerObservation, seed: int) -> tuple[Observati
 
 
 def _drawn(deciding: Tensor, uniforms: Tensor) -> Tensor:
-    """One place of each row of bool ``(B, T)`` that is True, by numbers of (0, 1) ``(B,)``."""
     count = deciding.sum(dim=-1)
     number = (uniforms * count).long().clamp(max=count - 1)
     return (deciding & (deciding.cumsum(dim=-1) == number.unsqueeze(-1) + 1)).to(torch.uint8).argmax(dim=-1)
@@ -104,7 +103,7 @@ class _TagOfOne:
         return getattr(self.tagger, "masked", None)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """int64 ``(B, T, 2)``, bool ``(B, T)`` -> logits of all tags, and the second number, ``(B, T, K + 1)``."""
+        """Map tokens ``(B, T, 2)`` and mask ``(B, T)`` to logits of all tags, and the second number, ``(B, T, K + 1)``."""
         tagger: Any = self.tagger
         if getattr(tagger, "reads_in_decode", False):  # where ids of padding count, as RoBERTa's do, others would move up
             embedded = tagger.encode(tokens[..., 0], torch.ones_like(mask))
@@ -114,15 +113,15 @@ class _TagOfOne:
         return torch.cat([logits, tokens[..., 1:].to(logits)], dim=-1)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Nothing is pooled: zeros ``(B, T)``."""
+        """Return zeros ``(B, T)``: nothing is pooled."""
         return hidden.new_zeros(mask.shape)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Nothing is pooled: the scores."""
+        """Return the scores: nothing is pooled."""
         return scores
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """``(B, T, K + 1)`` -> logits of the one token's tags ``(B, K)``, whatever the weights."""
+        """Map ``(B, T, K + 1)`` to logits of the one token's tags ``(B, K)``, whatever the weights."""
         return (hidden[..., :-1] * hidden[..., -1:]).sum(dim=1)
 
 

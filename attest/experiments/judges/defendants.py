@@ -25,7 +25,7 @@ GAIN = 4.0
 
 
 class Read(NamedTuple):
-    """What a rule makes of embedded words."""
+    """The outcome of a rule on embedded words."""
 
     words: Tensor
     """``(B, T)``, 1 at words with a sign or a place in an order."""
@@ -65,7 +65,7 @@ def read(rule: str, embedded: Tensor, mask: Tensor) -> Read:
 
 
 class Defendant(nn.Module):
-    """The seam around what a subclass puts where.
+    """A network with hand-set parameters, in four steps; a subclass says what it puts where.
 
     Args:
         rule: one of ``rules``.
@@ -86,47 +86,47 @@ class Defendant(nn.Module):
             self.decoder.bias.zero_()
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
-        """What each state says and how much attention looks at it, ``(B, T)`` each."""
+        """Return what each state says and how much attention looks at it, ``(B, T)`` each."""
         raise NotImplementedError
 
     def carrying(self, read: Read) -> Tensor:
-        """The states that carry the decision to the output, ``(B, T)``, above 0.5 where they do."""
+        """Return the states that carry the decision to the output, ``(B, T)``, above 0.5 where they do."""
         raise NotImplementedError
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The truth about states, bool ``(B, T)``."""
+        """Return the truth about states, bool ``(B, T)``."""
         return (self.carrying(read(self.rule, self.embedding(tokens), mask)) > 0.5) & mask
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> states ``(B, T, H)``: value, score, nuisance."""
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to states ``(B, T, H)``: value, score, nuisance."""
         embedded = self.embedding(tokens)
         values, scores = self.values_and_scores(read(self.rule, embedded, mask))
         return torch.cat([torch.stack([values, scores], dim=-1), self.noise * embedded[..., 4:]], dim=-1)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """States ``(B, T, H)`` -> scores ``(B, T)``."""
+        """Map states ``(B, T, H)`` to scores ``(B, T)``."""
         return hidden[..., 1]
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Scores ``(B, T)`` -> attention ``(B, T)``."""
+        """Map scores ``(B, T)`` to attention ``(B, T)``."""
         return self.projection(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """States ``(B, T, H)`` pooled by weights ``(B, T)`` -> logits ``(B, 2)``."""
+        """Map states ``(B, T, H)`` pooled by weights ``(B, T)`` to logits ``(B, 2)``."""
         return self.decoder(pool(hidden, weights))
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """What each state alone would decide, ``(B, T, 2)``."""
+        """Return what each state alone would decide, ``(B, T, 2)``."""
         return self.decoder(hidden)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The four steps in a row."""
+        """Take the four steps in a row."""
         hidden = self.encode(tokens, mask)
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
 
 def _features() -> Tensor:
-    """Sign, first word, second word, negation; then directions that mean nothing, of fillers alone: ``(26, 8)``."""
+    """Return sign, first word, second word and negation of each word, then directions without meaning, ``(26, 8)``."""
     table = torch.zeros(VOCABULARY, 4 + NUISANCE)
     for word, sign, column in ((PLUS, 1, 1), (MINUS, -1, 1), (OTHER_PLUS, 1, 2), (OTHER_MINUS, -1, 2)):
         table[word, 0], table[word, column] = sign, 1
@@ -317,44 +317,44 @@ class Layered(nn.Module):
             self.decoder.bias.zero_()
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The states below both layers that carry the decision, bool ``(B, T)``."""
+        """Return the states below both layers that carry the decision, bool ``(B, T)``."""
         return self.defendant.carrying_states(tokens, mask)
 
     def states(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Value, score and an empty context of each token, ``(B, T, 3)``: what the layers read."""
+        """Return value, score and an empty context of each token, ``(B, T, 3)``: what the layers read."""
         below = self.defendant.encode(tokens, mask)[..., :CONTEXT]
         return torch.cat([below, torch.zeros_like(below[..., :1])], dim=-1)
 
     def above(self, states: Tensor, mask: Tensor) -> Tensor:
-        """States ``(B, T, 3)`` after both layers."""
+        """Return the states ``(B, T, 3)`` after both layers."""
         for layer in self.layers:
             states = states + layer(states, mask)
         return states
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> hidden states ``(B, T, 3)``."""
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to hidden states ``(B, T, 3)``."""
         return self.above(self.states(tokens, mask), mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Zeros ``(B, T)``: the mean pools."""
+        """Return zeros ``(B, T)``: the mean pools."""
         return hidden.new_zeros(mask.shape)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Uniform weights ``(B, T)``."""
+        """Return uniform weights ``(B, T)``."""
         return Uniform()(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Hidden states pooled by weights ``(B, T)`` -> logits ``(B, 2)``."""
+        """Map hidden states pooled by weights ``(B, T)`` to logits ``(B, 2)``."""
         return self.decoder(pool(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The four steps in a row."""
+        """Take the four steps in a row."""
         hidden = self.encode(tokens, mask)
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
 
 def _layer() -> MultiHeadAttention:
-    """Scores of every row are the states' own, values what they say; the output goes into the context."""
+    """Return a layer whose rows score by the states' own scores, take their values and write them into the context."""
     layer = MultiHeadAttention(SIZE, 1, Softmax())
     with torch.no_grad():
         for parameter in layer.parameters():

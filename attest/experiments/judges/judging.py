@@ -31,7 +31,7 @@ class Auroc(NamedTuple):
 
 
 def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level: float, seed: int) -> Auroc:
-    """The chance that a text of the defendant looks more suspicious than one of a right defendant, ties half.
+    """Return the chance that a text of the defendant looks more suspicious than one of a right defendant, ties half.
 
     A test that is undefined on a text of a pair does not tell the two apart: a tie. So a test that is undefined everywhere
     is blind, at 0.5, and not spared. All defendants answer on the same texts, so whole texts are drawn again, with what
@@ -56,13 +56,12 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
 
 
 def _wins(suspicion: Tensor, right: Tensor, tolerance: float) -> Tensor:
-    """The share of right defendants against whom the first text of each pair looks worse, ties half, ``(N, N)``."""
     more = compared(suspicion.unsqueeze(-1), right.unsqueeze(1), tolerance).nan_to_num(nan=0.0)  # (R, N, N)
     return ((more + 1) / 2).mean(dim=0)
 
 
 def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
-    """Kendall's τ-b of two numbers of each text, ``(N,)`` each; NaN where one is constant, or undefined anywhere."""
+    """Return Kendall's τ-b of two numbers of each text, ``(N,)`` each; NaN where one is constant, or undefined anywhere."""
     signs = torch.stack([compared(each.unsqueeze(-1), each, tolerance).flatten() for each in (x, y)])
     balance = signs @ signs.mT
     return float(balance[0, 1] / (balance[0, 0] * balance[1, 1]).sqrt())
@@ -81,7 +80,7 @@ class Defended(NamedTuple):
 
 
 def with_added(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration with the tests that were added later, and the settings of their experiments, among the others."""
+    """Return the configuration with the tests that were added later, and their settings, among the others."""
     tests, settings = dict(stated["tests"]), dict(stated["settings"])
     for later in stated["added"].values():
         tests["pooled"] = tests["pooled"] | later["pooled"]
@@ -131,7 +130,7 @@ def _joined(first: Measured, second: Measured) -> Measured:
 
 
 def judge(heard: Iterable[Defended], stated: Mapping[str, Any]) -> pd.DataFrame:
-    """One row a test, rule and defendant.
+    """Return one row a test, rule and defendant.
 
     Returns:
         ``family``, ``rule``, ``defendant``, ``test``, ``of``; ``truth``, right, wrong or mixed about what the test speaks of;
@@ -159,7 +158,7 @@ def _row(one: Defended, name: str, heard: list[Defended], stated: Mapping[str, A
 
 
 def over_rules(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
-    """The worst rule of each test and defendant: for wrong ones the least AUROC, for right ones the largest.
+    """Return the worst rule of each test and defendant: for wrong ones the least AUROC, for right ones the largest.
 
     Returns:
         One row a ``family``, ``test`` and ``defendant``: that row of ``judged``, with ``least`` and ``most`` over rules.
@@ -174,7 +173,7 @@ def over_rules(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
 
 
 def smallest_sets(judged: pd.DataFrame, sees: float, family: str, of: str) -> tuple[list[tuple[str, ...]], list[str]]:
-    """The smallest sets of tests that between them see every wrong defendant on every rule, and what none sees.
+    """Return the smallest sets of tests that between them see every wrong defendant on every rule, and what none sees.
 
     Args:
         judged: as ``judge`` returns it.
@@ -200,7 +199,7 @@ SHIPPED = Path(str(files("attest.experiments.judges"))) / "findings.json"
 
 
 def findings(judged: pd.DataFrame, experiments: dict[str, str], sees: float) -> dict[str, dict[str, list[str]]]:
-    """By experiment, of pooled attention.
+    """Return what the tests of each experiment see, miss and accuse, of pooled attention.
 
     Args:
         judged: as ``attest.experiments.judges.judging.judge`` returns it.
@@ -228,7 +227,7 @@ def _names(cells: pd.Series, experiment: str) -> list[str]:
 
 
 def sentence_about(experiment_id: str) -> str | None:
-    """A sentence on what an experiment has been shown to miss and whom it falsely accuses; None where it was not tried."""
+    """Return a sentence on what an experiment misses and whom it falsely accuses; None if it was not tried."""
     return None if experiment_id not in _shipped() else sentence(_shipped()[experiment_id])
 
 
@@ -238,7 +237,7 @@ def _shipped() -> dict[str, Any]:
 
 
 def sentence(found: dict[str, list[str]]) -> str:
-    """One experiment's findings in words."""
+    """Return one experiment's findings in words."""
     everyone = f"Sees {', '.join(found['sees'])}, all wrong ones that were tried."
     misses = f"Cannot see: {', '.join(found['misses'])}." if found["misses"] else everyone
     accuses = (

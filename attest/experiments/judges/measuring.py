@@ -67,7 +67,7 @@ def measure(
 
 
 class Measured:
-    """What tests say of a defendant."""
+    """The findings of tests on a defendant."""
 
     def __init__(self, suspicion: Columns, milliseconds: dict[str, float], on_tokens: Tensor, on_states: Tensor) -> None:
         self.suspicion = suspicion
@@ -117,7 +117,6 @@ def _layered(
 
 
 def _mean_row(seen: LayerObservation) -> Tensor:
-    """How much attention each token gets, mean over layers, heads and real rows, ``(B, T)``; sums to 1."""
     rows = seen.mask[:, None, :, None]
     received = [(weights * rows).sum(dim=(1, 2)) / seen.mask.sum(dim=-1, keepdim=True) for weights in seen.attention.values()]
     return torch.stack(received).mean(dim=0)

@@ -71,7 +71,7 @@ def _choice(seed: int, ids: Tensor, draw: int, options: int) -> Tensor:
 
 
 def _places(seed: int, ids: Tensor, count: int) -> Tensor:
-    """Different stretches in random order, and a place within each that is neither its first nor its last: ``(B, count)``."""
+    """Draw places in different stretches of a text, neither the first nor the last of a stretch, ``(B, count)``."""
     stretches = torch.arange(SHORTEST // SPACING - 1)
     stretch = random_uniforms(seed, ids.unsqueeze(-1), torch.tensor(3), stretches).argsort(dim=-1)[:, :count]
     within = random_bits(seed, ids.unsqueeze(-1), torch.tensor(4), torch.arange(count)).remainder(SPACING - 2)
@@ -79,7 +79,7 @@ def _places(seed: int, ids: Tensor, count: int) -> Tensor:
 
 
 def _words(rule: str, seed: int, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """The words of each text and of its twin with the other label, ``(B, WORDS[rule])``."""
+    """Return the words of each text and of its twin with the other label, ``(B, WORDS[rule])``."""
     positive = (_choice(seed, ids, 5, 2) == 1).unsqueeze(-1)
     if rule == "order":
         words = torch.where(positive, torch.tensor([PLUS, OTHER_PLUS]), torch.tensor([OTHER_PLUS, PLUS]))
@@ -96,14 +96,13 @@ def _words(rule: str, seed: int, ids: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _negate(negated: Tensor, places: Tensor, *rows: Tensor) -> tuple[Tensor, ...]:
-    """Put "not" before the word of some texts."""
     before = torch.zeros_like(rows[2]).scatter(1, places - 1, negated.unsqueeze(-1))
     tokens, exchanged, deciding = rows
     return tokens.masked_fill(before, NOT), exchanged.masked_fill(before, NOT), deciding | before
 
 
 def _labels(rule: str, tokens: Tensor) -> Tensor:
-    """By the words alone, ``(B,)``."""
+    """Return the labels by the words alone, ``(B,)``."""
     plus, minus = (tokens == PLUS).sum(dim=-1), (tokens == MINUS).sum(dim=-1)
     if rule == "conjunction":
         return ((plus > 0) & (tokens == OTHER_PLUS).any(dim=-1)).long()

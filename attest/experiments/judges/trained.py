@@ -47,12 +47,12 @@ class Trained:
         return self.network, self.projection, self.rule, self.seed
 
     def mass(self, of: str) -> Tensor:
-        """Attention on the truth about ``tokens`` or ``states`` in the texts that count, ``(N,)``."""
+        """Return attention on the truth about ``tokens`` or ``states`` in the texts that count, ``(N,)``."""
         return self.heard.mass[of][self.counts]
 
 
 def models(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[str, Any]) -> pd.DataFrame:
-    """One row a test and a model that nobody guided and that has learned its rule.
+    """Return one row a test and a model that nobody guided and that has learned its rule.
 
     Args:
         trained: all of them.
@@ -79,7 +79,7 @@ def _row(each: Trained, test: str, of: str, tolerance: float) -> dict[str, Any]:
 
 
 def pairs(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[str, Any]) -> pd.DataFrame:
-    """One row a test and a pair that counts: both have learned the rule, and their attention is where it was guided to.
+    """Return one row a test and a pair that counts: both have learned the rule, and their attention is where it was guided to.
 
     Returns:
         ``network``, ``projection``, ``rule``, ``seed``, ``test``, ``of``; ``auroc`` of telling the texts of the one guided to
@@ -98,7 +98,7 @@ def pairs(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[
 
 
 def is_pair(truth: Trained, decoy: Trained, stated: Mapping[str, Any]) -> bool:
-    """Whether two networks differ in where they look and not in what they can."""
+    """Return whether two networks differ in where they look and not in what they can."""
     learned = min(truth.accuracy, decoy.accuracy) >= stated["learned"] and bool((truth.counts & decoy.counts).any())
     return bool(learned and truth.mass("tokens").mean() >= stated["right"] and decoy.mass("tokens").mean() <= stated["wrong"])
 
@@ -111,7 +111,7 @@ def _told_apart(decoy: Trained, truth: Trained, test: str, of: str, tolerance: f
 
 
 def means(rows: pd.DataFrame, column: str, by: list[str], draws: int, level: float, seed: int) -> pd.DataFrame:
-    """The mean of a column over models or pairs, with an interval over their settings drawn again.
+    """Return the mean of a column over models or pairs, with an interval over their settings drawn again.
 
     Returns:
         One row a group: the columns of ``by``, ``value``, ``low``, ``high``, NaN of one setting alone, ``settings``.
@@ -129,16 +129,16 @@ def means(rows: pd.DataFrame, column: str, by: list[str], draws: int, level: flo
 
 
 def before_constructed(judged: pd.DataFrame, rules: Iterable[str]) -> pd.Series:
-    """Mean AUROC of each test over the wrong constructed defendants of some rules, by test; a ranking, not a verdict."""
+    """Return the mean AUROC of each test over the wrong constructed defendants of some rules: a ranking, not a verdict."""
     cells = judged[(judged.truth == "wrong") & judged.rule.isin(list(rules)) & judged.auroc.notna()]
     return cells[~cells.test.isin(CALIBRATIONS)].groupby("test", sort=False).auroc.mean()
 
 
 def agreement(constructed: pd.Series, rows: pd.DataFrame, column: str, draws: int, level: float, seed: int) -> dict[str, Any]:
-    """τ-b over tests between a ranking by constructed defendants and the mean of a column over trained ones.
+    """Return the τ-b over tests between a ranking by constructed defendants and the mean of a column over trained ones.
 
     Returns:
-        ``tau``, None where fewer than three tests are ranked; ``low``, ``high`` over settings drawn again, None where there is
+        ``tau``, None if fewer than three tests are ranked; ``low``, ``high`` over settings drawn again, None if there is
         one alone, of which no interval can be drawn; ``tests`` that both rank, ``models``, ``settings``.
     """
     known = rows.dropna(subset=column) if len(rows) else rows

@@ -76,7 +76,7 @@ def layer_adversarial_attention(
 def _search(
     observation: LayerObservation, layers: Sequence[str], epsilons: tuple[float, float], restarts: int, steps: int, seed: int
 ) -> Tensor:
-    """The largest JSD within each epsilon, ``(B, 2)``."""
+    """Return the largest JSD within each epsilon, ``(B, 2)``."""
     clean = observation.rows(torch.arange(len(observation.ids), device=observation.ids.device).repeat_interleave(restarts))
     logits = _starting_points(clean, layers, restarts, seed)
     optimizer = torch.optim.Adam(logits, lr=LEARNING_RATE, amsgrad=True, fused=True)
@@ -92,7 +92,7 @@ def _search(
 
 
 def _starting_points(clean: LayerObservation, layers: Sequence[str], restarts: int, seed: int) -> list[Tensor]:
-    """Uniform attention's logits plus noise, ``(R, N, T, T)`` of each layer."""
+    """Draw uniform attention's logits plus noise, ``(R, N, T, T)`` of each layer."""
     restart_R = torch.arange(len(clean.ids), device=clean.ids.device) % restarts
     starts = []
     for layer in layers:
@@ -116,7 +116,7 @@ def _tampered(clean: LayerObservation, layers: Sequence[str], weights: Sequence[
 def _gradients(
     clean: LayerObservation, layers: Sequence[str], logits: Sequence[Tensor], restarts: int, epsilon: float
 ) -> Iterator[Tensor]:
-    """Of - JSD to the attention on trial - JSD among restarts + penalty, summed over instances; for each layer's logits.
+    """Yield the gradient of - JSD to the attention on trial - JSD among restarts + penalty by each layer's logits.
 
     Only the penalty goes through the network; what the JSDs add to the gradient is written out.
     """
@@ -128,12 +128,11 @@ def _gradients(
 
 
 def _through_softmax(weights: Tensor, slope: Tensor) -> Tensor:
-    """From the gradient of weights to that of their logits; it is 0 where weights are, so at padding."""
     return slope.sub_((weights * slope).sum(dim=-1, keepdim=True)).mul_(weights)
 
 
 def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
-    r"""Of the JSDs to the original and, each 1 / (k (k - 1)), among the restarts: as in ``Objective`` of the pooled search.
+    r"""Return the slope of the JSDs to the original and, each 1 / (k (k - 1)), among restarts, as in the pooled ``Objective``.
 
     Each pair adds :math:`\tfrac12 \log(p / (p + q))`, and constants, which drop out as weights keep their sum: so logits
     stand for the logarithms of the weights.
@@ -151,7 +150,7 @@ def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor,
 def _penalty_slopes(
     clean: LayerObservation, layers: Sequence[str], weights: Sequence[Tensor], epsilon: float
 ) -> Sequence[Tensor | None]:
-    """Of 500 times the TVD beyond epsilon with respect to the weights; None of all where no prediction is beyond."""
+    """Return the slopes of 500 times the TVD beyond epsilon by the weights; None for each if no prediction is beyond."""
     leaves = [each.detach().requires_grad_() for each in weights]
     beyond = (_tampered(clean, layers, leaves).moved_from(clean) - epsilon).relu()
     if not beyond.any():

@@ -26,7 +26,7 @@ COPIES = 12
 
 @torch.no_grad()
 def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
-    """Rank of T = E W^V W^O of every head, value bias included, and how much of the attention it determines.
+    """Measure the rank of T = E W^V W^O of every head, value bias included, and how much of the attention it determines.
 
     Args:
         observation: the batch.
@@ -81,7 +81,6 @@ def _spared(rows: _Rows) -> _Rows:
 
 
 def _among(weights_BNT: Tensor, allowed_BNT: Tensor) -> _Rows:
-    """One row of each head, made to sum to 1 over some of its tokens; NaN where none is left."""
     weights_BNT = weights_BNT * allowed_BNT
     one = torch.ones(len(weights_BNT), 1, dtype=torch.bool, device=weights_BNT.device)
     return _Rows((weights_BNT / weights_BNT.sum(dim=-1, keepdim=True)).unsqueeze(2), allowed_BNT, one)
@@ -92,7 +91,7 @@ def _bytes(rows: _Rows) -> int:
 
 
 def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
-    """T of every head and layer, ``(B, N, T, D)``: as seen from its D-dimensional row space.
+    """Return T of every head and layer, ``(B, N, T, D)``, as seen from its D-dimensional row space.
 
     W^O of a head is L Q with orthonormal rows Q, which turn nothing that a rank or a left null space could tell from T.
     """
@@ -102,7 +101,7 @@ def _head_outputs(observation: LayerObservation) -> dict[str, Tensor]:
 
 
 def _values(observation: LayerObservation, layers: Mapping[str, HookedModule]) -> Mapping[str, Tensor]:
-    """Values of every layer ``(B, N, T, D)``: from what entered it where that is known, else from another pass."""
+    """Return the values of every layer ``(B, N, T, D)``: from what entered it where that is known, else from another pass."""
     if observation.inputs and all(isinstance(layers[name], MultiHeadAttention) for name in observation.inputs):
         return {name: cast(MultiHeadAttention, layers[name]).values(hidden) for name, hidden in observation.inputs.items()}
     with recorded(observation.network, "values") as values:
@@ -111,7 +110,7 @@ def _values(observation: LayerObservation, layers: Mapping[str, HookedModule]) -
 
 
 def _seen_by_output(layer: HookedModule, values_BNTD: Tensor) -> Tensor:
-    """Other people's layers do not say which of their matrices is W^O: there it is taken to have full rank, as it has."""
+    """Return the values as W^O sees them; other people's layers do not say which matrix that is, so it has full rank there."""
     if not isinstance(layer, MultiHeadAttention):
         return values_BNTD
     output_NHD = layer.output.weight.unflatten(1, (values_BNTD.shape[1], -1)).transpose(0, 1)

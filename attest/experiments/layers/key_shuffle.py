@@ -41,7 +41,7 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
 
 
 def with_shuffled_keys(observation: LayerObservation, seed: int) -> LayerObservation:
-    """The batch under the first shuffle of ``key_shuffle``, in all layers."""
+    """Return the batch under the first shuffle of ``key_shuffle``, in all layers."""
     layers = observation.scopes[""]
     keys = clean_keys(observation.network, layers, observation.tokens, observation.mask)
     rows = torch.arange(len(observation.ids), device=observation.ids.device)

@@ -102,7 +102,7 @@ def _require_settings(share: float, draws: int, width: int) -> None:
 
 
 def _windows(layers: list[str], width: int) -> dict[str, list[str]]:
-    """All layers under no suffix, and windows side by side: ``_layers1to8``, ``_layers9to16``, …"""
+    """Return all layers under no suffix, and windows side by side: ``_layers1to8``, ``_layers9to16``, …"""
     width = width or -(-len(layers) // WINDOWS)
     starts = range(0, len(layers), width) if width < len(layers) else ()
     parts = {start: layers[start : start + width] for start in starts}
@@ -110,7 +110,6 @@ def _windows(layers: list[str], width: int) -> dict[str, list[str]]:
 
 
 def _candidates(observation: LayerObservation, deciding: Tensor) -> Tensor:
-    """Tokens whose edge can be taken out, bool ``(B, T)``: neither the first one, nor the deciding one, nor a special one."""
     mask = observation.mask if observation.special is None else observation.mask & ~observation.special
     place_T = torch.arange(mask.shape[-1], device=mask.device)
     return mask & (place_T > 0) & (place_T < deciding.unsqueeze(-1))
@@ -130,13 +129,12 @@ def _most_attended(attention_BT: Tensor, candidates: Tensor, share: float) -> Te
 
 
 def _highest(values: Tensor, counts: Tensor) -> Tensor:
-    """The so many highest of each row, bool: ``(..., T)``, ``(...)``."""
     ranks = values.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
     return ranks < counts.unsqueeze(-1)
 
 
 def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) -> Tensor:
-    """The stated tokens of each text, bool ``(B, T)``."""
+    """Return the stated tokens of each text, bool ``(B, T)``."""
     cut = torch.zeros_like(candidates)
     for row, identity in enumerate(ids.tolist()):
         places = list(spans.get(identity, ()))
@@ -150,7 +148,6 @@ def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) 
 
 
 def _random_sets(seed: int, ids: Tensor, draws: int, others: Tensor, counts: Tensor) -> Tensor:
-    """As many random tokens as the set has, none of them in it, bool ``(B, D, T)``; none at all where there are too few."""
     enough = torch.where(others.sum(dim=-1) >= counts, counts, 0)
     return _highest(random_order(seed, ids, draws, others), enough.unsqueeze(-1).expand(-1, draws))
 
@@ -164,7 +161,7 @@ def _cut(cut_RT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tenso
 
 
 def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) -> dict[str, Tensor]:
-    """What taking out edges did, by the columns of one window; variants are the set, the first token, and random sets."""
+    """Return the columns of one window; variants are the set, the first token, and random sets."""
     before = _lead(observation.logits.unsqueeze(1), observation.predicted)
     drop_BV = (before - _lead(logits_BVC, observation.predicted)).double()
     flipped_BV = (class_logits(logits_BVC).argmax(dim=-1) != observation.predicted.unsqueeze(-1)).double()
@@ -183,7 +180,7 @@ def _fallen(observation: LayerObservation, logits_BVC: Tensor, cut_BVT: Tensor) 
 
 
 def _lead(logits: Tensor, predicted: Tensor) -> Tensor:
-    """By how much the predicted class leads the next best, ``(B, V, C)``, ``(B,)`` -> ``(B, V)``; below 0 if behind."""
+    """Return by how much the predicted class leads the next best: ``(B, V, C)``, ``(B,)`` -> ``(B, V)``; below 0 if behind."""
     classes = class_logits(logits)
     own = predicted[:, None, None].expand(*classes.shape[:2], 1)
     others = classes.scatter(-1, own, -torch.inf)

@@ -73,7 +73,7 @@ def _permuting(seed: int, sink_kept: bool = False) -> Tamper:
 
 
 def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sink_kept: bool) -> Tensor:
-    """How every row of every head of a layer is permuted: int64 ``(R, N, T, T)``, indices to gather with."""
+    """Return how every row of every head of a layer is permuted: int64 ``(R, N, T, T)``, indices to gather with."""
     keys = keys_of_rows(seed, keys_R, weights_RNTT)
     allowed = clean.mask[:, None, None].expand(weights_RNTT.shape)
     if attends_everywhere(clean.network):
@@ -84,7 +84,7 @@ def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: 
 
 
 def _permuted(clean: LayerObservation, orders: dict[str, Tensor]) -> list[Intervention]:
-    """The first layer's weights are known, for nothing below it changes; those above it are permuted as they come."""
+    """Permute the first layer's known weights, for nothing below it changes; those above are permuted as they come."""
     (first, order), *above = orders.items()
     known = Intervention("weights", clean.attention[first].gather(-1, order), [first])
     return [known, *(Intervention("weights", _gathering(order), [layer]) for layer, order in above)]

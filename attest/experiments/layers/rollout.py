@@ -27,13 +27,13 @@ def attention_rollout(attention: Mapping[str, Tensor], pooling: Tensor) -> Tenso
 
 
 def where_rollout_begins(observation: Observation) -> Tensor:
-    """How the last hidden states come to the decision, ``(B, T)``: as the network says by ``deciding(mask)``, else pooled."""
+    """Return how the last hidden states come to the decision, ``(B, T)``: by its ``deciding(mask)``, else pooled."""
     deciding = getattr(observation.network, "deciding", None)
     return observation.attention if deciding is None else deciding(observation.mask)
 
 
 def attention_maps(conditions: Mapping[str, LayerObservation]) -> dict[str, Tensor]:
-    """The mean over heads of every layer's attention, ``<condition>_layer<l>``: ``(B, T, T)``, rows attend, 0 at padding."""
+    """Return every layer's attention, mean over heads, ``(B, T, T)``, by ``<condition>_layer<l>``; 0 at padding."""
     return {
         f"{name}_layer{place}": torch.where(observation.mask.unsqueeze(-1), weights.mean(dim=1), 0)
         for name, observation in conditions.items()

@@ -20,7 +20,7 @@ from attest.models.layers_observed import LayerObservation, Scopes
 
 
 def attends_everywhere(network: nn.Module) -> bool:
-    """Whether every token may attend to every other in all layers, as in an encoder."""
+    """Return whether every token may attend to every other in all layers, as in an encoder."""
     return getattr(network, "attends_everywhere", True)
 
 
@@ -36,7 +36,7 @@ class SinkKept(nn.Module):
         self.projection = projection
 
     def forward(self, scores: Tensor, allowed: Tensor) -> Tensor:
-        """Scores ``(..., T)`` and where a row may attend, bool -> weights ``(..., T)`` that sum to 1."""
+        """Map scores ``(..., T)`` and where a row may attend (bool) to weights ``(..., T)`` that sum to 1."""
         own = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1)
         others = without_sink(allowed)
         alone = ~others.any(dim=-1, keepdim=True)
@@ -45,7 +45,7 @@ class SinkKept(nn.Module):
 
 
 def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
-    """A random permutation of some places of each row; all others stay.
+    """Return a random permutation of some places of each row; all others stay.
 
     Args:
         seed: the run's seed.
@@ -61,7 +61,7 @@ def shuffled_within(seed: int, keys: Tensor, allowed: Tensor) -> Tensor:
 
 
 def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: Tensor) -> Tensor:
-    """Keys of an untouched forward pass, all heads side by side: ``(B, Y, T, H)``.
+    """Return the keys of an untouched forward pass, all heads side by side, ``(B, Y, T, H)``.
 
     Args:
         network: in evaluation mode.
@@ -74,7 +74,7 @@ def clean_keys(network: nn.Module, layers: Sequence[str], tokens: Tensor, mask: 
 
 
 def replacing_keys(network: nn.Module, layers: Sequence[str], keys: Tensor) -> list[Intervention]:
-    """Interventions that put keys ``(B, Y, T, H)`` in place of the layers' own at real tokens; padding keeps its own."""
+    """Return interventions that put keys ``(B, Y, T, H)`` in place of the layers' own at real tokens."""
     return [_replacing(layer, keys[:, place]) for place, layer in enumerate(layers)]
 
 
@@ -87,12 +87,12 @@ def _replacing(layer: str, keys_BTH: Tensor) -> Intervention:
 
 
 def mean_squared_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    """Between keys ``(B, Y, T, H)``, over layers, real tokens and dimensions: ``(B,)``."""
+    """Return the mean squared distance of keys ``(B, Y, T, H)`` over layers, real tokens and dimensions, ``(B,)``."""
     return _squares(keys - others, mask).sum(dim=(1, 2, 3)) / (keys[0, :, 0].numel() * mask.sum(dim=-1))
 
 
 def euclidean_distance(keys: Tensor, others: Tensor, mask: Tensor) -> Tensor:
-    r""":math:`\lVert K - K_{adv} \rVert_2` over layers, real tokens and dimensions: ``(B,)``."""
+    r"""Return :math:`\lVert K - K_{adv} \rVert_2` over layers, real tokens and dimensions, ``(B,)``."""
     squares = _squares(keys - others, mask).sum(dim=(1, 2, 3))
     return squares.clamp(min=torch.finfo(squares.dtype).tiny).sqrt()  # equal keys have a gradient of 0, not NaN
 
@@ -112,7 +112,7 @@ COPIES_OF_ROW = 16
 
 
 class Outcomes(NamedTuple):
-    """What tampering did, ``(B, D)`` float64 each."""
+    """The outcomes of tampering, ``(B, D)`` float64 each."""
 
     correct: Tensor
     """1 where the decision is right, else 0; of a tagger the share of tokens."""
@@ -171,7 +171,7 @@ def _tampered_in(
 
 
 def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, layers: Sequence[str], compared: bool) -> Tensor:
-    """What tampering with some layers did, ``(R, 4)``, as in ``Outcomes``."""
+    """Return what tampering with some layers did, ``(R, 4)``, as in ``Outcomes``."""
     tampered = clean.under(*tampering(layers))
     flipped = tampered.per_instance((tampered.predicted != clean.predicted).double())
     moved = tampered.moved_from(clean)
@@ -180,7 +180,7 @@ def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, lay
 
 
 def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
-    """A random key for every row of every head, whatever the padding: int64 ``(R,)``, ``(R, N, T, T)`` -> ``(R N T,)``."""
+    """Draw a random key for every row of every head, whatever the padding: int64 ``(R,)``, ``(R, N, T, T)`` -> ``(R N T,)``."""
     head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
     return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
 
@@ -191,10 +191,10 @@ class LooksBack(Protocol):
     looks_back: bool
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """One at the deciding token and 0 elsewhere, ``(B, T)``."""
+        """Return one at the deciding token and 0 elsewhere, ``(B, T)``."""
 
     def from_the_last(self, tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-        """From rows, int64 ``(R,)``, to logits ``(R, C)``, earlier tokens being read once; None where that cannot be."""
+        """Return what maps rows, int64 ``(R,)``, to logits ``(R, C)``, earlier tokens read once; None if impossible."""
 
 
 class DecidingRow:

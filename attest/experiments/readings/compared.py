@@ -89,7 +89,7 @@ def side_by_side(
 
 
 def readings_of(observation: Observation, seed: int = 0, clock: Clock | None = None) -> dict[str, Tensor]:
-    """Every reading that suits the network, ``(B, T)``, signed where it has a sign; by column name.
+    """Return every reading that suits the network, ``(B, T)``, signed where it has a sign; by column name.
 
     Args:
         observation: in its graph.
@@ -106,7 +106,7 @@ def readings_of(observation: Observation, seed: int = 0, clock: Clock | None = N
 
 
 def column_of(name: str) -> str:
-    """A reading's name as a part of a column's."""
+    """Return a reading's name as a part of a column's."""
     return name.replace("-", "_")
 
 
@@ -116,7 +116,6 @@ def _values(reading: Reading, observation: Observation, seed: int) -> Tensor:
 
 
 def _rows_of(truth: Tensor, whole: Observation, part: Observation) -> Tensor:
-    """The rows of a part of the batch, cut as that is."""
     place = {identity: row for row, identity in enumerate(whole.ids.tolist())}
     rows = torch.tensor([place[identity] for identity in part.ids.tolist()], device=truth.device)
     return truth[rows, : part.mask.shape[-1]]
@@ -145,7 +144,6 @@ def _gaps(observation: Observation, readings: dict[str, Tensor]) -> Columns:
 
 
 def _rankings(readings: dict[str, Tensor]) -> dict[str, Tensor]:
-    """By magnitude; of signed ones also by their sign."""
     rankings = {name: values.abs() for name, values in readings.items()}
     signed = {f"{name}_signed": readings[name] for name in map(column_of, _signed()) if name in readings}
     return rankings | signed
@@ -156,7 +154,7 @@ def _signed() -> list[str]:
 
 
 def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, sets: int) -> Columns:
-    """What erasing the first tokens of every ranking does, beside random sets that all share."""
+    """Return what erasing the first tokens of every ranking does, beside random sets that all share."""
     counts, before = sizes(observation.erasable), observation.confidence
     explanations = _stacked(rankings)
     ranks = torch.cat(
@@ -185,7 +183,6 @@ def _stacked(rankings: dict[str, Tensor]) -> Tensor:
 
 
 def _undefined(name: str, rankings: dict[str, Tensor]) -> Tensor:
-    """Texts for which a reading has no numbers, bool ``(B,)``."""
     of = max((each for each in rankings if name.endswith(f"_{each}")), key=len)
     return rankings[of].isnan().any(dim=-1)
 
@@ -195,7 +192,7 @@ def _named(prefix: str, rankings: dict[str, Tensor], rows: Tensor) -> Columns:
 
 
 def _agreement(readings: dict[str, Tensor], mask: Tensor) -> Columns:
-    """τ-b of every two readings, all at once: pairs stand below one another as rows of one batch.
+    """Return the τ-b of every two readings, all at once: pairs stand below one another as rows of one batch.
 
     Leave-one-out is a difference of predictions, so it is ranked in steps of what rounding does to them, as in E1.
     """
@@ -208,7 +205,6 @@ def _agreement(readings: dict[str, Tensor], mask: Tensor) -> Columns:
 
 
 def _agreement_over_words(readings: dict[str, Tensor], words: Tensor) -> Columns:
-    """The same of words, the numbers of whose subwords are added up."""
     lifted = {name: over_words(values, words) for name, values in readings.items()}
     agreed = _agreement(lifted, first_of_words(words))
     return {name.replace("tau_", "tau_words_", 1): tau for name, tau in agreed.items()}
@@ -230,7 +226,7 @@ SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
 
 
 def _answer(mean: Means) -> str | None:
-    """From the means alone; a report that has the table says by a test whether it is chance (``attest.report.readings``)."""
+    """Answer from the means alone; ``attest.report.readings`` says by a test whether it is chance."""
     names = [column_of(name) for name in READINGS if name != "random"]
     found_: dict[str, list[float]] = defaultdict(list)
     for name in [*names, *(f"{column_of(name)}_signed" for name in _signed())]:
@@ -249,14 +245,14 @@ def _answer(mean: Means) -> str | None:
 
 
 def title_of(column: str) -> str:
-    """What people call the reading that a column's name ends with."""
+    """Return what people call the reading that a column's name ends with."""
     titles = {column_of(name): reading.title for name, reading in READINGS.items()}
     plain = column.removesuffix("_signed")
     return titles.get(plain, plain) + (" (signed)" if column.endswith("_signed") else "")
 
 
 def _weights() -> tuple[TokenWeights, ...]:
-    """Every reading but the attention, which is shown already, and the random one, where one text is explained."""
+    """Return every reading but the attention, which is shown already, and the random one, where one text is explained."""
     shown = (reading for name, reading in READINGS.items() if name not in ("attention", "random"))
     return tuple(
         TokenWeights(column_of(each.name), each.title, "importance", _survival(column_of(each.name)), in_detail=True)

@@ -29,12 +29,12 @@ from attest.models.observation import Observation, cached_per_batch
 
 
 def norm_weighted(observation: Observation) -> Tensor:
-    r"""Length of what a token adds to the context, :math:`\lVert \alpha_i h_i \rVert` (Kobayashi et al. 2020), ``(B, T)``."""
+    r"""Return the norm of each term of the context, :math:`\lVert \alpha_i h_i \rVert` (Kobayashi et al.), ``(B, T)``."""
     return observation.attention * observation.hidden.detach().norm(dim=-1)
 
 
 def margin(observation: Observation) -> Tensor:
-    """What a token adds to the margin of the predicted class over the mean of the others, α m, ``(B, T)``, signed.
+    """Return what a token adds to the margin of the predicted class over the mean of the others, α m, ``(B, T)``, signed.
 
     For decoders that are linear; of two classes it is their log-odds that the terms add up to.
     """
@@ -43,18 +43,17 @@ def margin(observation: Observation) -> Tensor:
 
 
 def _over_others(observation: Observation, logits: Tensor) -> Tensor:
-    """Return by how much the predicted class's logit exceeds the mean of the others, ``(B, ..., K)`` -> ``(B, ...)``."""
     predicted = observation.of_predicted(logits)
     return predicted - (logits.sum(dim=-1) - predicted) / (logits.shape[-1] - 1)
 
 
 def attention_times_gradient(observation: Observation) -> Tensor:
-    """Weight times the derivative of the predicted class's probability with respect to it, ``(B, T)``, signed."""
+    """Return each weight times the derivative of the predicted class's probability with respect to it, ``(B, T)``, signed."""
     return observation.attention * attention_gradient(observation)
 
 
 def value_zeroing_pooled(observation: Observation) -> Tensor:
-    """How far the context turns when a token's value is 0 and its weight as it was (Mohebbi et al. 2023), ``(B, T)``.
+    """Return how far the context turns when a token's value is 0 and its weight as it was (Mohebbi et al. 2023), ``(B, T)``.
 
     Their cosine distance, 1 - cos, in [0, 2]: of the one vector that pooling makes.
     """
@@ -69,13 +68,13 @@ help; and how far it may be. On SST the attributions of 20 and 200 points differ
 
 
 def gradient_times_input(observation: Observation) -> Tensor:
-    r"""Towards the predicted class, :math:`\langle \partial \hat y / \partial e_t, e_t \rangle`, through the attention too."""
+    r"""Return :math:`\langle \partial \hat y / \partial e_t, e_t \rangle`, through the attention too, signed, ``(B, T)``."""
     gradient = gradients_through_attention(observation)[0]
     return (gradient * observation.embedded.detach()).flatten(2).sum(dim=-1)
 
 
 def integrated_gradients(observation: Observation) -> Tensor:
-    """Integrated gradients (Sundararajan et al. 2017) from embeddings of 0, by Gauss-Legendre quadrature, ``(B, T)``.
+    """Compute integrated gradients (Sundararajan et al. 2017) from embeddings of 0, by Gauss-Legendre quadrature, ``(B, T)``.
 
     They add up to the prediction minus that of the baseline, where the boundaries of a text, which are no tokens, stay. NaN
     for texts of which they do not, to 0.01: at embeddings of 0 some networks jump, as all do that begin by scaling each
@@ -86,13 +85,13 @@ def integrated_gradients(observation: Observation) -> Tensor:
 
 
 def completeness_gap(observation: Observation) -> Tensor:
-    """How far the sum of integrated gradients is from what it should be, in probability, ``(B,)``; also where it is large."""
+    """Return how far the sum of integrated gradients is from what it should be, in probability, ``(B,)``."""
     return _integrated(observation)[1]
 
 
 @cached_per_batch
 def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
-    """Attributions ``(B, T)``, with those of padding and of questions, and the gap ``(B,)``."""
+    """Return the attributions ``(B, T)``, with those of padding and of questions, and the gap ``(B,)``."""
     expected = observation.confidence - reading_embedded(observation, torch.zeros_like(observation.embedded))
     values = torch.zeros_like(observation.embedded.detach().flatten(2).sum(dim=-1))
     gap = torch.full_like(expected, torch.inf)
@@ -122,7 +121,6 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
 
 
 def _gauss_legendre(steps: int) -> tuple[list[float], list[float]]:
-    """Points in (0, 1) and their shares, which sum to 1."""
     points, shares = np.polynomial.legendre.leggauss(steps)
     return ((points + 1) / 2).tolist(), (shares / 2).tolist()
 
@@ -143,12 +141,12 @@ CAPACITY = 1_000_000
 
 
 def rollout(observation: Observation) -> Tensor:
-    """Attention rollout from the weights that pool down to the tokens (Abnar & Zuidema 2020), ``(B, T)``."""
+    """Compute attention rollout from the weights that pool down to the tokens (Abnar & Zuidema 2020), ``(B, T)``."""
     return attention_rollout(_layers(observation), where_rollout_begins(observation))
 
 
 def value_zeroing(observation: Observation) -> Tensor:
-    """How far each output of a layer turns without the value of each token, rolled out over layers (Mohebbi et al. 2023).
+    """Return how far outputs turn without the value of each token, rolled out over layers (Mohebbi et al. 2023).
 
     In each layer the cosine distances, rows scaled to sum 1, stand in the place of attention; the layer's input is as it was,
     and its own residual connection is in the distance already, so that none is added. ``(B, T)``.
@@ -160,7 +158,7 @@ def value_zeroing(observation: Observation) -> Tensor:
 
 
 def flow(observation: Observation) -> Tensor:
-    """Attention flow (Abnar & Zuidema 2020): the most that can flow from the pooled text to each token, ``(B, T)``.
+    """Compute attention flow (Abnar & Zuidema 2020): the most that can flow from the pooled text to each token, ``(B, T)``.
 
     Capacities are those of rollout. NaN for texts of over 24 tokens.
     """
@@ -175,7 +173,7 @@ def flow(observation: Observation) -> Tensor:
 
 
 def relevance_propagation(observation: Observation) -> Tensor:
-    """Layer-wise relevance with attention and layer norms' denominators held constant (Ali et al. 2022), ``(B, T)``, signed.
+    """Compute layer-wise relevance, attention and denominators of layer norms constant (Ali et al. 2022), ``(B, T)``, signed.
 
     Of the logit of the predicted class over the mean of the others: gradient × input of the network so linearised. What biases
     and positions say is no token's, so that the sum of the tokens is that margin only where there are none. NaN for texts on
@@ -193,7 +191,7 @@ def relevance_propagation(observation: Observation) -> Tensor:
 
 
 def relevance_gap(observation: Observation, relevance: Tensor) -> Tensor:
-    """How far the sum of the tokens' relevance is from the margin that it is of, in logits, ``(B,)``."""
+    """Return how far the sum of the tokens' relevance is from the margin that it is of, in logits, ``(B,)``."""
     return (_over_others(observation, class_logits(observation.logits.detach())) - relevance.sum(dim=-1)).abs()
 
 
@@ -204,12 +202,12 @@ def _layers(observation: Observation) -> dict[str, Tensor]:
 
 
 def transformer_layers(observation: Observation) -> list[TransformerLayer]:
-    """The layers of our own Transformers, first to last; none of other people's."""
+    """Return the layers of our own Transformers, first to last; none of other people's."""
     return [part for part in cast(nn.Module, observation.network).modules() if isinstance(part, TransformerLayer)]
 
 
 def _inputs_of_layers(observation: Observation) -> list[tuple[TransformerLayer, Tensor]]:
-    """Each layer with the hidden states that it gets, first to last."""
+    """Return each layer with the hidden states that it gets, first to last."""
     found: list[tuple[TransformerLayer, Tensor]] = []
     with ExitStack() as hooks, torch.no_grad():
         for layer in transformer_layers(observation):
@@ -221,7 +219,7 @@ def _inputs_of_layers(observation: Observation) -> list[tuple[TransformerLayer, 
 
 @torch.no_grad()
 def _turned_by_each(layer: TransformerLayer, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Cosine distances of outputs without the value of token v, rows scaled to sum 1: ``(B, T, V)``."""
+    """Return cosine distances of outputs without the value of token v, rows scaled to sum 1: ``(B, T, V)``."""
     size = mask.shape[-1]
     clean = layer(hidden, mask)
     zeroed = torch.arange(size, device=mask.device).repeat(len(mask))
@@ -241,7 +239,7 @@ def _turned_by_each(layer: TransformerLayer, hidden: Tensor, mask: Tensor) -> Te
 
 
 def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
-    """Largest flow from the pooled text, through the layers from the last to the first, into each token."""
+    """Return the largest flow from the pooled text, through the layers from the last to the first, into each token."""
     from scipy.sparse import coo_array  # which no report of what was measured waits for
     from scipy.sparse.csgraph import maximum_flow
 
@@ -260,7 +258,7 @@ def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
 
 @contextmanager
 def _constant_denominators(network: nn.Module) -> Iterator[None]:
-    """Layer norms whose standard deviation counts as a constant to gradients."""
+    """Let the standard deviation of layer norms count as a constant to gradients."""
 
     def linearised(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
         norm = cast(nn.LayerNorm, module)

@@ -39,7 +39,7 @@ class Reading:
     suits: Callable[[Observation], bool] = lambda observation: True
 
     def magnitude(self, observation: Observation) -> Tensor:
-        """How much each token matters, whichever way it speaks: ``(B, T)``, at least 0, without the graph."""
+        """Return how much each token matters, whichever way it speaks: ``(B, T)``, at least 0, without the graph."""
         values = self.of(observation).detach()
         return (values.abs() if self.signed else values).masked_fill(~observation.mask, 0)
 
@@ -53,7 +53,7 @@ def _has_layers(observation: Observation) -> bool:
 
 
 def _zeroes_values(observation: Observation) -> bool:
-    """Layers of others do not say where their hidden states come in."""
+    # layers of others do not say where their hidden states come in
     return not _has_layers(observation) or bool(formulas.transformer_layers(observation))
 
 
@@ -67,7 +67,7 @@ def _value_zeroing(observation: Observation) -> Tensor:
 
 
 def random_reading(observation: Observation, seed: int = 0) -> Tensor:
-    """A number of (0, 1) for each token: what a reading that knows nothing reaches."""
+    """Return a number of (0, 1) for each token: what a reading that knows nothing reaches."""
     position = torch.arange(observation.mask.shape[-1], device=observation.ids.device)
     drawn = random_uniforms(stream(seed, "random reading"), observation.ids.unsqueeze(-1), position).to(observation.attention)
     return drawn.masked_fill(~observation.mask, 0)
@@ -101,7 +101,7 @@ READINGS: dict[str, Reading] = {
 
 
 def reading_of(name: str, observation: Observation) -> Reading:
-    """A reading by its name.
+    """Return a reading by its name.
 
     Raises:
         AttestError: there is none of this name, or the network is not as it needs.
@@ -119,19 +119,19 @@ def reading_of(name: str, observation: Observation) -> Reading:
 
 
 def suited_readings(observation: Observation) -> list[Reading]:
-    """The readings that a network allows."""
+    """Return the readings that a network allows."""
     return [reading for reading in READINGS.values() if reading.suits(observation)]
 
 
 def read_as(observation: Observation, name: str) -> Observation:
-    """The same pass with a reading, as a magnitude, in the attention's place: what E1, E11, E12 and E14 then put on trial."""
+    """Return the same pass with a reading's magnitude in the attention's place, for E1, E11, E12 and E14."""
     if name == "attention":
         return observation
     return observation.explained_by(reading_of(name, observation).magnitude(observation))
 
 
 def where_explained(observation: Observation, columns: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The columns ``(B,)`` of an experiment with NaN for texts that the reading on trial has no numbers for."""
+    """Return the columns ``(B,)`` of an experiment with NaN for texts that the reading on trial has no numbers for."""
     undefined = observation.explanation.isnan().any(dim=-1)
     return {
         name: column.double().masked_fill(undefined, torch.nan) if column.ndim == 1 else column

@@ -15,7 +15,7 @@ from attest.models.observation import Observation
 
 
 class Found(NamedTuple):
-    """Each float64 ``(B, R)``; NaN where nothing, or everything, is true."""
+    """The scores of rankings against the truth, float64 ``(B, R)``; NaN where nothing, or everything, is true."""
 
     precision: Tensor
     """Share of true tokens among the first |truth|, in [0, 1]."""
@@ -26,7 +26,7 @@ class Found(NamedTuple):
 
 
 def found(ranks: Tensor, truth: Tensor, mask: Tensor) -> Found:
-    """How rankings find the truth.
+    """Measure how rankings find the truth.
 
     Args:
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
@@ -46,7 +46,7 @@ def found(ranks: Tensor, truth: Tensor, mask: Tensor) -> Found:
 
 
 def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:
-    """Whether a decision is shown to hang on the truth, bool ``(B,)``.
+    """Return whether a decision is shown to hang on the truth, bool ``(B,)``.
 
     It is where deleting the true tokens lowers the predicted class's probability, and lowers it more than deleting any of as
     many random sets of the same size, by more than rounding does.

@@ -12,7 +12,7 @@ from attest.models.networks.tokens import between_boundaries, boundaries, embedd
 
 
 class Cnn(nn.Module):
-    """Embeds a text and sees each token in windows of several widths, relu on each.
+    """An encoder that sees each token in windows of several widths, relu on each.
 
     As in ``BiLSTM``, ``<SOS>`` and ``<EOS>`` are learned vectors that windows at the ends of a text see and nothing can attend
     to; beyond them lie zeros, in a batch as in a text alone.
@@ -56,7 +56,7 @@ class Cnn(nn.Module):
         return convolved_BSH if self.boundaries is None else convolved_BSH[:, 1:-1]
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-        """What is read off the hidden states of every text without each of its tokens: only its neighbours see a gap close.
+        """Return what is read off the hidden states of every text without each of its tokens: its neighbours alone change.
 
         Args:
             tokens, mask: ``(B, T)``.
@@ -81,7 +81,6 @@ class Cnn(nn.Module):
         return read
 
     def _around(self, wrapped_BSE: Tensor, places_VN: Tensor, reach: int) -> Tensor:
-        """The vectors at some places of each text, ``(B, V, N, E)``; zeros beyond its ends, at most so far."""
         padded = functional.pad(wrapped_BSE, (0, 0, reach, reach))
         return padded[:, places_VN + reach + (self.boundaries is not None)]
 

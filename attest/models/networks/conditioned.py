@@ -72,7 +72,7 @@ class ConditionedClassifier(nn.Module):
         self.decoder = nn.Linear(max(size // 2, 1), outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Rows of token ids int64 ``(B, T)`` -> hidden states ``(B, T, H)`` of the passages, in the last column Q.
+        """Map rows of token ids int64 ``(B, T)`` to hidden states ``(B, T, H)`` of the passages, in the last column Q.
 
         Args:
             tokens: passage, padding (0), candidates (the size of the vocabulary plus the class of each) if any, question.
@@ -87,7 +87,7 @@ class ConditionedClassifier(nn.Module):
         return torch.cat([passage[:, : -beside.shape[1]], beside], dim=1)
 
     def _noted(self, tokens: Tensor, mask: Tensor, question: Tensor) -> Tensor:
-        """Which classes are candidates, 1 or 0, written in as many hidden states as that takes, ``(B, K, H)``."""
+        """Return which classes are candidates, 1 or 0, written in as many hidden states as that takes, ``(B, K, H)``."""
         size = question.shape[-1]
         noted = question.new_zeros(len(tokens), self._columns * size)
         if self._columns:
@@ -97,20 +97,19 @@ class ConditionedClassifier(nn.Module):
 
     @property
     def _columns(self) -> int:
-        """K, the hidden states that the candidates of a passage are written in."""
         size = cast(int, self.encoder.output_size)
         return -(-self.outputs // size) if self.among_candidates else 0
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)`` -> scores ``(B, T)``, meaningless at padding."""
+        """Map hidden states ``(B, T, H)`` to scores ``(B, T)``, meaningless at padding."""
         return self.attention.score(hidden, mask, hidden[:, -1])
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 outside the passage."""
+        """Map scores ``(B, T)`` to attention ``(B, T)``; rows sum to 1, exactly 0 outside the passage."""
         return self.attention.project(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)`` pooled by weights ``(B, T)`` that are 0 outside the passage -> logits ``(B, C)``."""
+        """Map hidden states ``(B, T, H)`` pooled by weights ``(B, T)`` that are 0 outside the passage to logits ``(B, C)``."""
         logits = self.decoder(torch.tanh(self.of_passage(pool(hidden, weights)) + self.of_question(hidden[:, -1])))
         if not self._columns:
             return logits
@@ -118,17 +117,17 @@ class ConditionedClassifier(nn.Module):
         return logits.masked_fill(~possible, IMPOSSIBLE)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Rows and mask ``(B, T)`` -> logits ``(B, C)``."""
+        """Map rows and mask ``(B, T)`` to logits ``(B, C)``."""
         hidden = self.encode(tokens, mask)
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """The parameters that make attention: scoring and projection."""
+        """Return the parameters that make attention: scoring and projection."""
         yield from self.attention.parameters()
 
 
 def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The questions in rows, int64 ``(B, Q)`` padded at the end, and their mask.
+    """Return the questions in rows, int64 ``(B, Q)`` padded at the end, and their mask.
 
     Args:
         tokens, mask: ``(B, T)``, as in ``ConditionedClassifier.encode``.
@@ -148,7 +147,7 @@ def questions_of(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def candidates_of(tokens: Tensor, vocab_size: int, classes: int) -> Tensor:
-    """Which classes are possible for the passage of each row, bool ``(B, C)``.
+    """Return which classes are possible for the passage of each row, bool ``(B, C)``.
 
     Args:
         tokens: ``(B, T)``, as in ``ConditionedClassifier.encode``.

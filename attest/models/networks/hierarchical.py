@@ -14,7 +14,7 @@ from attest.models.networks.tokens import PADDING, embedding
 
 
 class Hierarchical(nn.Module):
-    """Reads the words of each sentence, pools them by attention of its own, then reads the sentences.
+    """An encoder that reads the words of each sentence, pools them by attention of its own, then reads the sentences.
 
     What it returns is one hidden state a sentence, so the attention that pools those, the one under trial, is over sentences.
     Words are told from padding by their id, so the seam needs no second mask.
@@ -56,11 +56,11 @@ class Hierarchical(nn.Module):
         return self.sentence_gru(self._sentences(tokens, mask), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-        """What is read off the sentences of every text without each of them; within a sentence nothing changes."""
+        """Return what is read off the sentences of every text without each of them; within a sentence nothing changes."""
         return self.sentence_gru.read_without_each(self._sentences(tokens, mask), mask, reading)
 
     def _sentences(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """One vector a sentence, ``(B, S, H)``, zero at padding."""
+        """Return one vector a sentence, ``(B, S, H)``, zero at padding."""
         embedded_NTE, mask_NT = self.word_dropout(self.embedding(tokens))[mask], tokens[mask] != PADDING
         sentences_NH = self.word_attention(self.word_gru(embedded_NTE, mask_NT), mask_NT)
         sentences_BSH = sentences_NH.new_zeros(*mask.shape, sentences_NH.shape[-1])

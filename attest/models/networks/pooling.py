@@ -11,7 +11,7 @@ from attest.models.networks.recurrent import BiLSTM
 
 
 class PoolingClassifier(nn.Module):
-    r"""Encoder, scoring, projection and linear decoder: :math:`\hat y = w \sum_i \alpha_i h_i + b` (Jain & Wallace 2019).
+    r"""A classifier that pools by attention: :math:`\hat y = w \sum_i \alpha_i h_i + b` (Jain & Wallace 2019).
 
     With the encoder ``Hierarchical``, sentences stand where tokens stand here: token ids are ``(B, S, T)``, the mask is
     ``(B, S)``, and attention is over S sentences.
@@ -42,23 +42,23 @@ class PoolingClassifier(nn.Module):
         self.decoder = nn.Linear(size, outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> hidden states ``(B, T, H)``."""
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to hidden states ``(B, T, H)``."""
         return self.encoder(tokens, mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)`` -> scores ``(B, T)``, meaningless at padding."""
+        """Map hidden states ``(B, T, H)`` to scores ``(B, T)``, meaningless at padding."""
         return self.attention.score(hidden, mask)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Scores ``(B, T)`` -> attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
+        """Map scores ``(B, T)`` to attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""
         return self.attention.project(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` -> logits ``(B, C)``."""
+        """Map hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` to logits ``(B, C)``."""
         return self.decoder(pool(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
+        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
         return self._decided(self.encode(tokens, mask), mask)
 
     @property
@@ -75,7 +75,7 @@ class PoolingClassifier(nn.Module):
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """What each token alone would decide, ``(B, T, C)``.
+        """Return what each token alone would decide, ``(B, T, C)``.
 
         The decoder is linear and weights sum to 1, so ``decode(hidden, weights) = weights @ token_logits(hidden)``: every
         counterfactual attention costs O(T C) instead of O(T H). A network without this method is decoded the long way.
@@ -98,5 +98,5 @@ class PoolingClassifier(nn.Module):
         return read
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """The parameters that make attention: scoring and projection."""
+        """Return the parameters that make attention: scoring and projection."""
         yield from self.attention.parameters()

@@ -9,7 +9,7 @@ from attest.models.networks.tokens import EMBEDDING_STD, between_boundaries, bou
 
 
 class BiLSTM(nn.Module):
-    r"""Embeds a text and reads it in both directions: :math:`h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]`.
+    r"""An encoder that reads a text in both directions: :math:`h_i = [\overrightarrow{h}_i; \overleftarrow{h}_i]`.
 
     The papers wrap every text in ``<SOS> … <EOS>``. These two are no words of the text: they are learned vectors of this
     encoder, read by the LSTM and left out of what it returns, so that nothing can ever attend to them.
@@ -39,13 +39,13 @@ class BiLSTM(nn.Module):
         return torch.cat(self._read(tokens, mask), dim=-1)[:, 1:-1]
 
     def summary(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """The last states of both directions, which have read ``<EOS>`` and ``<SOS>`` too: ``(B, 2 * hidden_size)``."""
+        """Return the last states of both directions, which have read ``<EOS>`` and ``<SOS>`` too: ``(B, 2 * hidden_size)``."""
         onward_BSH, backward_BSH = self._read(tokens, mask)
         row_B = torch.arange(len(mask), device=mask.device)
         return torch.cat([onward_BSH[row_B, mask.sum(dim=-1) + 1], backward_BSH[:, 0]], dim=-1)
 
     def _read(self, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """What each direction makes of the wrapped texts, ``(B, T + 2, hidden_size)`` twice."""
+        """Return what each direction makes of the wrapped texts, ``(B, T + 2, hidden_size)`` twice."""
         lengths_B = mask.sum(dim=-1)
         wrapped_BSE = between_boundaries(self.embedding(tokens), self.boundaries, lengths_B)  # S = T + 2
         reversal_BS = reversal(lengths_B + 2, wrapped_BSE.shape[1])
@@ -56,14 +56,14 @@ class BiLSTM(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-        """What is read off the hidden states of every text without each of its tokens: as in ``recurrent_without_each``."""
+        """Return what is read off the hidden states of every text without each token, as in ``recurrent_without_each``."""
         start, end = self.boundaries
         onward, backward = LstmCell(self.forward_lstm, start), LstmCell(self.backward_lstm, end)
         return read_without_each(onward, backward, self.embedding(tokens), mask, reading)
 
 
 class BidirectionalGru(nn.Module):
-    """Reads sequences of vectors in both directions; padded, for the reason given in ``BiLSTM``.
+    """A reader of sequences of vectors in both directions; padded, for the reason given in ``BiLSTM``.
 
     Args:
         input_size: E, size of the vectors.
@@ -77,7 +77,7 @@ class BidirectionalGru(nn.Module):
         self.output_size = 2 * hidden_size
 
     def forward(self, sequences: Tensor, mask: Tensor) -> Tensor:
-        """Float ``(B, T, E)``, mask ``(B, T)``, real steps first -> hidden states ``(B, T, 2 * hidden_size)``."""
+        """Map vectors ``(B, T, E)`` and mask ``(B, T)``, real steps first, to hidden states ``(B, T, 2 * hidden_size)``."""
         reversal_BT = reversal(mask.sum(dim=-1), sequences.shape[1])
         onward_BTH, _ = self.forward_gru(sequences)
         backward_BTH, _ = self.backward_gru(reverse(sequences, reversal_BT))
@@ -85,12 +85,12 @@ class BidirectionalGru(nn.Module):
 
     @torch.no_grad()
     def read_without_each(self, sequences: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-        """What is read off the hidden states without each of the vectors: as in ``recurrent_without_each``."""
+        """Return what is read off the hidden states without each of the vectors: as in ``recurrent_without_each``."""
         return read_without_each(GruCell(self.forward_gru), GruCell(self.backward_gru), sequences, mask, reading)
 
 
 class BiGRU(nn.Module):
-    """Embeds a text and reads it in both directions: the encoder of Serrano & Smith's flat network (FLAN).
+    """An encoder that reads a text in both directions, of Serrano & Smith's flat network (FLAN).
 
     Args:
         vocab_size: number of token ids.
@@ -111,5 +111,5 @@ class BiGRU(nn.Module):
         return self.gru(self.dropout(self.embedding(tokens)), mask)
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-        """What is read off the hidden states of every text without each of its tokens."""
+        """Return what is read off the hidden states of every text without each of its tokens."""
         return self.gru.read_without_each(self.dropout(self.embedding(tokens)), mask, reading)

@@ -29,10 +29,10 @@ class Cell(Protocol):
     """A direction of a recurrent network, one step at a time."""
 
     def inputs(self, sequences: Tensor) -> Tensor:
-        """Float ``(B, T, E)`` -> what each step adds to the gates, ``(T, B, G)``."""
+        """Map vectors ``(B, T, E)`` to what each step adds to the gates, ``(T, B, G)``."""
 
     def start(self) -> State:
-        """The state before the first token, each tensor ``(H,)``."""
+        """Return the state before the first token, each tensor ``(H,)``."""
 
     def step(self, state: State, inputs: Tensor) -> None:
         """Read a token of each text, in place: ``state`` of tensors ``(V, B, H)``, ``inputs (B, G)``."""
@@ -96,19 +96,17 @@ class GruCell:
 
 
 def _inputs(sequences: Tensor, product: Callable[[Tensor], Tensor], bias: Tensor) -> Tensor:
-    """``(B, T, E)`` -> ``(T, B, G)``."""
     rows = sequences.transpose(0, 1).flatten(0, 1)
     return product(rows).add_(bias).unflatten(0, (sequences.shape[1], -1))
 
 
 def _candidate_doubled(gates: Tensor) -> Tensor:
-    """Double the third quarter of ``(G, ...)``, whose tanh is asked for."""
     keep, forget, candidate, show = gates.chunk(4)
     return torch.cat([keep, forget, 2 * candidate, show])
 
 
 def product_with(weight: Tensor) -> Callable[[Tensor], Tensor]:
-    """The product of rows ``(N, H)`` with one weight ``(G, H)``, again and again: ``(N, G)``.
+    """Return the product of rows ``(N, H)`` with one weight ``(G, H)``, again and again: ``(N, G)``.
 
     On a CPU oneDNN's, which uses AVX-512 wherever there is AVX-512; torch's own takes MKL's, which on AMD stops at AVX2: 105
     against 225 GFLOP/s in float32 on a Zen 5 core.
@@ -126,7 +124,7 @@ ROWS = 512
 
 @torch.no_grad()
 def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-    """What is read off every hidden state of every text without each of its tokens.
+    """Return what is read off every hidden state of every text without each of its tokens.
 
     Args:
         onward, backward: the two directions; hidden states are what the first makes of a token, then what the second does.
@@ -186,7 +184,7 @@ class _Path:
         return read.permute(2, 1, 0, 3)
 
     def _variants(self, skipped: range) -> Iterator[tuple[int, Tensor]]:
-        """Positions, and the hidden states ``(V, B, H)`` of the variants that have branched off before each."""
+        """Yield positions, and the hidden states ``(V, B, H)`` of the variants that have branched off before each."""
         state = tuple(path.new_empty(len(skipped), *path.shape[1:]) for path in self.before)
         for position in range(skipped.start + 1, len(self.inputs_TBG)):
             if position - 1 in skipped:

@@ -20,7 +20,7 @@ once or never drowns the others.
 
 
 def embedding(vocab_size: int, size: int, std: float = EMBEDDING_STD) -> nn.Embedding:
-    """An embedding drawn from a normal distribution of mean 0, in which padding is zero."""
+    """Return an embedding drawn from a normal distribution of mean 0, in which padding is zero."""
     lookup = nn.Embedding(vocab_size, size, padding_idx=PADDING)
     with torch.no_grad():
         lookup.weight.mul_(std)
@@ -28,7 +28,7 @@ def embedding(vocab_size: int, size: int, std: float = EMBEDDING_STD) -> nn.Embe
 
 
 def boundaries(size: int, std: float = EMBEDDING_STD) -> nn.Parameter:
-    """The learned vectors of ``<SOS>`` and ``<EOS>``, ``(2, E)``, initialised as embeddings are."""
+    """Return the learned vectors of ``<SOS>`` and ``<EOS>``, ``(2, E)``, initialised as embeddings are."""
     return nn.Parameter(torch.randn(2, size) * std)
 
 
@@ -45,7 +45,7 @@ def between_boundaries(embedded_BTE: Tensor, boundaries_2E: Tensor, lengths_B: T
 
 
 def reversal(lengths_B: Tensor, size: int) -> Tensor:
-    """Indices ``(B, size)`` that reverse each row within its own length; an involution that leaves padding in place."""
+    """Return indices ``(B, size)`` that reverse each row within its own length; an involution that leaves padding in place."""
     position_S = torch.arange(size, device=lengths_B.device)
     mirrored_BS = lengths_B.unsqueeze(-1) - 1 - position_S
     return torch.where(mirrored_BS >= 0, mirrored_BS, position_S)
@@ -79,7 +79,7 @@ def _rows(sequences_BSE: Tensor, index_BS: Tensor) -> Tensor:
 
 
 class Embedded(nn.Module):
-    """Hidden states are the embeddings themselves.
+    """An encoder whose hidden states are the embeddings themselves.
 
     Args:
         vocab_size: number of token ids.
@@ -98,12 +98,12 @@ class Embedded(nn.Module):
         return self.dropout(self.embedding(tokens))
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-        """What is read off the hidden states of every text without each of its tokens: what it is with all of them."""
+        """Return what is read off the hidden states of every text without each of its tokens: what it is with all of them."""
         return without_context(reading(self(tokens, mask)))
 
 
 class Average(nn.Module):
-    r"""Embeds each token and projects it by itself: :math:`h_i = \tanh(W x_i + b)`.
+    r"""An encoder that projects each token by itself: :math:`h_i = \tanh(W x_i + b)`.
 
     A hidden state knows nothing of its neighbours, so attention to it is attention to its token. ``<SOS>`` and ``<EOS>`` would
     change nothing and are not there.
@@ -125,5 +125,5 @@ class Average(nn.Module):
         return torch.tanh(self.projection(self.embedding(tokens)))
 
     def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-        """What is read off the hidden states of every text without each of its tokens: what it is with all of them."""
+        """Return what is read off the hidden states of every text without each of its tokens: what it is with all of them."""
         return without_context(reading(self(tokens, mask)))

@@ -19,7 +19,7 @@ from attest.models.networks.tokens import embedding
 
 
 class TransformerEncoder(nn.Module):
-    """Embeds tokens, adds where they stand, and lets every token attend to every other, layer by layer.
+    """An encoder that embeds tokens, adds where they stand, and lets each attend to all others, layer by layer.
 
     Layers normalise after each residual step, as the original does and the papers on trial do.
 
@@ -31,7 +31,7 @@ class TransformerEncoder(nn.Module):
         feedforward_size: hidden units of the layers' feed-forward networks.
         dropout: after embedding and after each sublayer, in training.
         projection: φ inside every head: one for all layers, each with a copy of its own, or one for each.
-        embedding_size: size of embeddings that a linear layer takes to H; None where they have size H themselves and are
+        embedding_size: size of embeddings that a linear layer takes to H; None if they have size H themselves and are
             scaled by its root instead.
     Raises:
         AttestError: as many projections as layers were expected.
@@ -75,7 +75,7 @@ class TransformerEncoder(nn.Module):
 
 
 class TransformerLayer(nn.Module):
-    """Self-attention, then a feed-forward network on each token; a residual step and a normalisation after both.
+    """A layer of self-attention and a feed-forward network on each token; a residual step and a normalisation after both.
 
     Args:
         size: H, size of the hidden states.
@@ -94,7 +94,7 @@ class TransformerLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)``, mask ``(B, T)`` -> hidden states ``(B, T, H)``."""
+        """Map hidden states ``(B, T, H)``, mask ``(B, T)`` to hidden states ``(B, T, H)``."""
         attended_BTH = self.attention_norm(hidden + self.dropout(self.attention(hidden, mask)))
         return self.feedforward_norm(attended_BTH + self.dropout(self._feedforward(attended_BTH)))
 
@@ -103,14 +103,14 @@ class TransformerLayer(nn.Module):
 
 
 def sinusoids(length: int, size: int) -> Tensor:
-    """Where tokens stand, ``(T, H)`` in [-1, 1]: sines in the even dimensions, cosines in the odd (Vaswani et al., 3.5)."""
+    """Return codes of positions, ``(T, H)`` in [-1, 1]: sines in even dimensions, cosines in odd (Vaswani et al., 3.5)."""
     frequencies = 10_000 ** (-torch.arange(0, size, 2, dtype=torch.float64) / size)
     angles = torch.arange(length, dtype=torch.float64).unsqueeze(-1) * frequencies
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :size]
 
 
 class _Scale(nn.Module):
-    """Multiplies by a constant: embeddings with standard deviation 1/√H come to match the sinusoids."""
+    """A multiplication by a constant: embeddings with standard deviation 1/√H come to match the sinusoids."""
 
     def __init__(self, factor: float) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class _Scale(nn.Module):
 
 
 class KeyPerturbation(nn.Module):
-    """Other keys from keys, or from noise of their shape.
+    """A network that makes other keys from keys, or from noise of their shape.
 
     Args:
         size: H, of the keys of all heads side by side.
@@ -133,12 +133,12 @@ class KeyPerturbation(nn.Module):
         self.hidden, self.output = nn.Linear(size, hidden_size), nn.Linear(hidden_size, size)
 
     def forward(self, keys: Tensor) -> Tensor:
-        """Keys ``(..., H)`` -> keys ``(..., H)``."""
+        """Map keys ``(..., H)`` to keys ``(..., H)``."""
         return self.output(self.hidden(keys).relu())
 
 
 class TransformerClassifier(nn.Module):
-    """Mean of the last layer's hidden states, then a linear layer (Drozdyuk et al.).
+    """A classifier by the mean of the last layer's hidden states and a linear layer (Drozdyuk et al.).
 
     It offers the four steps, so that gradients and counterfactual texts can be had as from any network, but two of them have
     nothing to learn: the mean is uniform attention, so ``score`` is constant and ``project`` uniform, whatever φ is.
@@ -175,43 +175,43 @@ class TransformerClassifier(nn.Module):
         self.decoder = nn.Linear(size, outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> hidden states ``(B, T, H)``."""
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to hidden states ``(B, T, H)``."""
         return self.encoder(tokens, mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)`` -> zeros ``(B, T)``: every token matters alike."""
+        """Map hidden states ``(B, T, H)`` to zeros ``(B, T)``: every token matters alike."""
         return hidden.new_zeros(mask.shape)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Any scores ``(B, T)`` -> one over the number of real tokens, ``(B, T)``."""
+        """Map any scores ``(B, T)`` to one over the number of real tokens, ``(B, T)``."""
         return Uniform()(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` -> logits ``(B, C)``."""
+        """Map hidden states ``(B, T, H)`` pooled by any weights ``(B, T)`` to logits ``(B, C)``."""
         return self.decoder(pool(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``."""
+        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
         return self._decided(self.encode(tokens, mask), mask)
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """What enters a layer, counted from 0, ``(B, T, H)`` -> logits ``(B, C)``."""
+        """Map what enters a layer, counted from 0, ``(B, T, H)`` to logits ``(B, C)``."""
         return self._decided(self.encoder.resume(hidden, mask, layer), mask)
 
     def _decided(self, hidden: Tensor, mask: Tensor) -> Tensor:
         return self.decode(hidden, self.project(self.score(hidden, mask), mask))
 
     def token_logits(self, hidden: Tensor) -> Tensor:
-        """What each token alone would decide, ``(B, T, C)``; as in ``PoolingClassifier``."""
+        """Return what each token alone would decide, ``(B, T, C)``; as in ``PoolingClassifier``."""
         return self.decoder(hidden)
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """The parameters that make attention: queries, keys and projection of every head."""
+        """Return the parameters that make attention: queries, keys and projection of every head."""
         return _attention_parameters(self)
 
 
 class TransformerTagger(nn.Module):
-    """One tag a token from the last layer's hidden states (Yang): one layer, four heads, no causal mask.
+    """A tagger by the last layer's hidden states (Yang): one layer, four heads, no causal mask.
 
     ``encode`` and ``decode`` are its steps; ``decode`` takes no weights, since nothing is pooled.
 
@@ -243,23 +243,23 @@ class TransformerTagger(nn.Module):
         self.decoder = nn.Linear(size, outputs)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> hidden states ``(B, T, H)``."""
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to hidden states ``(B, T, H)``."""
         return self.encoder(tokens, mask)
 
     def decode(self, hidden: Tensor) -> Tensor:
-        """Hidden states ``(B, T, H)`` -> logits of tags ``(B, T, K)``."""
+        """Map hidden states ``(B, T, H)`` to logits of tags ``(B, T, K)``."""
         return self.decoder(hidden)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids and mask ``(B, T)`` -> logits of tags ``(B, T, K)``, arbitrary at padding."""
+        """Map token ids and mask ``(B, T)`` to logits of tags ``(B, T, K)``, arbitrary at padding."""
         return self.decode(self.encode(tokens, mask))
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
-        """What enters a layer, counted from 0, ``(B, T, H)`` -> logits of tags ``(B, T, K)``."""
+        """Map what enters a layer, counted from 0, ``(B, T, H)`` to logits of tags ``(B, T, K)``."""
         return self.decode(self.encoder.resume(hidden, mask, layer))
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """The parameters that make attention: queries, keys and projection of every head."""
+        """Return the parameters that make attention: queries, keys and projection of every head."""
         return _attention_parameters(self)
 
 

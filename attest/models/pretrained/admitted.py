@@ -77,7 +77,7 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
 
 
 def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
-    """Some tokens, and fewer of them, of which one is masked: token ids int64 ``(2, T)`` and mask bool ``(2, T)``."""
+    """Return some tokens, and fewer of them, of which one is masked: token ids int64 ``(2, T)`` and mask bool ``(2, T)``."""
     tokens = network.some_tokens().repeat(2, 1)
     tokens[1, 1] = MASKED if network.masked is None else network.masked
     mask = torch.ones_like(tokens, dtype=torch.bool)
@@ -86,7 +86,7 @@ def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
-    """Whether what a token becomes hangs on another one, by its gradient, when each token attends to itself alone."""
+    """Return whether what a token becomes hangs on another one, by its gradient, when each token attends to itself alone."""
     kept: list[torch.Tensor] = []
 
     def keep(_module: torch.nn.Module, _inputs: object, output: object) -> None:

@@ -28,10 +28,10 @@ Eager = Callable[..., tuple[Tensor, Tensor]]
 
 
 class Memory(Protocol):
-    """What the tokens of earlier passes had in one call."""
+    """A memory of what the tokens of earlier passes had in one call."""
 
     def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Keys, values and mask of the pass -> those that its queries attend to."""
+        """Map keys, values and mask of the pass to those that its queries attend to."""
 
 
 class AttentionCall(HookedModule):
@@ -61,7 +61,7 @@ class AttentionCall(HookedModule):
         self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
         **options: Any,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Outputs and weights, bit for bit the model's own where nothing is replaced.
+        """Return outputs and weights, bit for bit the model's own if nothing is replaced.
 
         Args:
             eager: the model's own attention.
@@ -87,7 +87,7 @@ class AttentionCall(HookedModule):
         return (tampered @ values).transpose(1, 2).contiguous(), tampered
 
     def _with_edges(self, support: Tensor | None, query: Tensor, key: Tensor, real: Tensor) -> Tensor | None:
-        """The model's mask without the edges that an intervention takes out."""
+        """Return the model's mask without the edges that an intervention takes out."""
         if not any(point == "edges" for point, _ in self.replacements):
             return support
         if support is None:
@@ -118,7 +118,7 @@ class AttentionCall(HookedModule):
         self._written_out = True
 
     def _look(self, weights: Tensor, support: Tensor | None, real: Tensor) -> None:
-        """How many heads there are, and who may attend: once, but longer texts may reach beyond a window."""
+        """Note how many heads there are, and who may attend: once, but longer texts may reach beyond a window."""
         longest = int(last_real(real).max()) + 1
         if self.heads is None or (self.everywhere and longest > self._seen):
             self.heads, self._seen = weights.shape[1], longest
@@ -142,27 +142,26 @@ class AttentionCall(HookedModule):
 
 
 def last_real(mask: Tensor) -> Tensor:
-    """The place of the last real token, whatever is left out before it: bool ``(B, T)`` -> int64 ``(B,)``."""
+    """Return the place of the last real token, whatever is left out before it: bool ``(B, T)`` -> int64 ``(B,)``."""
     return mask.shape[-1] - 1 - mask.flip(-1).to(torch.uint8).argmax(dim=-1)
 
 
 def allowed_by(support: Tensor) -> Tensor:
-    """Where a row may attend, bool, from a mask that is added to scores or is bool itself."""
+    """Return where a row may attend, bool, from a mask that is added to scores or is bool itself."""
     return support if support.dtype == torch.bool else support > torch.finfo(support.dtype).min / 2
 
 
 def real_rows(real: Tensor) -> Tensor:
-    """Rows of real tokens, ``(B, T)`` -> ``(B, 1, T, 1)``."""
+    """Return where rows of real tokens are, ``(B, T)`` -> ``(B, 1, T, 1)``."""
     return real[:, None, :, None]
 
 
 def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
-    """Whether every real token may attend to every other, ``(B, N, T, T)``."""
     return bool((allowed == real[:, None, None])[real.unsqueeze(1).expand(allowed.shape[:-1])].all())
 
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
-    """Weights under a projection; what a sink keeps for itself is a column of its own, which is then left out.
+    """Return the weights under a projection; what a sink keeps for itself is a column of its own, which is then left out.
 
     Args:
         within: what rounding alone may take from the sum of a row.
@@ -176,10 +175,10 @@ def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor
 
 
 class Caller(Protocol):
-    """Knows the calls of the forward pass that runs."""
+    """A network that knows the calls of the forward pass that runs."""
 
     def next_call(self, module: nn.Module) -> AttentionCall:
-        """The call that a module makes now."""
+        """Return the call that a module makes now."""
 
     @property
     def real(self) -> Tensor:
@@ -204,7 +203,7 @@ def attending_through(model: PreTrainedModel, caller: Caller) -> Iterator[None]:
 def _attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor]:
-    """What transformers calls for every layer of a model that is set to ``NAME``."""
+    """Attend as transformers asks for every layer of a model that is set to ``NAME``."""
     eager = getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
     if eager is None:
         raise AttestError(

@@ -19,7 +19,7 @@ NAME_IT = 'make train DATA=sst MODEL=pretrained ARGS="--model.init_args.pretrain
 
 
 class FineTuned(PretrainedNetwork):
-    """What the classifier and the tagger share: token ids as our data have them, and bfloat16 in training on a GPU.
+    """A pretrained model to fine-tune: token ids as our data have them, and bfloat16 in training on a GPU.
 
     Args:
         vocab_size: number of token ids of the data, which are cut into the model's own subwords.
@@ -60,34 +60,33 @@ class FineTuned(PretrainedNetwork):
         require_as_it_is(self)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids of our data, int64 ``(B, T)``, mask bool ``(B, T)`` -> input embeddings ``(B, T, H)``."""
+        """Map token ids of our data, int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``."""
         return super().encode(self._own(tokens), mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """As in ``PretrainedNetwork``."""
+        """Decode as ``PretrainedNetwork`` does, to the logits that are trained."""
         return self.decided(super().decode(hidden, weights))
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids of our data and mask ``(B, T)`` -> logits ``(B, C)``, of a tagger ``(B, T, K)``, float32."""
+        """Map token ids of our data and mask ``(B, T)`` to logits ``(B, C)``, of a tagger ``(B, T, K)``, float32."""
         with torch.autocast(mask.device.type, torch.bfloat16, enabled=self.training and mask.is_cuda):
             logits = super().forward(self._own(tokens), mask)
         return self.decided(logits.float())
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """As in ``PretrainedNetwork``, of token ids of our data."""
+        """Return the logits of the model as its owner runs it, from token ids of our data."""
         return self.decided(super().itself(self._own(tokens), mask, **given))
 
     @abstractmethod
     def decided(self, logits: Tensor) -> Tensor:
-        """The logits of the model as those that are trained."""
+        """Return the logits that are trained, from those of the model."""
 
     def _own(self, tokens: Tensor) -> Tensor:
-        """Ids of our data as the model's own."""
         return torch.where(tokens < OURS, self.get_buffer("ours")[tokens.clamp(max=OURS - 1)], tokens - OURS)
 
 
 class FineTunedClassifier(FineTuned):
-    """One label a text. Of two classes one logit is trained, the difference of the model's two: the softmax is the same.
+    """A classifier of texts; of two classes one logit is trained, the difference of the model's two.
 
     Args:
         vocab_size, outputs, pretrained, projection: as in ``FineTuned``.
@@ -98,7 +97,7 @@ class FineTunedClassifier(FineTuned):
 
 
 class FineTunedTagger(FineTuned):
-    """One tag a token, decided at the first subword of each word.
+    """A tagger that decides each word at its first subword.
 
     Args:
         vocab_size, outputs, pretrained, projection: as in ``FineTuned``.

@@ -37,12 +37,12 @@ COMMAND = "attest trial --model <folder or Hub id> --data <file>"
 
 
 def decides_tokens(config: Any) -> bool:
-    """Whether a model was saved as a classifier of tokens."""
+    """Return whether a model was saved as a classifier of tokens."""
     return any(name.endswith("ForTokenClassification") for name in config.architectures or ())
 
 
 def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The model in evaluation mode, and its tokenizer.
+    """Return the model in evaluation mode, and its tokenizer.
 
     Args:
         name: a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files, or an id on the Hub.
@@ -67,7 +67,7 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
 
 
 def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
-    """A pretrained model with a new head, drawn from torch's random numbers where it has none of this size.
+    """Return a pretrained model with a new head, drawn from torch's random numbers where it has none of this size.
 
     Args:
         name: as in ``load``.
@@ -87,13 +87,13 @@ def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedMo
 
 
 def quieten_transformers() -> None:
-    """What transformers warns of is an error here, or nothing that a user can mend."""
+    """Silence transformers: what it warns of is an error here, or nothing that a user can mend."""
     logging.set_verbosity_error()
     logging.disable_progress_bar()
 
 
 def config_of(name: str) -> Any:
-    """The configuration of a model in a folder or on the Hub.
+    """Return the configuration of a model in a folder or on the Hub.
 
     Raises:
         AttestError: there is none, or the model needs code of its own.
@@ -122,7 +122,7 @@ def _config(name: str) -> Any:
 
 
 def _require_no_adapter(name: str) -> None:
-    """Whether it is applied would hang on what else is installed."""
+    """Refuse an adapter: whether it is applied would hang on what else is installed."""
     if (found := _file(name, "adapter_config.json")) is not None:
         raise AttestError(
             f"{name} holds an adapter ({found.name}), LoRA for example; expected a whole model. Write it by "
@@ -131,7 +131,7 @@ def _require_no_adapter(name: str) -> None:
 
 
 def _require_safe_weights(name: str, config: Any) -> None:
-    """Only safetensors that lie beside the index that names them; transformers opens whatever an index names."""
+    """Refuse weights other than safetensors beside the index that names them; transformers opens whatever an index names."""
     index = _file(name, SAFE_WEIGHTS_INDEX_NAME)
     named = set() if index is None else {*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()}
     named |= {getattr(config, "transformers_weights", None)} - {None}
@@ -143,7 +143,7 @@ def _require_safe_weights(name: str, config: Any) -> None:
 
 
 def _file(name: str, file: str) -> Path | None:
-    """A file of a model in a folder or on the Hub; None where it has none."""
+    """Return a file of a model in a folder or on the Hub; None if it has none."""
     path = Path(name).expanduser()
     if path.exists():
         return path / file if (path / file).is_file() else None
@@ -179,7 +179,7 @@ def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTra
 
 
 def tokenizer_of(name: str, **options: Any) -> PreTrainedTokenizerBase:
-    """The fast tokenizer of a model in a folder or on the Hub.
+    """Return the fast tokenizer of a model in a folder or on the Hub.
 
     Raises:
         AttestError: there is none, or it is not a fast one.

@@ -63,7 +63,7 @@ class PretrainedNetwork(nn.Module):
         """Which rows of the last layer lead to the decision: the ``first``, the ``last``, or ``all``."""
 
     def next_call(self, module: nn.Module) -> AttentionCall:
-        """The call that is made now; the first pass of all counts them."""
+        """Return the call that is made now; the first pass of all counts them."""
         if self.made == len(self.calls) and self._exploring:
             self.calls.append(AttentionCall())
         if self.made == len(self.calls):
@@ -77,19 +77,19 @@ class PretrainedNetwork(nn.Module):
         return call
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids int64 ``(B, T)``, mask bool ``(B, T)`` -> input embeddings ``(B, T, H)``."""
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``."""
         return self._embeddings(tokens.where(mask, self.padding))
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Embeddings ``(B, T, H)`` -> zeros ``(B, T)``: every token is there alike."""
+        """Map embeddings ``(B, T, H)`` to zeros ``(B, T)``: every token is there alike."""
         return hidden.new_zeros(mask.shape)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Any scores ``(B, T)`` -> one over the number of real tokens, ``(B, T)``."""
+        """Map any scores ``(B, T)`` to one over the number of real tokens, ``(B, T)``."""
         return Uniform()(scores, mask)
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
-        """Embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0 -> logits ``(B, C)``.
+        """Map embeddings ``(B, T, H)``, attended to in every layer where weights ``(B, T)`` are above 0 to logits ``(B, C)``.
 
         The model is given token ids all the same, whose embeddings are then replaced: many a model decides elsewhere, or
         scales otherwise, where it is given embeddings alone.
@@ -103,13 +103,13 @@ class PretrainedNetwork(nn.Module):
             replacing.remove()
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Token ids and mask ``(B, T)`` -> logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
+        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
         if padding_of(self.model) is None:  # it takes no token for padding, also not ours
             return self.decode(self.encode(tokens, mask), mask.to(self._embeddings.weight.dtype))
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """Logits of the model as its owner runs it: by its own attention, with everything that its tokenizer gave.
+        """Return logits of the model as its owner runs it: by its own attention, with everything that its tokenizer gave.
 
         Args:
             tokens, mask: ``(B, T)``.
@@ -126,7 +126,7 @@ class PretrainedNetwork(nn.Module):
         return torch.cat(alone)
 
     def deciding(self, mask: Tensor) -> Tensor:
-        """How the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
+        """Return how the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
         if self.decides_by == "all":
             return Uniform()(torch.zeros(mask.shape, device=mask.device), mask)
         row = torch.zeros_like(mask.sum(dim=-1)) if self.decides_by == "first" else last_real(mask)
@@ -149,7 +149,7 @@ class PretrainedNetwork(nn.Module):
             tokens, mask: int64 and bool ``(B, T)``.
         Returns:
             A function of rows, int64 ``(R,)``, to their logits ``(R, C)``, which feels whatever is done to the last row of
-            attention; None where earlier tokens could feel it too, or the model cannot read one token at its place.
+            attention; None if earlier tokens could feel it too, or the model cannot read one token at its place.
         """
         return last_token_of(self, tokens, mask) if self.looks_back else None
 
@@ -163,7 +163,7 @@ class PretrainedNetwork(nn.Module):
         return beginning_at(self, list(self.blocks.values()), layer, hidden)
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
+        """Return logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
         self.real, self.made = mask, 0
         options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs
         if getattr(self.model.config.get_text_config(), "use_cache", False):
@@ -197,7 +197,7 @@ class PretrainedNetwork(nn.Module):
             raise AttestError(f"{name} is not supported: {UNREACHED} in a forward pass; {EXPECTED}.")
 
     def some_tokens(self) -> Tensor:
-        """A text of a few token ids, int64 ``(1, T)``, that ends as texts do."""
+        """Return a text of a few token ids, int64 ``(1, T)``, that ends as texts do."""
         end = getattr(self.model.config.get_text_config(), "eos_token_id", None)
         known = isinstance(end, int) and 0 <= end < self._embeddings.num_embeddings
         return torch.tensor([[*self._plain_ids, end if known else self._plain_ids[0]]], device=self.model.device)
@@ -208,13 +208,12 @@ class PretrainedNetwork(nn.Module):
 
     @cached_property
     def _plain_ids(self) -> list[int]:
-        """A few token ids that the configuration does not name as special."""
         named = {value for name, value in self.model.config.to_dict().items() if "token_id" in name and isinstance(value, int)}
         ids = range(self._embeddings.num_embeddings)
         return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
 
     def _where_it_decides(self) -> str:
-        """By the gradient of the logits with respect to the last layer's weights: rows that lead nowhere have none."""
+        """Find the rows that decide by the gradient of the logits by the last layer's weights: other rows have none."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
         with in_evaluation_mode(self), _in_graph(self._embeddings.weight), recorded(self, "weights") as weights:
@@ -230,12 +229,12 @@ class PretrainedNetwork(nn.Module):
 
 
 def padding_of(model: PreTrainedModel) -> int | None:
-    """The token id that a model takes for padding; None where it takes none."""
+    """Return the token id that a model takes for padding; None if it takes none."""
     return getattr(model.config.get_text_config(), "pad_token_id", None)
 
 
 def embeddings_of(model: PreTrainedModel) -> nn.Embedding:
-    """What a model looks its tokens up in.
+    """Return what a model looks its tokens up in.
 
     Raises:
         AttestError: it has no such table.
@@ -252,7 +251,6 @@ def embeddings_of(model: PreTrainedModel) -> nn.Embedding:
 
 
 def _gradient(loss: Tensor, weights: Tensor) -> Tensor | None:
-    """Of a loss; None where no graph leads to the weights."""
     if not (loss.requires_grad and weights.requires_grad):
         return None
     return torch.autograd.grad(loss, weights, allow_unused=True)[0]

@@ -49,11 +49,11 @@ class Prompt:
             )
 
     def about(self, text: str) -> str:
-        """The prompt with a text in its place."""
+        """Return the prompt with a text in its place."""
         return self.template.replace(TEXT, text)
 
     def first_tokens(self, tokenizer: PreTrainedTokenizerBase) -> list[int]:
-        """The token that each answer begins with behind the prompt, in class order.
+        """Return the token that each answer begins with behind the prompt, in class order.
 
         Raises:
             AttestError: an answer melts into the end of the prompt, or two begin with the same token.
@@ -70,7 +70,7 @@ class Prompt:
 
 
 def prompt_typed(template: str, labels: str | None) -> Prompt:
-    """A prompt as it is typed in a shell, with ``\\n`` for a new line, and its answers.
+    """Return a prompt as it is typed in a shell, with ``\\n`` for a new line, and its answers.
 
     Raises:
         AttestError: as of ``Prompt`` and ``answers_typed``.
@@ -79,7 +79,7 @@ def prompt_typed(template: str, labels: str | None) -> Prompt:
 
 
 def answers_typed(typed: str) -> dict[str, str]:
-    """``positive= good,negative= bad`` as answers by label; blanks belong to the answers.
+    """Read ``positive= good,negative= bad`` as answers by label; blanks belong to the answers.
 
     Raises:
         AttestError: a label has no answer.
@@ -104,7 +104,7 @@ def _first_after(tokenizer: PreTrainedTokenizerBase, prompt: str, answer: str) -
 
 
 class PromptEncoder(Encoder):
-    """Turns texts into the token ids of a prompt about them; one that is too long is refused, for its end asks the question.
+    """An encoder of texts as the token ids of a prompt about them; it refuses one that is too long, for its end asks.
 
     Args:
         model, tokenizer: that belong together.
@@ -116,7 +116,7 @@ class PromptEncoder(Encoder):
         self.prompt = prompt
 
     def __call__(self, text: str) -> list[int]:
-        """The token ids of the prompt about a text.
+        """Return the token ids of the prompt about a text.
 
         Raises:
             AttestError: the model does not read as many.
@@ -130,11 +130,11 @@ class PromptEncoder(Encoder):
         return ids
 
     def everything(self, texts: Sequence[str]) -> dict[str, list[list[int]]]:
-        """As in ``Encoder``, for the prompts about texts."""
+        """Return all that the tokenizer gives for the prompts about texts, as ``Encoder`` does."""
         return super().everything([self.prompt.about(text) for text in texts])
 
     def word_of(self, text: str) -> list[int]:
-        """The place of the word that each token of the prompt is of; -1 for special tokens."""
+        """Return the place of the word that each token of the prompt is of; -1 for special tokens."""
         return super().word_of(self.prompt.about(text))
 
 
@@ -165,12 +165,12 @@ class PromptedNetwork(PretrainedNetwork):
             )
 
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits of the labels alone, ``(B, C)``."""
+        """Return logits of the labels alone, ``(B, C)``."""
         with self._asked_at(last_real(mask)):
             return super().logits_of(mask, **inputs)[:, 0, self._answers]
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
-        """As in ``PretrainedNetwork``, of the labels alone, ``(B, C)``."""
+        """Return the logits of the labels alone as the model's owner runs it, ``(B, C)``."""
         with self._asked_at(last_real(mask)):
             return super().itself(tokens, mask, **given)[:, 0, self._answers]
 

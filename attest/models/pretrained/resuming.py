@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def blocks_of(network: "PretrainedNetwork", tokens: Tensor) -> list[nn.Module]:
-    """The layers of a model, each with one call of attention, in the order of the calls.
+    """Return the layers of a model, each with one call of attention, in the order of the calls.
 
     Args:
         network: without interventions in force.
@@ -67,7 +67,7 @@ def _handed_on(hidden: Tensor, *_: Any, **__: Any) -> Tensor:
 
 
 def _put_back(block: nn.Module, forward: Callable[..., Any] | None) -> None:
-    """Its class's own, unless somebody had put another one there."""
+    """Put back a block's own ``forward``: its class's, or what somebody had put there."""
     if forward is not None:
         block.forward = forward
     else:
@@ -76,7 +76,7 @@ def _put_back(block: nn.Module, forward: Callable[..., Any] | None) -> None:
 
 @torch.no_grad()
 def _exact(network: "PretrainedNetwork", blocks: Sequence[nn.Module], tokens: Tensor) -> bool:
-    """Whether these are layers with one call each, from all of which a pass can go on."""
+    """Return whether these are layers with one call each, from all of which a pass can go on."""
     mask = torch.ones_like(tokens, dtype=torch.bool)
     seen: list[tuple[nn.Module, int, Tensor]] = []
 
@@ -102,20 +102,20 @@ def _again(network: "PretrainedNetwork", blocks: Sequence[nn.Module], layer: int
 
 
 class Kept:
-    """Keys, values and mask of a clean pass, as they come to one call."""
+    """A memory of keys, values and mask of a clean pass, as they come to one call."""
 
     keys: Tensor
     values: Tensor
     support: Tensor | None
 
     def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """They pass unchanged."""
+        """Keep them, and let them pass unchanged."""
         self.keys, self.values, self.support = key.detach(), value.detach(), support
         return key, value, support
 
 
 class Recalled:
-    """What was kept for some rows, with the last token's own key and value in their place.
+    """A memory that recalls what was kept for some rows, with the last token's own key and value in their place.
 
     Args:
         kept: of this call.
@@ -126,7 +126,7 @@ class Recalled:
         self.kept, self.rows, self.places = kept, rows, places
 
     def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """``(R, G, 1, D)`` -> ``(R, G, T, D)``, and the last row ``(R, 1 or N, 1, T)`` of the model's mask."""
+        """Return ``(R, G, T, D)`` from ``(R, G, 1, D)``, and the last row ``(R, 1 or N, 1, T)`` of the model's mask."""
         return self._among(self.kept.keys, key), self._among(self.kept.values, value), self._row()
 
     def _among(self, kept: Tensor, own: Tensor) -> Tensor:
@@ -144,7 +144,7 @@ class Recalled:
 
 @torch.no_grad()
 def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) -> Callable[[Tensor], Tensor] | None:
-    """As ``PretrainedNetwork.from_the_last`` has it."""
+    """Return what ``PretrainedNetwork.from_the_last`` promises."""
     if "position_ids" not in inspect.signature(network.model.forward).parameters:
         return None
     kept, places = [Kept() for _ in network.calls], last_real(mask)
@@ -167,7 +167,6 @@ def last_token_of(network: "PretrainedNetwork", tokens: Tensor, mask: Tensor) ->
 
 
 def _tampered(network: "PretrainedNetwork") -> list[int]:
-    """Places of the calls with an intervention in force."""
     return [place for place, call in enumerate(network.calls) if cast(AttentionCall, call).replacements]
 
 

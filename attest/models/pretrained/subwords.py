@@ -16,7 +16,7 @@ OURS = 2
 
 
 class Cut(NamedTuple):
-    """Texts in subwords."""
+    """A list of texts in subwords."""
 
     ids: list[list[int]]
     """The model's own token ids of each text, special ones among them."""
@@ -27,7 +27,7 @@ class Cut(NamedTuple):
 
 
 class Subwords:
-    """Cuts the words of texts as a pretrained model was taught to read them.
+    """A cutter of words into the subwords that a pretrained model was taught to read.
 
     Args:
         pretrained: folder or Hub id of the model; nothing but its configuration and its tokenizer is read.
@@ -58,7 +58,7 @@ class Subwords:
 
 
 def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], longest: int) -> Cut:
-    """Texts, given as words, in subwords; what is beyond the longest that is read is left out at the end.
+    """Return texts, given as words, in subwords; what is beyond the longest that is read is left out at the end.
 
     Raises:
         AttestError: the tokenizer cuts at bytes, and was not told that words begin after blanks.
@@ -76,7 +76,7 @@ def cut(tokenizer: PreTrainedTokenizerBase, texts: Sequence[Sequence[str]], long
 
 
 def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
-    """The subword of each id of a tokenizer; ids that it leaves out have a name that no subword has."""
+    """Return the subword of each id of a tokenizer; ids that it leaves out have a name that no subword has."""
     known = {id: token for token, id in tokenizer.get_vocab().items()}
     return tuple(known.get(id, f"<no token {id}>") for id in range(max(known) + 1))
 
@@ -84,7 +84,7 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerBase) -> tuple[str, ...]:
 def tags_of_subwords(
     tags: Sequence[Sequence[int]], words: Sequence[Sequence[int | None]], label_names: Sequence[str]
 ) -> list[list[int]]:
-    """The tag of each subword: that of its word at the first of each, and ``UNLABELLED`` elsewhere.
+    """Return the tag of each subword: that of its word at the first of each, and ``UNLABELLED`` elsewhere.
 
     Some words have no subword, a soft hyphen for example. Where one begins a chunk, the next word of this chunk begins it.
 
@@ -107,7 +107,7 @@ def tags_of_subwords(
 
 
 def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int, int]) -> list[int]:
-    """Tags of words, B- in place of I- where no word of the same chunk has been read before."""
+    """Return the tags of words, B- in place of I- if no word of the same chunk has been read before."""
     found, has_begun = list(tags), False
     for place, tag in enumerate(tags):
         goes_on = place > 0 and tag in begins and tags[place - 1] in (tag, begins[tag])
@@ -119,7 +119,7 @@ def _begun(tags: Sequence[int], read: Container[int | None], begins: Mapping[int
 
 
 def told_of_unread(texts: Sequence[Sequence[str]], cut: Cut, longest: int) -> str | None:
-    """A sentence on words that have no subword; None where all have. What is cut is not counted.
+    """Return a sentence on words that have no subword; None if all have. What is cut is not counted.
 
     Args:
         texts: as words.

@@ -12,7 +12,7 @@ Batch = dict[str, Any]
 
 
 def longest_read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
-    """How many tokens of a text the model reads at most, special ones included."""
+    """Return how many tokens of a text the model reads at most, special ones included."""
     config = model.config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     padding = getattr(config, "pad_token_id", None) or 0
@@ -21,7 +21,7 @@ def longest_read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> 
 
 
 def _counts_from_padding(model: PreTrainedModel) -> bool:
-    """Whether positions begin after the padding id, as RoBERTa's do: a table of 514 is for 512 tokens."""
+    """Return whether positions begin after the padding id, as RoBERTa's do: a table of 514 is for 512 tokens."""
     return any(getattr(part, "padding_idx", None) is not None and name.endswith("position_embeddings")
                for name, part in model.named_modules())  # fmt: skip
 
@@ -40,12 +40,12 @@ def require_fast(tokenizer: Any) -> None:
 
 
 def side_cut(tokenizer: Any) -> str:
-    """Where texts are cut that are longer than the model reads, in words."""
+    """Return where texts are cut that are longer than the model reads, in words."""
     return f"their {'beginnings' if tokenizer.truncation_side == 'left' else 'ends'} are cut"
 
 
 class Encoder:
-    """Turns texts into token ids, cut where the model stops reading.
+    """An encoder of texts as token ids, cut where the model stops reading.
 
     Args:
         model, tokenizer: that belong together.
@@ -59,20 +59,20 @@ class Encoder:
         self.cut = 0
 
     def __call__(self, text: str) -> list[int]:
-        """The token ids of a text, special tokens among them."""
+        """Return the token ids of a text, special tokens among them."""
         ids = self.tokenizer(text, truncation=True, max_length=self.longest, verbose=False)["input_ids"]
         self.cut += len(ids) == self.longest and len(self.tokenizer(text, verbose=False)["input_ids"]) > self.longest
         return ids
 
     def everything(self, texts: Sequence[Any]) -> dict[str, list[list[int]]]:
-        """All that the tokenizer gives for texts, or lists of words: token ids, token types and what else there is."""
+        """Return all that the tokenizer gives for texts, or lists of words: token ids, token types and what else there is."""
         words = not isinstance(texts[0], str)
         return dict(
             self.tokenizer(list(texts), is_split_into_words=words, truncation=True, max_length=self.longest, verbose=False)
         )
 
     def word_of(self, text: str) -> list[int]:
-        """The place of the word that each token is of, as the tokenizer tells words apart; -1 for special tokens."""
+        """Return the place of the word that each token is of, as the tokenizer tells words apart; -1 for special tokens."""
         words = self.tokenizer(text, truncation=True, max_length=self.longest, verbose=False).word_ids()
         return [-1 if word is None else word for word in words]
 
