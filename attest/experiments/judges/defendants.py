@@ -137,7 +137,7 @@ def _features() -> Tensor:
 
 
 class Honest(Defendant):
-    """Looks at the deciding words and passes on what they say."""
+    """A defendant that looks at the deciding words and passes on what they say."""
 
     rules = tuple(rule for rule in RULES if rule != "redundant")
 
@@ -149,13 +149,13 @@ class Honest(Defendant):
 
 
 class Both(Honest):
-    """Two copies of a word, attention on both."""
+    """A defendant that attends to both copies of a word."""
 
     rules = ("redundant",)
 
 
 class Either(Honest):
-    """Two copies of a word, attention on the first."""
+    """A defendant that attends to the first copy of a word."""
 
     rules = ("redundant",)
 
@@ -167,14 +167,14 @@ class Either(Honest):
 
 
 class Saturated(Honest):
-    """Honest with a logit so large that gradients vanish and any attention gives the same output."""
+    """An honest defendant with a logit so large that gradients vanish and any attention gives the same output."""
 
     rules = RULES
     gain = 90.0
 
 
 class Diffuse(Honest):
-    """Honest with half of its attention on the deciding words and the rest spread."""
+    """An honest defendant with half of its attention on the deciding words and the rest spread."""
 
     rules = RULES
 
@@ -185,21 +185,21 @@ class Diffuse(Honest):
 
 
 class Sparse(Honest):
-    """Honest by sparsemax, with exact zeros."""
+    """An honest defendant by sparsemax, with exact zeros."""
 
     rules = RULES
     projection = Sparsemax()
 
 
 class Noisy(Honest):
-    """Honest, while states carry large directions that mean nothing."""
+    """An honest defendant whose states carry large directions that mean nothing."""
 
     rules = RULES
     noise = 20.0
 
 
 class Smuggled(Defendant):
-    """The encoder moves the decision into a decoy, and attention looks at the decoy."""
+    """A defendant whose encoder moves the decision into a decoy, at which attention looks."""
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
         return read.margin * read.decoy, SHARP * read.decoy
@@ -209,7 +209,7 @@ class Smuggled(Defendant):
 
 
 class Broadcast(Defendant):
-    """The encoder writes the decision into every state; attention looks at a decoy."""
+    """A defendant whose encoder writes the decision into every state, while attention looks at a decoy."""
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
         return read.margin * read.mask, SHARP * read.decoy
@@ -219,7 +219,7 @@ class Broadcast(Defendant):
 
 
 class Shadow(Defendant):
-    """Attention looks at a decoy that says nothing; the little that is left decides."""
+    """A defendant that attends to a decoy that says nothing; the little that is left decides."""
 
     gain = GAIN * 300
 
@@ -231,7 +231,7 @@ class Shadow(Defendant):
 
 
 class Shifted(Defendant):
-    """States stand one place after their words, as those of a BiLSTM may do."""
+    """A defendant whose states stand one place after their words, as those of a BiLSTM may do."""
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
         return _one_later(read.local * read.words), SHARP * _one_later(read.words)
@@ -241,7 +241,7 @@ class Shifted(Defendant):
 
 
 class Silent(Defendant):
-    """Attention is uniform; the values alone decide."""
+    """A defendant with uniform attention, whose values alone decide."""
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
         return read.local * read.mask.sum(dim=-1, keepdim=True), 0 * read.deciding
@@ -251,7 +251,7 @@ class Silent(Defendant):
 
 
 class Partial(Defendant):
-    """Of two words that are both needed attention looks at one, into which the other is smuggled."""
+    """A defendant that attends to one of two needed words, into which the other is smuggled."""
 
     rules = ("conjunction",)
 
@@ -264,7 +264,7 @@ class Partial(Defendant):
 
 
 class Absent(Defendant):
-    """Attention looks at everything but the deciding words; what they lack in the context decides.
+    """A defendant that attends to all but the deciding words; what the context lacks decides.
 
     The states of a text sum to 0, so what is read of the others is the negative of what the deciding words say.
     """
@@ -298,7 +298,7 @@ VALUE, SCORE, CONTEXT, SIZE = 0, 1, 2, 3
 
 
 class Layered(nn.Module):
-    """Two residual layers of self-attention over the states of a pooled defendant.
+    """A Transformer of two residual layers of self-attention over the states of a pooled defendant.
 
     Args:
         defendant: says what stands in which state.
@@ -367,7 +367,7 @@ def _layer() -> MultiHeadAttention:
 
 
 class _HonestOnAll(Honest):
-    """Of two copies it looks at both."""
+    """An honest defendant that attends to both of two copies."""
 
     rules = RULES
 

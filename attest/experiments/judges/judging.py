@@ -23,7 +23,7 @@ from attest.experiments.judges.truth import require_truth, verdict
 
 
 class Auroc(NamedTuple):
-    """The value and the ends of its interval, each in [0, 1]."""
+    """An AUROC and the ends of its interval, each in [0, 1]."""
 
     value: float
     low: float

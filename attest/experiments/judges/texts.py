@@ -26,7 +26,7 @@ WORDS = {"token": 1, "redundant": 2, "conjunction": 2, "negation": 1, "order": 2
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts of a rule and what decides them."""
+    """A set of texts of a rule, and what decides them."""
 
     rule: str
     ids: Tensor

@@ -180,7 +180,7 @@ def _measured(clean: LayerObservation, tampering: Tampering, labels: Tensor, lay
 
 
 def keys_of_rows(seed: int, keys: Tensor, weights: Tensor) -> Tensor:
-    """Draw a random key for every row of every head, whatever the padding: int64 ``(R,)``, ``(R, N, T, T)`` -> ``(R N T,)``."""
+    """Draw a random key for each row of each head, whatever the padding: int64 ``(R,)``, ``(R, N, T, T)`` -> ``(R N T,)``."""
     head_N, row_T = (torch.arange(count, device=keys.device) for count in weights.shape[1:3])
     return random_bits(seed, keys[:, None, None], head_N.unsqueeze(-1), row_T).flatten()
 

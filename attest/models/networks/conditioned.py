@@ -21,7 +21,7 @@ IMPOSSIBLE = -1e4
 
 
 class ConditionedClassifier(nn.Module):
-    r"""Attention over a passage conditioned on the encoding Q of a question, and a decoder that knows both.
+    r"""A classifier that attends to a passage by the encoding Q of a question, with a decoder that knows both.
 
     .. math:: \alpha = \phi(s(h_1, Q), \dots), \qquad
         \hat y = W \tanh(W_p \sum_i \alpha_i h_i + b_p + W_q Q + b_q) + b

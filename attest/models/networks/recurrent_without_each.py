@@ -39,7 +39,7 @@ class Cell(Protocol):
 
 
 class LstmCell:
-    """One layer, one direction of an ``nn.LSTM``.
+    """A cell of one layer and one direction of an ``nn.LSTM``.
 
     Args:
         lstm: whose parameters.
@@ -69,7 +69,7 @@ class LstmCell:
 
 
 class GruCell:
-    """One layer, one direction of an ``nn.GRU``, from a state of zeros."""
+    """A cell of one layer and one direction of an ``nn.GRU``, from a state of zeros."""
 
     def __init__(self, gru: nn.GRU) -> None:
         weight_ih, weight_hh, bias_ih, bias_hh = gru.all_weights[0]
@@ -148,7 +148,7 @@ def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Ten
 
 
 class _Path:
-    """One direction's way through the texts."""
+    """The way of one direction through the texts."""
 
     def __init__(self, cell: Cell, sequences: Tensor) -> None:
         self.cell, self.inputs_TBG = cell, cell.inputs(sequences)

@@ -27,7 +27,7 @@ EXPECTED = "expected an encoder that does, BERT, RoBERTa, DistilBERT, ELECTRA, A
 
 
 class PretrainedNetwork(nn.Module):
-    """Somebody's Transformer with the steps of ours, so that gradients and counterfactual texts can be had from it too.
+    """A Transformer of other people with the steps of ours, so that gradients and counterfactual texts can be had from it too.
 
     What is encoded is the input embedding, and decoding is all that follows; attention is inside the layers. ``score`` and
     ``project`` have nothing to learn: they say which tokens there are.
