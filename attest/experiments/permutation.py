@@ -90,11 +90,11 @@ PERMUTED = (
     Column("tvd_median", SHARE, "median TVD of the prediction over random permutations of attention"),
     Column("tvd_max", SHARE, "the largest TVD"),
     Column("flipped", SHARE, "share of permutations that change the decision"),
-    Column("correct_permuted", SHARE, "share of permutations under which a Transformer decides rightly"),
+    Column("correct_permuted", SHARE, "Transformers only: share of permutations under which it decides rightly"),
 )
 DECIDING = (
-    Column("tvd_median_deciding", SHARE, "median TVD if the row of a decoder's deciding token alone is permuted"),
-    Column("flipped_deciding", SHARE, "share of these permutations that change the decision"),
+    Column("tvd_median_deciding", SHARE, "decoders only: median TVD if the deciding token's row alone is permuted"),
+    Column("flipped_deciding", SHARE, "decoders only: share of these permutations that change the decision"),
 )
 
 SPEC = Spec(

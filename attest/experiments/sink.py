@@ -32,8 +32,10 @@ SPARED = "the first token keeping what it has"
 
 def columns_of_decoders(columns: Sequence[Column], first: str) -> tuple[Column, ...]:
     """Return the same columns, of decoders alone, where the first token is ``LEFT_OUT`` or ``SPARED``."""
+    said = [each.means.removeprefix("decoders only: ").removeprefix("Transformers only: ") for each in columns]
     return tuple(
-        replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {each.means}, {first}") for each in columns
+        replace(each, name=f"{each.name}{WITHOUT}", means=f"decoders only: {means}, {first}")
+        for each, means in zip(columns, said, strict=True)
     )
 
 

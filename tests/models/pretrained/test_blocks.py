@@ -7,8 +7,8 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, intervene, recorded
+from attest.experiments.activation_swap import SHIPPED
 from attest.experiments.layers import key_shuffle, layer_activation_swap, layer_permutation, observe_layers
-from attest.experiments.layers.activation_swap import PROJECTIONS
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.prompted import PromptedNetwork
 from tests.models.pretrained.tiny import DECODERS, ENCODERS, batch, tiny
@@ -81,7 +81,7 @@ def test_layers_below_the_tampered_one_are_not_run_again():
 def test_evidence_is_that_of_whole_passes(name, monkeypatch):
     def evidence():
         observation = observed(PretrainedNetwork(tiny(name, **DEEP), 0))
-        columns = layer_activation_swap(observation, LABELS, PROJECTIONS) | key_shuffle(observation, LABELS, 5, 2)
+        columns = layer_activation_swap(observation, LABELS, SHIPPED) | key_shuffle(observation, LABELS, 5, 2)
         return bool(observation.inputs), columns | (
             layer_permutation(observation, LABELS, 5, 2) if observation.network.attends_everywhere else {}
         )
