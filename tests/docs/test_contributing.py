@@ -14,19 +14,29 @@ from tests.conftest import SMALL_RUN, fresh_shell, only_folder
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 STEPS = (ROOT / "docs" / "your-own-experiment.md").read_text(encoding="utf-8")
+PROJECTION = (ROOT / "docs" / "your-own-projection.md").read_text(encoding="utf-8")
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory) -> Path:
-    """A copy of the package and its tests with the experiment that the page adds."""
+    """A copy of the package and some of its tests, with the experiments and the projection that the pages add."""
     house = tmp_path_factory.mktemp("house")
     shutil.copytree(ROOT / "attest", house / "attest", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(
         ROOT / "tests" / "experiments", house / "tests" / "experiments", ignore=shutil.ignore_patterns("__pycache__")
     )
     (house / "tests" / "__init__.py").touch()
-    experiment, test, inside, test_inside = re.findall(r"^```python\n(.*?)^```", STEPS, flags=re.MULTILINE | re.DOTALL)
-    line, line_inside = re.findall(r"^```yaml\n(.*?)^```", STEPS, flags=re.MULTILINE | re.DOTALL)
+    (house / "tests" / "core" / "attention").mkdir(parents=True)
+    experiment, test, inside, test_inside = blocks(STEPS, "python")
+    line, line_inside = blocks(STEPS, "yaml")
+    projection, test_projection = blocks(PROJECTION, "python")
+    (house / "attest" / "core" / "attention" / "sigmoid.py").write_text(projection)
+    (house / "tests" / "core" / "attention" / "test_sigmoid.py").write_text(test_projection)
+    (house / "attest" / "configs" / "projection" / "sigmoid.yaml").write_text(*blocks(PROJECTION, "yaml"))
     (house / "attest" / "experiments" / "first_token.py").write_text(experiment)
     (house / "attest" / "experiments" / "layers" / "first_column.py").write_text(inside)
     (house / "tests" / "experiments" / "test_first_token.py").write_text(test)
@@ -67,11 +77,18 @@ def test_the_worked_example_of_an_experiment_inside_layers(house):
 
 def test_their_own_tests_pass(house):
     tests = ("tests/experiments/test_first_token.py", "tests/experiments/layers/test_first_column.py")
-    run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
+    run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, "tests/core/attention/test_sigmoid.py")
+
+
+def test_the_worked_example_of_a_projection(house):
+    run(house, "-m", "attest", "fit", "PROJECTION=sigmoid", "EXPERIMENTS=none", "CUT=smoke", "LOGGER=csv", "--run.root=sigmoid")
+    folder = only_folder(house / "sigmoid")
+    assert folder.path.parent.name.startswith("jw-bilstm-additive-sigmoid")
+    assert folder.report.is_file()
 
 
 def test_every_file_that_the_page_names_is_there():
     named = re.findall(r"`((?:attest|configs|tests|docs)/[\w/.-]+)`", TEXT)
-    missing = [name for name in named if not re.search("first_(token|column)", name) and not (ROOT / name).exists()]
+    missing = [name for name in named if not re.search("first_(token|column)|sigmoid", name) and not (ROOT / name).exists()]
     assert len(named) > 6
     assert not missing
