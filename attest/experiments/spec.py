@@ -188,7 +188,7 @@ class Spec:
             of its attributes, what a ``Context`` knows. None if it takes more than one model, or runs inside layers alone.
         on_rollout: whether it asks the explanation alone which tokens matter, so that attention rollout can stand in for
             attention where a Transformer attends inside its layers alone.
-        any_reading: whether any reading can stand in for attention (``--reading``).
+        any_reading: whether any reading can stand in for attention.
         at_validation: settings at validation end, where the whole would take too long.
         when_explaining: settings for one text at once, where the shipped ones would take too long.
         quadratic: what of it compares every token with every other, and so leaves very long texts out.
