@@ -34,9 +34,9 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.tracking.loggers import ContinuedLog, EpochAxes, grouping, point_loggers, without_deprecated
-from attest.runs.asked import CONFIG, asked, identity, merged_files, run_path
+from attest.runs.asked import asked, identity, merged_files, run_path
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
-from attest.runs.choices import plain_help
+from attest.runs.choices import CONFIG, plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings, differing_keys

@@ -18,7 +18,7 @@ from attest.experiments.registry import measures
 from attest.report.collection import tagged_tokens, value_of
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
-from attest.runs.choices import are_ours
+from attest.runs.choices import are_plain
 from attest.runs.folder import TAGGED, TRIAL, RunFolder, read_json, read_table
 from attest.runs.identity import table_of, typed_of
 
@@ -250,7 +250,7 @@ def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:
     """Return what to type for the controls of a run, by their kind; empty if the words that trained it are not known."""
     seed, projection, model = settings["seed_everything"], settings["run"]["projection"], settings["run"]["model"]
     typed = typed_of(folder)
-    if typed is None or not are_ours(typed):  # nothing that a stranger may have written goes into a command
+    if typed is None or not are_plain(typed):  # nothing that a stranger may have written goes into a command
         return {}
     words = [word for word in typed if not word.startswith("FORCE=")]
     if projection == "uniform" or model == "average":

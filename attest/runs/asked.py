@@ -1,8 +1,8 @@
-"""What a run was asked to be: its choices and options as one configuration, and the name that follows from it.
+"""What was asked for in a run: its choices and options as one configuration, and the folder that follows from it.
 
-A run is named by the files and options that were typed, merged, and not by what the classes of all libraries make of them: a
-new default, a new experiment or another place of a class never makes a finished run another run. The price is that an option
-which is typed with its default value gives a run of another name.
+The name of a run follows from the files and options that were typed, merged, and not from the defaults of the classes that
+they name: a new default, a new experiment or another module of a class never makes a finished run another run. The price is
+that an option which is typed with its default value gives a run of another name. Start at ``asked`` and ``run_path``.
 """
 
 import hashlib
@@ -17,16 +17,14 @@ import yaml
 
 from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError
-from attest.runs.choices import choice_arguments, expand
+from attest.runs.choices import choice_arguments, expand, split_config_files
 from attest.runs.folder import YAML
 from attest.runs.naming import NAME_PARTS, RunSettings, folder_of, readable_name, require_names
 
 Settings = dict[str, Any]
 
-CONFIG = "--config="
-CONFIG_FLAGS = ("-c", "--config")
 NO_PART = ("seed_everything", "experiments", "config", "ckpt_path", "weights_only", "verbose")
-"""Sections that are no part of a name: the seed has a folder of its own, and evidence can be gathered at any time."""
+"""Sections that are no part of the identity: the seed has a folder of its own, and evidence can be gathered at any time."""
 OF_THE_MACHINE = {
     "run": (
         *("root", "force", "threads", "processes", "checkpoint_every_n_batches", "evidence_while_training", "memory_gib"),
@@ -38,28 +36,24 @@ OF_THE_MACHINE = {
     ),
     "data": ("num_workers",),
 }
-"""Settings that say where and how a run is computed, not what; those of ``data`` are arguments of its class."""
+"""Settings that say where and how a run is computed, not what is computed; those of ``data`` are arguments of its class."""
 OWN_CLASS = re.compile(r"attest(?:\.\w+)*\.(\w+)")
-"""A class of ours, wherever it lies: a name says the class and not its place."""
+"""The path of a class of Attest: what a run is depends on the name of the class and not on its module."""
 
 
 def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
-    """Return the configuration that all configuration files give, merged in their order, and the arguments beside them.
+    """Return the configuration of all configuration files, merged in their order, and all other arguments.
 
     Args:
         arguments: as ``attest.runs.choices.expand`` returns them.
     Raises:
         AttestError: a file cannot be read, or holds no sections.
     """
+    files, options = split_config_files(arguments)
     settings: Settings = {}
-    beside, remaining = [], iter(arguments)
-    for argument in remaining:
-        if argument not in CONFIG_FLAGS and not argument.startswith(CONFIG):
-            beside.append(argument)
-            continue
-        file = Path(next(remaining, "") if argument in CONFIG_FLAGS else argument.removeprefix(CONFIG))
-        settings = merged(settings, _sections(file))
-    return settings, beside
+    for file in files:
+        settings = merged(settings, _sections(Path(file)))
+    return settings, options
 
 
 def _sections(file: Path) -> Settings:
@@ -78,7 +72,7 @@ def _sections(file: Path) -> Settings:
 
 
 def merged(first: Any, second: Any) -> Any:
-    """Return settings with others laid over them: sections merge, a class replaces another class with all it was given."""
+    """Return two configurations merged: the second wins, and another class drops the arguments of the first class."""
     if not (isinstance(first, dict) and isinstance(second, dict)):
         return second
     if second.get("class_path", first.get("class_path")) != first.get("class_path"):
@@ -87,7 +81,7 @@ def merged(first: Any, second: Any) -> Any:
 
 
 def asked(arguments: Sequence[str]) -> Settings:
-    """Return what files and options ask for, as one configuration.
+    """Return the configuration that files and options ask for together.
 
     Args:
         arguments: as ``attest.runs.choices.expand`` returns them.
@@ -99,7 +93,7 @@ def asked(arguments: Sequence[str]) -> Settings:
 
 
 def _named(options: Sequence[str]) -> list[tuple[str, str]]:
-    """Options with their values, whether an equals sign stands between them or a blank."""
+    """Return options with their values, whether an equals sign stands between them or a blank."""
     pairs: list[tuple[str, str]] = []
     for option in options:
         name, equals, value = option.partition("=")
@@ -142,7 +136,7 @@ def _without(section: Any, names: Sequence[str]) -> Any:
 
 
 def by_class(value: Any) -> Any:
-    """Return settings with the classes of Attest by their names alone, wherever they lie."""
+    """Return settings in which classes of Attest have their names alone, without their modules."""
     if isinstance(value, dict):
         return {key: by_class(below) for key, below in value.items()}
     if isinstance(value, list):
@@ -152,12 +146,12 @@ def by_class(value: Any) -> Any:
 
 
 def digest(settings: Settings) -> str:
-    """Return the 64 hex digits of what makes a run what it is."""
+    """Return the SHA-256 of the settings that make a run what it is, 64 hex digits."""
     return _sha256(identity(settings))
 
 
 def evidence_digest(settings: Settings) -> str:
-    """Return the 64 hex digits of all that the evidence on a run depends on: its identity, its seed and its experiments."""
+    """Return the SHA-256 of all that evidence on a run depends on: identity, seed and experiments; 64 hex digits."""
     return _sha256([identity(settings), settings.get("seed_everything"), settings.get("experiments")])
 
 
@@ -186,7 +180,7 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
 
 
 def _of_choices(run: Mapping[str, Any]) -> Settings | None:
-    """Return the identity that the choices of a readable name give by themselves; None if some are not ours."""
+    """Return the identity of a run with the choices in its readable name and nothing else; None if a choice does not ship."""
     try:
         return identity(asked(choice_arguments({part.upper(): run[part] for part in ("data", *NAME_PARTS)})))
     except AttestError:

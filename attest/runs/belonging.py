@@ -1,9 +1,9 @@
-"""What belongs together in the folder of a run, by digest: checkpoint, settings and data, and what each table was made from.
+"""Digests by which the files of a run are held together: checkpoint, settings, data, and the origin of each table.
 
-From the end of training on ``run.json`` keeps the digests of the run's own files. Every table of evidence keeps those of the
-checkpoint and the data that it was made from, with the version and commit of Attest. A checkpoint keeps the settings that its
-weights mean something under, for where it lies outside of its run. Every command that reads a run compares them here. Runs,
-tables and checkpoints of earlier versions have none, and nothing is compared there.
+When training ends, ``run.json`` keeps the digests of the run's files. Every table of evidence keeps the digests of the
+checkpoint and the data that it was made from, with the version and commit of Attest. A checkpoint keeps the settings of its
+network, because it may be read outside of its run. Every command that reads a run compares digests here; files of earlier
+versions have none and are not compared. Start at ``require_together``.
 """
 
 import hashlib
@@ -20,21 +20,21 @@ from attest.runs.naming import differing_keys
 from attest.runs.versions import made_by
 
 DIGESTS = "digests"
-"""The section of ``run.json``."""
+"""The section of ``run.json`` that holds the digests."""
 TRAINED_WITH = "trained_with"
-"""The section of a checkpoint."""
+"""The section of a checkpoint that holds the settings of its network."""
 WHERE = ("sources", "files")
-"""What ``data.json`` says of the places of the texts, which may change."""
+"""Entries of ``data.json`` that say where texts were read; the texts may move."""
 SHOWN = 12
-"""Digits of a commit."""
+"""Digits of a commit that are shown."""
 TRAIN_AGAIN = "type the command that trained it with FORCE=1"
 
 
 def digests_of(folder: RunFolder) -> dict[str, str]:
-    """Return the digests of those files of a run that exist, by part: ``checkpoint``, ``settings``, ``data``.
+    """Return the digests of the files of a run that exist, by part: ``checkpoint``, ``settings``, ``data``.
 
     Raises:
-        AttestError: one of them cannot be read.
+        AttestError: a file cannot be read.
     """
     return {part: digest(path) for part, (path, digest) in _parts(folder).items() if path.is_file()}
 
@@ -48,10 +48,10 @@ def _parts(folder: RunFolder) -> dict[str, tuple[Path, Callable[[Path], str]]]:
 
 
 def checkpoint_digest(path: Path) -> str:
-    """Return the digest of the tensors in a checkpoint: of the sizes and checksums that its directory lists.
+    """Return the digest of the tensors in a checkpoint, from the sizes and checksums in the directory of the zip file.
 
-    Equal tensors have one digest, wherever they were trained; reading the directory of a file of gigabytes takes a
-    millisecond, which ``attest table`` can afford for hundreds of runs.
+    Equal tensors have the same digest on every machine. Reading the directory of a file of gigabytes takes a millisecond,
+    which ``attest table`` can afford for hundreds of runs.
 
     Raises:
         AttestError: the file is no checkpoint.
@@ -65,7 +65,7 @@ def checkpoint_digest(path: Path) -> str:
 
 
 def unreadable(path: Path) -> AttestError:
-    """The error for a file that is no checkpoint: a run can be trained again, any other file cannot be helped."""
+    """Return the error for a file that is no checkpoint; it advises to train again if the file is that of a run."""
     run = RunFolder(path.absolute().parent.parent)
     if path.absolute() in (run.best.absolute(), run.last.absolute()) and run.config.is_file():
         return AttestError(
@@ -79,14 +79,14 @@ def unreadable(path: Path) -> AttestError:
 
 
 def settings_digest(path: Path) -> str:
-    """Return the digest of the settings that make a run what it is, with its seed and all of its experiments."""
+    """Return the digest of the settings of a run: its identity, its seed and all of its experiments."""
     return evidence_digest(RunFolder(path.parent).settings())
 
 
 def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a checkpoint keeps of a configuration: its seed, and what its model is.
+    """Return the part of a configuration that a checkpoint keeps: seed, model and network.
 
-    The folder of a pretrained model may move: its weights are in the checkpoint.
+    The folder of a pretrained model is left out, because it may move; the weights are in the checkpoint.
     """
     model = settings["model"]
     network = (model.get("init_args") or {}).get("network") or {}
@@ -101,14 +101,14 @@ def trained_with(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def require_trained_with(checkpoint: Mapping[str, Any], settings: Mapping[str, Any], path: Path) -> None:
-    """Refuse a checkpoint of another seed or model than the configuration's, whose weights would be read as what they are not.
+    """Refuse a checkpoint that was trained with another seed or model than the configuration names.
 
     Args:
         checkpoint: as it was loaded.
-        settings: the configuration that it is to be read with.
+        settings: the configuration that the checkpoint is to be read with.
         path: of its file.
     Raises:
-        AttestError: they differ; names the settings.
+        AttestError: settings differ; the message names them.
     """
     kept, ours = checkpoint.get(TRAINED_WITH), trained_with(settings)
     if kept is not None and (different := differing_keys(kept, ours)):
@@ -129,20 +129,20 @@ def _sha256(said: str) -> str:
 
 
 def known_digests(folder: RunFolder) -> dict[str, str]:
-    """Return the digests that were kept when the run was trained; empty if none were."""
+    """Return the digests that were kept when the run was trained; empty if the run has none."""
     return read_json(folder.identity).get(DIGESTS, {}) if folder.identity.is_file() else {}
 
 
 def keep_digests(folder: RunFolder) -> None:
-    """Write the digests of the files as they are now into ``run.json``."""
+    """Write the digests of the files of a run as they are now into ``run.json``."""
     write_json(folder.identity, read_json(folder.identity) | {DIGESTS: digests_of(folder)})
 
 
 def require_files(*folders: RunFolder) -> None:
-    """Refuse runs whose checkpoint, settings or data are not those that they were finished with.
+    """Refuse runs whose checkpoint, settings or data have changed since training ended.
 
     Raises:
-        AttestError: a file is another one; names it.
+        AttestError: a file has changed; the message names it.
     """
     for folder in folders:
         if not (known := known_digests(folder)):
@@ -166,17 +166,17 @@ def stray_tables(folder: RunFolder) -> list[str]:
 
 
 OF_TRAINING = ("every_n_epochs", "validation_instances")
-"""Arguments of evidence that say what is gathered in training, and nothing of the table."""
+"""Arguments of evidence that concern training alone; no table depends on them."""
 
 
 def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[str]:
-    """Return the names of tables that are not what is asked for now, and have to be made again.
+    """Return the names of tables that have to be made again.
 
-    They were made from another checkpoint or other data than the run has, or with other settings than these.
+    They were made from another checkpoint or other data than the run has, or with other settings than are asked for.
 
     Args:
         folder: of a run.
-        experiments: what is asked for: class and arguments of the evidence by the experiment's id.
+        experiments: the settings that are asked for: class and arguments of the evidence, by id of the experiment.
     """
     known = folder.settings().get("experiments") or {} if folder.config.is_file() else {}
     both = [name for name in experiments if experiments[name] and known.get(name) and folder.evidence(name).is_file()]
@@ -185,7 +185,7 @@ def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[s
 
 
 def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the class and the arguments of evidence on which a table depends."""
+    """Return the class of evidence and those arguments on which its table depends."""
     arguments = {name: value for name, value in (evidence.get("init_args") or {}).items() if name not in OF_TRAINING}
     return by_class({"class_path": evidence.get("class_path"), "init_args": arguments})
 
@@ -198,7 +198,7 @@ def require_together(folders: Sequence[RunFolder]) -> None:
     """Refuse runs whose files or tables do not belong together.
 
     Raises:
-        AttestError: as ``require_files``, or a table was made from another checkpoint or other data.
+        AttestError: as in ``require_files``; or a table was made from another checkpoint or other data.
     """
     require_files(*folders)
     for folder in folders:
@@ -210,7 +210,7 @@ def require_together(folders: Sequence[RunFolder]) -> None:
 
 
 def other_version(path: Path) -> str:
-    """``, by attest 0.2.0 of commit 921e47c…`` of a table that another version or commit has made; empty of one of this."""
+    """Return ``, by attest 0.2.0 of commit 921e47c…`` if another version or commit made a table; else an empty text."""
     made = made_from(path)
     return "" if {name: made.get(name) for name in made_by()} == made_by() else f", by {version_of(made)}"
 
@@ -230,35 +230,35 @@ def mixed_versions(folder: RunFolder) -> str | None:
 
 
 def version_of(made: Mapping[str, str]) -> str:
-    """The version of Attest that has made a table, in words."""
+    """Return the version of Attest that made a table, in words."""
     if "attest" not in made:
         return "an earlier version of attest"
     return f"attest {made['attest']}" + (f" of commit {made['commit'][:SHOWN]}" if "commit" in made else "")
 
 
 class OnTrial:
-    """A checkpoint and the data that evidence on it is gathered from; called, it says what a table is made from.
+    """A checkpoint on trial and its data, which must not change while evidence is gathered; a call returns their digests.
 
     Args:
-        checkpoint: that is put on trial.
-        data: the record of its data; need not exist.
+        checkpoint: the file that is put on trial.
+        data: the record of the data; need not exist.
     """
 
     def __init__(self, checkpoint: Path, data: Path) -> None:
         self._checkpoint, self._data = checkpoint, data
-        self._began_with = self._now()
+        self._began_with = self._digests()
 
-    def _now(self) -> dict[str, str]:
+    def _digests(self) -> dict[str, str]:
         known = {"checkpoint": (self._checkpoint, checkpoint_digest), "data": (self._data, data_digest)}
         return {part: digest(path) for part, (path, digest) in known.items() if path.is_file()}
 
     def __call__(self) -> dict[str, str]:
-        """Digests, version and commit.
+        """Return what a table is made from: digests, version and commit.
 
         Raises:
-            AttestError: checkpoint or data are no longer those that were read.
+            AttestError: the checkpoint or the data have changed since evidence began.
         """
-        if self._now() != self._began_with:
+        if self._digests() != self._began_with:
             raise AttestError(
                 f"{self._checkpoint} or {self._data.name} was written anew while evidence on it was gathered; expected the "
                 "same until the end. Nothing more is written: type the same command again."

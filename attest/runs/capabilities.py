@@ -1,6 +1,7 @@
-"""What a model can be asked, judged from its settings before anything is built or trained.
+"""What can be asked of a model, read from its settings before anything is built or trained.
 
-The classes that the settings name are imported, and declare it; a subclass inherits what its base class declares.
+The settings name classes, which are imported here; attributes of these classes declare what they can do, and a subclass
+inherits them.
 
 * A LightningModule ``predicts`` ``"label"``, one a text, or ``"tags"``, one a token. With ``take_base`` it is trained against
   another run, and no run depends on it in turn.
@@ -18,34 +19,34 @@ Settings = dict[str, Any]
 
 
 def class_named(path: str) -> Any:
-    """The class of a class path."""
+    """Return the class of a class path."""
     module, name = path.rsplit(".", 1)
     return getattr(import_module(module), name)
 
 
 def predicts(settings: Settings) -> str | None:
-    """``label`` or ``tags`` where other runs can depend on the model of a run; None where they cannot."""
+    """Return ``label`` or ``tags``, what the model of a run predicts; None if no other run can depend on it."""
     module = class_named(settings["model"]["class_path"])
     return None if hasattr(module, "take_base") else getattr(module, "predicts", None)
 
 
 def pools_by_attention(network: Settings) -> bool:
-    """Whether the weights by which a network pools are learned."""
+    """Return whether the weights by which a network pools are learned."""
     return getattr(class_named(network["class_path"]), "pools_by_attention", True)
 
 
 def trains_with_any_projection(network: Settings) -> bool:
-    """Whether a network learns to attend by whatever projection it is given; one that was pretrained knows one alone."""
+    """Return whether a network can be trained with any projection; a pretrained network knows one projection alone."""
     return getattr(class_named(network["class_path"]), "trains_with_any_projection", True)
 
 
 def reads_questions(network: Settings) -> bool:
-    """Whether a network reads a question beside each text."""
+    """Return whether a network reads a question beside each text."""
     return getattr(class_named(network["class_path"]), "reads_questions", False)
 
 
 def attends_within(network: Any) -> bool:
-    """Whether a network has self-attention: whether it or any part that its settings name declares it."""
+    """Return whether a network has self-attention: whether the network or a part in its settings declares it."""
     if isinstance(network, list):
         return any(map(attends_within, network))
     if not isinstance(network, dict):
@@ -56,11 +57,11 @@ def attends_within(network: Any) -> bool:
 
 
 def reads_scores(projection: Settings) -> bool:
-    """Whether the attention of a projection depends on scores, which can be learned."""
+    """Return whether the attention of a projection depends on scores, which can be learned."""
     return getattr(class_named(projection["class_path"]), "reads_scores", True)
 
 
 def is_sparse(projection: Settings) -> bool:
-    """Whether a projection can give a real token exactly 0."""
+    """Return whether a projection can give a real token exactly 0."""
     declared = getattr(class_named(projection["class_path"]), "is_sparse", None)
     return declared is not None and declared(**projection.get("init_args") or {})

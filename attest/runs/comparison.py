@@ -24,7 +24,7 @@ from attest.runs.identity import table_of, texts_of
 
 
 def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
-    """Compare two tested runs on the same texts.
+    """Return the comparison of two runs that were tested on the same texts, one row a text.
 
     Raises:
         AttestError: a run has no table of its instances, or the two were tested on different texts.
@@ -37,10 +37,10 @@ def compare_runs(base: RunFolder, other: RunFolder) -> pd.DataFrame:
 
 
 def require_comparable(settings: dict[str, Any]) -> None:
-    """Refuse a run that will leave no table to compare with, before it is trained.
+    """Refuse a run, before it is trained, whose experiments leave no table to compare with.
 
     Raises:
-        AttestError: its experiments are without that of the instances.
+        AttestError: its experiments lack the table of instances.
     """
     if not any(settings["experiments"].get(name) for name in (INSTANCES, TAGGED)):
         raise AttestError(
@@ -50,7 +50,7 @@ def require_comparable(settings: dict[str, Any]) -> None:
 
 
 def write_comparison(identity: str, base: RunFolder, other: RunFolder) -> None:
-    """Write the comparison into the other run's folder as the table of an experiment."""
+    """Write the comparison of two runs into the other run's folder, as the table of an experiment."""
     other.write_evidence(identity, compare_runs(base, other))
 
 
@@ -95,20 +95,20 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def _heads_of_layers(rows: pd.DataFrame) -> list[int]:
-    """How many heads each layer has, first to last; a table that does not say, of an older version, is taken for one layer."""
+    """Return the number of heads of each layer, first to last; a table of an older version is taken for one layer."""
     if "heads" in rows:
         return rows["heads"].iloc[0].tolist()
     return [len(rows["attention"].iloc[0]) // int(rows["length"].iloc[0]) ** 2]
 
 
 def _per_token(rows: pd.DataFrame) -> np.ndarray:
-    """Probabilities of the tags of all tokens, one sentence after the other, float64 ``(tokens, K)``."""
+    """Return the probabilities of the tags of all tokens, one sentence after the other, float64 ``(tokens, K)``."""
     columns = rows.filter(regex="^probability_").items()
     return np.stack([np.concatenate(column.to_numpy()).astype(np.float64) for _, column in columns], axis=1)
 
 
 def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """Mean divergences of the attention of each text, given as the weights of so many distributions in any order."""
+    """Return the mean divergences of the attention of each text, which has as many distributions as ``rows`` says."""
     p, q = _weights(ours), _weights(theirs)
     terms = {"jsd": jensen_shannon_terms(p, q), "kl": kullback_leibler_terms(p, q)}
     starts = _starts(ours.str.len().to_numpy())
@@ -117,17 +117,21 @@ def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str
 
 
 def _matched(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: list[int]) -> np.ndarray:
-    """Mean JSD of each sentence where heads stand for those of the base, in the same layer, that they are nearest to."""
+    """Return the mean JSD of each sentence between each head and the nearest head of the base in the same layer."""
     layers = zip(*(_weights(column).view(-1, sum(heads)).split(heads, dim=1) for column in (ours, theirs)), strict=True)
     matched = [_matched_in_layer(p, q, lengths) for p, q in layers]
     return np.concatenate(matched, axis=1).mean(axis=1).clip(min=0)
 
 
 def _matched_in_layer(p: Tensor, q: Tensor, lengths: np.ndarray) -> np.ndarray:
-    """JSD of each sentence and head ``(sentences, heads)`` to the base's head that it stands for; weights ``(pairs, heads)``.
+    """Return the JSD of each sentence between each head and its match in the base, ``(sentences, heads)``.
 
-    One matching for the corpus, that of the smallest mean (Hungarian algorithm). A loop over heads keeps memory that of one of
-    them against all of the base's.
+    One matching holds for the corpus, that of the smallest mean JSD (Hungarian algorithm). The loop over heads bounds memory:
+    one head at a time is compared with all heads of the base.
+
+    Args:
+        p, q: weights of the second run and of the base, ``(pairs of tokens, heads)``.
+        lengths: tokens of each sentence.
     """
     starts = _starts(lengths**2)
     against = [np.add.reduceat(jensen_shannon_terms(p[:, [head]], q).numpy(), starts) for head in range(p.shape[1])]

@@ -1,6 +1,6 @@
 """Expressions in the file of a table: columns of evidence, numbers, arithmetic, comparisons, ``and``, ``or``, ``not``.
 
-The file may come from a stranger, so nothing else is understood: no call, no attribute, no text. Start at ``parsed``.
+The file may come from a stranger, so nothing else is accepted: no call, no attribute, no text. Start at ``evaluated``.
 """
 
 import ast
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from attest.core.errors import AttestError
 
 if TYPE_CHECKING:
-    import pandas as pd  # a second that a plan of runs does not wait for
+    import pandas as pd  # takes a second to import, for which a plan of runs does not wait
 
 TRUTHS, NUMBERS = "b", "biuf"
-"""Kinds of columns: truth values, and all that can be computed with."""
+"""Letters of numpy for kinds of columns: truth values; and all kinds that can be computed with."""
 
 LONGEST = 400
-"""Characters of an expression: many more than a table needs, and too few to nest deeper than Python reads."""
+"""The most characters of an expression: more than a table needs, and too few to nest deeper than Python can read."""
 ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -43,10 +43,10 @@ LOGIC: dict[type, Callable[[Any, Any], Any]] = {ast.And: operator.and_, ast.Or: 
 
 @lru_cache(maxsize=256)
 def parsed(text: str) -> ast.expr:
-    """Read an expression, of which nothing is computed yet.
+    """Return the syntax tree of an expression; nothing is computed yet.
 
     Raises:
-        AttestError: it is not one, or has a part that no expression may have.
+        AttestError: the text is no expression, or has a part that no expression may have.
     """
     if len(text) > LONGEST:
         raise _no_expression(f"{text[:40]} …", f"it has {len(text)} characters, more than {LONGEST}")
@@ -61,14 +61,14 @@ def parsed(text: str) -> ast.expr:
 
 
 def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
-    """The value of an expression for every row; where a column is NaN, comparisons are false.
+    """Return the value of an expression for every row; comparisons with NaN are false.
 
     Args:
         text: of the expression.
-        rows: whose columns it names.
+        rows: the table whose columns the expression names.
     Raises:
-        AttestError: it is no expression, names a column that is not there or holds no numbers, joins numbers by ``and``, or
-            names no column.
+        AttestError: the text is no expression, names no column, names a column that does not exist or holds no numbers, or
+            joins numbers by ``and``.
     """
     try:
         values = _value(parsed(text), rows)
@@ -80,10 +80,10 @@ def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
 
 
 def rows_where(text: str, rows: "pd.DataFrame") -> "pd.DataFrame":
-    """The rows for which an expression is true.
+    """Return the rows for which an expression is true.
 
     Raises:
-        AttestError: as of ``evaluated``; or it is a number.
+        AttestError: as in ``evaluated``; or the value is a number.
     """
     held = evaluated(text, rows)
     if _kind(held) != TRUTHS:
@@ -146,7 +146,7 @@ def _truth(node: ast.expr, rows: "pd.DataFrame") -> Any:
 
 
 def _kind(value: Any) -> str:
-    """The letter that numpy has for a column's type; empty for a number."""
+    """Return the letter of numpy for the type of a column; empty for a number."""
     return getattr(getattr(value, "dtype", None), "kind", "")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from attest.core.errors import AttestError
-from attest.runs.choices import are_ours, take_words
+from attest.runs.choices import are_plain, take_words
 
 
 def test_words_are_parted_from_everything_else_which_keeps_its_order():
@@ -39,7 +39,7 @@ def test_what_is_neither_yes_nor_no_is_refused():
 
 
 def test_choices_numbers_and_where_a_run_lies_are_ours_and_files_and_classes_are_not():
-    assert are_ours(["DATA=sst", "--trainer.max_epochs=3", "--run.root=a/b"])
+    assert are_plain(["DATA=sst", "--trainer.max_epochs=3", "--run.root=a/b"])
     assert not any(
-        are_ours(["DATA=sst", typed]) for typed in ("--config=a.yaml", "--model=mine.Network", "--data.init_args.x=a/b")
+        are_plain(["DATA=sst", typed]) for typed in ("--config=a.yaml", "--model=mine.Network", "--data.init_args.x=a/b")
     )

@@ -28,7 +28,7 @@ from typing import Any
 from attest.app.cli.main import TRUST, CommandParser
 from attest.core.errors import AttestError, unknown_choice
 from attest.core.memory import cores
-from attest.runs.choices import Words, expand, take_words
+from attest.runs.choices import TypedWords, expand, take_words
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.identity import require_no_trial
 
@@ -110,7 +110,7 @@ def _one_shard(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
     return 0
 
 
-def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str], words: Words) -> int:
+def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str], words: TypedWords) -> int:
     """Have a workflow gather what is missing, and put it together where no shard has failed."""
     from attest.app.evaluating import RunOnTrial, configuration_of, put_together
 
@@ -126,7 +126,7 @@ def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
     return 0
 
 
-def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], words: Words) -> int:
+def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], words: TypedWords) -> int:
     """Start the workflow; returns its exit code."""
     from attest.app.reproduce.progress import Watched
     from attest.app.reproduce.workflow import carry_out, on_one_gpu, snakemake_command

@@ -34,7 +34,7 @@ from attest.core.errors import AttestError
 from attest.core.measures.numbers import duration
 from attest.core.memory import cores
 from attest.runs.asked import folder_of_words
-from attest.runs.choices import SMALL_CHOICE, Words, plain_help, stray_word, take_words
+from attest.runs.choices import SMALL_CHOICE, TypedWords, plain_help, stray_word, take_words
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.published_tables import read_published, shorten_sweeps, table_file, table_names
 
@@ -155,7 +155,7 @@ def _refuse_seed(rest: list[str]) -> None:
         raise AttestError(f"{seed} names one seed; expected the number of seeds, which start at 0. Type SEEDS=3")
 
 
-def _tables(words: Words) -> tuple[Path, ...]:
+def _tables(words: TypedWords) -> tuple[Path, ...]:
     names = table_names()
     wanted = names if words.text("TABLE") == "all" else words.listed("TABLE")
     if not wanted:
