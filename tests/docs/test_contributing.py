@@ -81,7 +81,9 @@ def test_their_own_tests_pass(house):
 
 
 def test_the_worked_example_of_a_projection(house):
-    run(house, "-m", "attest", "fit", "PROJECTION=sigmoid", "EXPERIMENTS=none", "CUT=smoke", "LOGGER=csv", "--run.root=sigmoid")
+    run(
+        house, "-m", "attest", "fit", "PROJECTION=sigmoid", "EXPERIMENTS=none", "CUT=smoke", "LOGGER=csv", "--run.root=sigmoid"
+    )
     folder = only_folder(house / "sigmoid")
     assert folder.path.parent.name.startswith("jw-bilstm-additive-sigmoid")
     assert folder.report.is_file()
