@@ -21,7 +21,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICA
 import attest
 from attest.core.errors import AttestError, said_by
 from attest.models.contract import CLOSE
-from attest.models.pretrained.loading import quieten
+from attest.models.pretrained.loading import quieten_transformers
 
 HIDDEN = 16
 SIZES: dict[str, Any] = {
@@ -141,7 +141,7 @@ def outcome(name: str) -> tuple[str, str]:
 def main(names: Sequence[str]) -> int:
     """Print a line for each architecture and the counts; returns 1 where one is neither itself nor refused in a sentence."""
     warnings.simplefilter("ignore")
-    quieten()
+    quieten_transformers()
     counts = Counter[str]()
     for name in names or sorted(MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES):
         kind, found = outcome(name)
