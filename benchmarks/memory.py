@@ -15,10 +15,10 @@ from pathlib import Path
 
 import torch
 
-from attest.app.cli.data import MODULES
 from attest.core.attention import Softmax, Sparsemax
 from attest.core.memory import longest_quadratic, memory_budget, set_memory_budget
 from attest.datamodules.batching import batches_by_length
+from attest.datamodules.labelled import STORED_CORPORA
 from attest.experiments import (
     Observation,
     activation_swap,
@@ -65,7 +65,7 @@ def _status(name: str) -> int:
 
 def longest_batch(name: str, texts: int) -> dict[str, torch.Tensor]:
     """The longest test texts of a corpus as published, in one batch, and its vocabulary's size."""
-    data = MODULES[name](protocol="plain")
+    data = STORED_CORPORA[name](protocol="plain")
     rows = batches_by_length(data.test.sizes, 32)[-1][-texts:]
     return data.test.__getitems__(rows) | {"words": torch.tensor(data.vocab_size)}
 
@@ -73,7 +73,7 @@ def longest_batch(name: str, texts: int) -> dict[str, torch.Tensor]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", choices=MODULES, default="imdb")
+    parser.add_argument("--data", choices=STORED_CORPORA, default="imdb")
     parser.add_argument("--texts", type=int, default=8, help="how many of the longest")
     parser.add_argument("--memory-gib", type=float, default=1.0)
     typed = parser.parse_args(arguments)
