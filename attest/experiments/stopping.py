@@ -96,12 +96,12 @@ class EarlyTable:
     """Sorted by id."""
 
 
-Measure = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]]
+MeasureTexts = Callable[[list[int], Collection[str]], Mapping[str, pd.DataFrame]]
 """Takes ids of texts and experiments; returns the rows of these texts for each experiment, of all processes."""
 
 
 def read_until(
-    precision: float, experiments: Collection[str], ids: Tensor, seed: int, measure: Measure
+    precision: float, experiments: Collection[str], ids: Tensor, seed: int, measure: MeasureTexts
 ) -> dict[str, EarlyTable]:
     """Read texts in random order, until the experiments know their means, and return the tables of those that do.
 
