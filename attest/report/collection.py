@@ -19,7 +19,7 @@ from attest.core.measures.summary import share_interval
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.described import label_of, labels, newer
 from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
-from attest.runs.identity import Texts, identity_of, table_of, texts_of
+from attest.runs.identity import TextsOfRun, identity_of, table_of, texts_of
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 """λ and the like, as names of runs have them: 3, 0.001, 1e-05."""
@@ -205,7 +205,7 @@ def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
     return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
 
 
-Tested = dict[int, Texts]
+Tested = dict[int, TextsOfRun]
 """The texts that each seed of a setting was tested on."""
 
 
@@ -289,7 +289,7 @@ class Pairing:
 class Decided:
     """What a run was tested on and how it decided, read once for all the runs that it is compared with."""
 
-    texts: Texts
+    texts: TextsOfRun
     rightly: pd.Series | None
     """As ``rightly`` has it; None where the run has kept no table."""
     tagging: bool

@@ -1,6 +1,6 @@
-"""A run on disk: what was asked, what it is called, where its files are and whether they belong together.
+"""A run on disk: what was asked for, how the run is named, where its files lie and whether they belong together.
 
-In: choices (``choices.py``). Out: a run folder (``folder.py``) whose name says what the run is (``naming.py``). What published
-tables ask of runs is data, too (``published_tables.py``). Nothing here trains or draws; ``attest.app`` does. Start at
-``folder.py``.
+In: typed words (``choices.py``). Out: a run folder (``folder.py``) whose name follows from what was asked for (``asked.py``,
+``naming.py``). Published tables, which name the runs that reproduce them, are data, too (``published_tables.py``). Nothing is
+trained or drawn here, but in ``attest.app``. Start at ``folder.py``.
 """

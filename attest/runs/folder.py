@@ -1,7 +1,7 @@
-"""Where one run keeps its files, how they are written, and whether it is complete.
+"""The folder of a run: where its files lie, how they are written and read, and whether the run is complete.
 
-A file is written whole or not at all: into a temporary sibling first, then renamed over its name. So a file that exists is a
-good one, and completeness is judged file by file.
+A file is written whole or not at all: first under a temporary name beside its place, then renamed. So a file that exists is
+whole, and completeness is judged file by file. Start at ``RunFolder``; functions for single files follow.
 """
 
 import json
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
 INSTANCES, MAPS = "instances", "maps"
-"""The table of the texts themselves, which every table of evidence can be joined to by ``id``, and that of attention maps."""
+"""The table of the texts, to which every table of evidence can be joined by ``id``; and the table of attention maps."""
 TAGGED = "tagged"
-"""The table of a tagger's sentences, as ``INSTANCES`` is that of a classifier's texts."""
+"""The table of the sentences of a tagger, which takes the place of ``INSTANCES``."""
 TRIAL = "trial"
-"""The section that stands in the settings of a model which was put on trial and not trained by us."""
+"""The section in the settings of a model that was put on trial and not trained by Attest."""
 NAMELESS = ("", "..")
-"""Names of paths, such as that of ``.``, that do not say what the folder is called."""
+"""Names of paths, such as the name of ``.``, that do not name their folder."""
 ROWS_AT_ONCE, BUFFER = 16, 2**20
-"""Rows of a table of which some are read, and bytes of each of its columns, that are in memory at once."""
+"""Rows of a table, and bytes of each of its columns, that are in memory at once while some rows are read."""
 MADE_FROM, ATTRIBUTES = "made from", b"PANDAS_ATTRS"
-"""The attribute of a table that names its origin, and where pandas puts attributes in a file."""
+"""The attribute of a table that names its origin, and the entry of a file in which pandas keeps attributes."""
 SECTIONS = (
     *("", "run", TRIAL, "trainer", "experiments", "experiments.instances.init_args"),
     *("data.init_args", "model.init_args.network.init_args"),
 )
-"""Places in a configuration that hold settings by name, as do all above them."""
+"""Sections of a configuration that hold settings by name; so do all sections above them."""
 UNFINISHED = "unfinished"
-"""The file that lies in a folder which is written as a whole, until it is."""
+"""The file that marks a folder as half written, until the folder is complete."""
 TEMPORARY = ".unfinished"
-"""How the name of a file ends while it is written."""
+"""The end of the name of a file that is being written."""
 
 
 YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Ten times as fast where the library was built with it."""
+"""The reader of YAML, ten times as fast if the library was built with its part in C."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Stopped:
     """An experiment that stopped when it knew its means.
 
     Args:
-        precision: half the width of their intervals at most.
-        summary: what it adds to the summary of its table: how many texts of how many were read, and these intervals.
+        precision: the largest half width of the intervals of the means.
+        summary: entries for the summary of the table: how many texts of how many were read, and the intervals.
     """
 
     precision: float
@@ -91,23 +91,23 @@ class RunFolder:
         self.report = path / "report.html"
         self.figures = path / "figures"
         self.made_from: Callable[[], dict[str, str]] = made_by
-        """What tables that are written now are made from, and by which version; see ``attest.runs.belonging``."""
+        """Returns what tables are made from, and the version of Attest; see ``attest.runs.belonging``."""
 
     @property
     def setting(self) -> Path:
-        """Where the runs lie that differ in their seed alone, however the path of this one was typed."""
+        """Return the folder of the runs that differ in their seed alone, however the path of this run was typed."""
         return Path(os.path.abspath(self.path)).parent
 
     @property
     def corpus(self) -> Path:
-        """Where the runs on the same corpus lie, by setting."""
+        """Return the folder of all runs on the same corpus."""
         return self.setting.parent
 
     def settings(self) -> dict[str, Any]:
-        """What ``config.yaml`` says, with class paths as they are now.
+        """Return the content of ``config.yaml``.
 
         Raises:
-            AttestError: it cannot be read, or a section of it holds no settings by name.
+            AttestError: the file cannot be read, or a section holds no settings by name.
         """
         settings = read_yaml(self.config)
         if not all(isinstance(_section(settings, place), dict) for place in SECTIONS):
@@ -115,61 +115,61 @@ class RunFolder:
         return settings
 
     def evidence(self, identity: str) -> Path:
-        """The table of one experiment."""
+        """Return the path of the table of an experiment."""
         return self.path / "evidence" / f"{identity}.parquet"
 
     @property
     def base(self) -> Path:
-        """What run it was trained against or beside, of a dependent run: ``base.json``."""
+        """Return the path of ``base.json``, which names the run that a dependent run was trained against."""
         return self.path / "base.json"
 
     @property
     def trained(self) -> bool:
-        """Whether training has ended."""
+        """Return whether training has ended."""
         return self.curves.is_file() and self.best.is_file()
 
     def missing_evidence(self, identities: Iterable[str], until: float | None = None) -> list[str]:
-        """The experiments whose tables are not there yet, or stopped before their means were known as well as they are to be.
+        """Return the experiments whose tables do not exist, or whose means are not known as precisely as they are to be.
 
         Args:
             identities: of experiments.
-            until: how well means are to be known; None for as well as all texts tell.
+            until: the half width of an interval that means are to have at most; None for all texts.
         """
         coarse = [name for name, stopped in self.stopped_evidence().items() if until is None or stopped.precision > until]
         return [identity for identity in identities if identity in coarse or not self.evidence(identity).is_file()]
 
     def complete(self, identities: Iterable[str], until: float | None = None) -> bool:
-        """Whether nothing is left to do: trained, every table written, summed up and reported."""
+        """Return whether nothing is left to do: the run is trained, every table written, summed up and reported."""
         there = self.trained and self.config.is_file() and self.last.is_file()
         return there and not self.missing_evidence(identities, until) and self.reported
 
     @property
     def summed_up(self) -> bool:
-        """Whether the summary is there and no older than any table."""
-        tables = [_written(table) for table in self.evidence("E1").parent.glob("*.parquet")]
-        return self.summary.is_file() and max(tables, default=0) <= _written(self.summary)
+        """Return whether the summary exists and is no older than any table."""
+        tables = [_time_written(table) for table in self.evidence("E1").parent.glob("*.parquet")]
+        return self.summary.is_file() and max(tables, default=0) <= _time_written(self.summary)
 
     @property
     def reported(self) -> bool:
-        """Whether all is summed up, and the report of a run that was trained is no older than the summary."""
-        return self.summed_up and (not self.trained or _written(self.summary) <= _written(self.report))
+        """Return whether the run is summed up, and its report, if the run was trained, is no older than the summary."""
+        return self.summed_up and (not self.trained or _time_written(self.summary) <= _time_written(self.report))
 
     def stopped_evidence(self) -> dict[str, Stopped]:
-        """The experiments that read a part of the texts, by id."""
+        """Return the experiments that read a part of the texts, by id."""
         known = read_json(self.stopped) if self.stopped.is_file() else {}
         return {identity: Stopped(**stopped) for identity, stopped in known.items()}
 
     def write_evidence(self, identity: str, rows: "pd.DataFrame", stopped: Stopped | None = None) -> None:
         """Write the table of an experiment.
 
-        Killed at any point this leaves no table that passes for one of all texts and is not.
+        A process that is killed here never leaves a table of some texts that looks like a table of all texts.
 
         Args:
             identity: of the experiment.
             rows: one a text.
-            stopped: why it has not a row for every text; None where it has.
+            stopped: why the table has no row for some texts; None if it has a row for every text.
         Raises:
-            AttestError: what it is made from has changed since it was read.
+            AttestError: the checkpoint or the data have changed since evidence began.
         """
         made_from = self.made_from()
         known = {name: asdict(each) for name, each in self.stopped_evidence().items()}
@@ -181,7 +181,7 @@ class RunFolder:
             write_json(self.stopped, known)
 
     def remove(self) -> None:
-        """Delete the folder and all that is in it; stopped in the middle, it leaves nothing that looks like a run."""
+        """Delete the folder with all its files; if this is stopped in the middle, nothing is left that looks like a run."""
         if self.path.is_dir():
             doomed = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=TEMPORARY))
             self.path.replace(doomed)
@@ -190,12 +190,12 @@ class RunFolder:
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Keep other processes out for as long as this lasts; a process that dies, however it dies, lets go of its folder.
+        """Keep other processes out of the folder until the context ends or the process dies.
 
-        What it was writing then is deleted by the next that claims the folder.
+        Files that a dead process was writing are deleted by the next process that claims the folder.
 
         Raises:
-            AttestError: another process is at work in it, it cannot be made, or a folder in it is a link.
+            AttestError: another process is at work in the folder, it cannot be made, or a folder in it is a link.
         """
         made = not self.path.exists()
         try:
@@ -207,7 +207,7 @@ class RunFolder:
             with suppress(OSError):  # a file system without locks
                 _lock(descriptor, self.path)
             self.require_no_links()
-            self._sweep()
+            self._delete_unfinished_files()
             yield
         finally:
             os.close(descriptor)
@@ -217,12 +217,12 @@ class RunFolder:
 
     @contextmanager
     def claimed_anew(self) -> Iterator[None]:
-        """Claim a folder that is new or empty, or that a process has left half written; what lies in that one is deleted.
+        """Claim a folder that is new or empty, or that a process has left half written, whose files are deleted.
 
-        Until ``UNFINISHED`` is deleted the folder is one of the last kind.
+        The folder counts as half written as long as it holds the file ``UNFINISHED``.
 
         Raises:
-            AttestError: there is something else in it, or as ``claimed``.
+            AttestError: the folder holds something else; or as in ``claimed``.
         """
         if self.path.exists() and not self.path.is_dir():
             raise self._there_already()
@@ -239,10 +239,10 @@ class RunFolder:
         return AttestError(f"{self.path} is there already; expected a new folder or an empty one. Type --out=<another folder>")
 
     def require_no_links(self) -> None:
-        """Refuse a folder in which another is a link: whoever sent it says with that where we write and delete.
+        """Refuse a folder that holds a link to another folder, in which whoever sent it could make us write and delete.
 
         Raises:
-            AttestError: one is.
+            AttestError: a folder in it is a link.
         """
         if link := next((each for each in sorted(self.path.glob("*")) if each.is_symlink() and each.is_dir()), None):
             raise AttestError(
@@ -250,8 +250,7 @@ class RunFolder:
                 "the run's own. Put a copy in its place, or remove the link."
             )
 
-    def _sweep(self) -> None:
-        """Delete what a killed process was writing."""
+    def _delete_unfinished_files(self) -> None:
         for folder in (self.path, self.best.parent, self.path / "evidence", self.figures):
             for unfinished in folder.glob(f".*{TEMPORARY}"):
                 unfinished.unlink(missing_ok=True)
@@ -265,24 +264,24 @@ class RunFolder:
 
 
 def no_configuration(path: Path) -> AttestError:
-    """The error for a ``config.yaml`` that is something else."""
+    """Return the error for a ``config.yaml`` that is no configuration of a run."""
     return AttestError(f"{path} is not the configuration of a run; expected the file that `attest fit` wrote there.")
 
 
 def _section(settings: Any, place: str) -> Any:
-    """What stands at a place of the settings; an empty section where there is nothing."""
+    """Return the section at a place of the settings; an empty section if there is none."""
     for name in place.split(".") if place else ():
         settings = (settings.get(name) or {}) if isinstance(settings, dict) else settings
     return settings
 
 
-def _written(path: Path) -> int:
-    """When a file was written, in nanoseconds; 0 if it is not there."""
+def _time_written(path: Path) -> int:
+    """Return the time at which a file was written, in nanoseconds; 0 if it does not exist."""
     return path.stat().st_mtime_ns if path.is_file() else 0
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Where the system offers it; Windows does not, and there nothing keeps two processes apart."""
+    """Lock a folder for this process if the system can; on Windows nothing keeps two processes apart."""
     try:
         import fcntl
     except ImportError:
@@ -297,10 +296,10 @@ def _lock(descriptor: int, path: Path) -> None:
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let ``write`` fill a temporary sibling of ``path``, then rename it; on failure nothing is left behind.
+    """Let ``write`` fill a temporary file beside ``path``, then rename it; on failure nothing is left behind.
 
-    File and name are on the disk when this returns, so that files are there in the order in which they were written, also
-    after a power cut.
+    When this returns, the file and its name are on the disk, so that also after a power cut files exist in the order in which
+    they were written.
 
     Raises:
         AttestError: the folder cannot be written, or the disk is full.
@@ -311,9 +310,9 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
         temporary.touch(exist_ok=False)  # readable by whom the umask lets read
         write(temporary)
-        _sync(temporary)
+        _put_on_disk(temporary)
         temporary.replace(path)
-        _sync(path.parent)
+        _put_on_disk(path.parent)
     except (OSError, RuntimeError) as error:  # torch wraps what the system says
         refusal = next((each for each in chain(error) if isinstance(each, OSError)), None)
         if refusal is None:
@@ -324,7 +323,7 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _sync(path: Path) -> None:
+def _put_on_disk(path: Path) -> None:
     """Have the system put a file, or the names in a folder, on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -355,7 +354,7 @@ def read_json(path: Path) -> Any:
     """Read JSON that ``write_json`` wrote.
 
     Raises:
-        AttestError: it is no longer as it was written.
+        AttestError: the file is damaged.
     """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -365,10 +364,10 @@ def read_json(path: Path) -> Any:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a configuration that a run has kept, with class paths as they are now.
+    """Read a configuration that a run has kept.
 
     Raises:
-        AttestError: it is no longer as it was written.
+        AttestError: the file is damaged.
     """
     try:
         return yaml.load(bounded(path.read_text(encoding="utf-8")), YAML)
@@ -380,19 +379,19 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> "pd.DataFram
     """Read a table that ``write_table`` wrote, or some of its columns.
 
     Raises:
-        AttestError: it is no longer as it was written.
+        AttestError: the file is damaged.
     """
-    import pandas as pd  # a second that commands which read no table do not wait for
+    import pandas as pd  # takes a second to import, for which commands that read no table do not wait
 
     with _readable(path):
         return pd.read_parquet(path, columns=None if columns is None else list(columns))
 
 
 def columns_in(path: Path) -> list[str]:
-    """The names of the columns of a table, which are read alone.
+    """Return the names of the columns of a table without reading its rows.
 
     Raises:
-        AttestError: as of ``read_table``.
+        AttestError: as in ``read_table``.
     """
     import pyarrow.parquet as pq
 
@@ -401,13 +400,13 @@ def columns_in(path: Path) -> list[str]:
 
 
 def read_rows(path: Path, ids: Sequence[int]) -> "pd.DataFrame":
-    """Some rows of a table, in its order; of the others no more is in memory at once than of a few.
+    """Return some rows of a table in its order; at most ``ROWS_AT_ONCE`` other rows are in memory at once.
 
     Args:
         path: of a table with ``id``.
         ids: of the rows.
     Raises:
-        AttestError: as of ``read_table``.
+        AttestError: as in ``read_table``.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -442,17 +441,17 @@ def _damaged(path: Path, kind: str, error: Exception, again: str = "") -> Attest
 
 
 def write_table(path: Path, rows: "pd.DataFrame", made_from: Mapping[str, str] | None = None) -> None:
-    """Write a parquet table whole or not at all, and into its metadata what it was made from."""
+    """Write a Parquet table whole or not at all, with what it was made from in its metadata."""
     rows = rows.copy(deep=False)
     rows.attrs = {MADE_FROM: dict(made_from)} if made_from else {}
     write_atomically(path, lambda temporary: rows.to_parquet(temporary, index=False))
 
 
 def made_from(path: Path) -> dict[str, str]:
-    """What a table says that it was made from; empty where it does not say.
+    """Return what a table was made from, as its metadata says; empty if they say nothing.
 
     Raises:
-        AttestError: as of ``read_table``.
+        AttestError: as in ``read_table``.
     """
     import pyarrow.parquet as pq
 

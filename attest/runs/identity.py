@@ -1,4 +1,8 @@
-"""What a run is: stored in its folder, so that a folder can be renamed, moved or copied and is still the same run."""
+"""The identity of a run, which is stored in its folder: a folder that is renamed, moved or copied is still the same run.
+
+Start at ``identity_of``. ``find_runs`` finds the runs below a folder; ``texts_of`` tells whether two runs were tested on the
+same texts.
+"""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -13,24 +17,24 @@ from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, read_json, r
 from attest.runs.naming import portable, readable_name
 
 ADVERSARIAL, GUIDES, KEYS = DEPENDENT = ("adversarial", "guides", "keys")
-"""Kinds of runs that depend on another, and the folders inside that one which hold them."""
+"""Kinds of runs that depend on a base, and the folders inside the base that hold them."""
 ROAR = "roar"
-"""The folder inside a run which holds the models that were trained on erased texts."""
+"""The folder inside a run that holds the models trained on erased texts."""
 TYPED = "typed"
-"""The words in ``run.json`` that trained the run."""
+"""The entry of ``run.json`` with the words that were typed to train the run."""
 
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """A run's corpus, its readable name, and what tells it from others of that name.
+    """The identity of a run: its corpus, its readable name, and what tells it from other runs of that name.
 
     Args:
         data: the corpus.
         name: ``<recipe>-<model>-<scoring>-<projection>``.
-        seed: of the run, or of its base where it depends on one.
-        variant: 8 hex digits where other settings differ from those of the name; empty where none does.
+        seed: of the run, or of its base if the run depends on one.
+        variant: 8 hex digits if settings differ that the name does not state; else empty.
         kind: one of ``DEPENDENT``; empty for a run that depends on no other.
-        dependent: readable name of a run that depends on another, such as ``unfrozen-kl-0.001``.
+        dependent: readable name of a run that depends on a base, such as ``unfrozen-kl-0.001``.
     """
 
     data: str
@@ -42,36 +46,36 @@ class RunIdentity:
 
     @classmethod
     def of(cls, settings: dict[str, Any], folder_name: str) -> "RunIdentity":
-        """The identity of a run that depends on no other.
+        """Return the identity of a run that depends on no other.
 
         Args:
-            settings: its configuration.
-            folder_name: what its folder is called above the seed, in which the variant stands.
+            settings: the configuration of the run.
+            folder_name: the name of the folder above ``seed<n>``, which ends in the variant.
         """
         name = readable_name(settings["run"])
         variant = portable(folder_name).removeprefix(name).lstrip("-")
         return cls(portable(settings["run"]["data"]), name, settings["seed_everything"], variant)
 
     def with_dependent(self, kind: str, name: str) -> "RunIdentity":
-        """The identity of a run that depends on this one."""
+        """Return the identity of a run that depends on this run."""
         return replace(self, kind=kind, dependent=name)
 
     @property
     def full_name(self) -> str:
-        """The readable name with its variant."""
+        """Return the readable name with its variant."""
         return "-".join(filter(None, (self.name, self.variant)))
 
     @property
     def setting(self) -> str:
-        """All but the seed: ``sst/jw-bilstm-additive-softmax``; ``…/keys/adversarial`` for a run that depends on that."""
+        """Return all but the seed: ``sst/jw-bilstm-additive-softmax``; ``…/keys/adversarial`` for a run that depends on it."""
         return "/".join(filter(None, (self.data, self.full_name, self.kind, self.dependent)))
 
     def __str__(self) -> str:
-        """As people say it."""
+        """Return the identity as people read it: ``sst / jw-bilstm-additive-softmax / seed0``."""
         return f"{self.setting.replace('/', ' / ')} / seed{self.seed}"
 
     def store(self, folder: RunFolder, typed: Sequence[str] = ()) -> None:
-        """Write it into the run's folder, with the choices and options that were typed."""
+        """Write the identity into the folder of the run, with the choices and options that were typed."""
         write_json(folder.identity, asdict(self) | {TYPED: list(typed)})
 
 
@@ -81,7 +85,7 @@ def typed_of(folder: RunFolder) -> list[str] | None:
 
 
 def identity_of(folder: RunFolder) -> RunIdentity:
-    """What the run in a folder is, by the file in it; folders of earlier versions have none and say it by their place.
+    """Return the identity of the run in a folder, from ``run.json``; from the path if an earlier version wrote the folder.
 
     Raises:
         AttestError: a file of the run is damaged.
@@ -100,10 +104,10 @@ def identity_of(folder: RunFolder) -> RunIdentity:
 
 
 def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
-    """The finished runs at or below some folders, in the order given, none twice.
+    """Return the finished runs at or below some folders, in the order given, each once.
 
     Raises:
-        AttestError: a folder holds no finished run, or what is in it does not belong together.
+        AttestError: a folder holds no finished run, or the files of a run do not belong together.
     """
     found: dict[Path, RunFolder] = {}
     for path in paths:
@@ -117,10 +121,10 @@ def find_runs(paths: Iterable[Path]) -> list[RunFolder]:
 
 
 def require_no_trial(run: RunFolder) -> None:
-    """Refuse the folder of a trial where a trained model is needed: a trial keeps what was found, and not the model.
+    """Refuse the folder of a trial where a trained model is needed: a trial keeps its evidence, and not the model.
 
     Raises:
-        AttestError: it is one.
+        AttestError: the folder is that of a trial.
     """
     if run.config.is_file() and TRIAL in run.settings():
         raise AttestError(
@@ -130,23 +134,26 @@ def require_no_trial(run: RunFolder) -> None:
 
 
 @dataclass(frozen=True)
-class Texts:
-    """What a run tells of the texts that it was tested on; None where it does not tell."""
+class TextsOfRun:
+    """The texts that a run was tested on, as far as its folder tells.
+
+    Args:
+        corpus: readable name; None if the run does not tell.
+        fingerprint: hash of the content of the test split; None if the run does not tell.
+        table: path of the table with ids, lengths and labels of the texts; None if the run has kept none.
+    """
 
     corpus: str | None
-    """Its readable name."""
     fingerprint: str | None
-    """Of the content of the test split."""
     table: Path | None
-    """Of the texts, with their ids, lengths and labels."""
 
     @cached_property
     def instances(self) -> str | None:
-        """Hash of the ids, lengths and labels of the texts, which are read where nothing else tells."""
-        return None if self.table is None else _instances(self.table)
+        """Return the hash of the ids, lengths and labels of the texts; None if there is no table."""
+        return None if self.table is None else _digest_of_instances(self.table)
 
-    def same_as(self, other: "Texts") -> bool | None:
-        """Whether the texts are the same, by the best that both tell; None where that is the name of the corpus alone."""
+    def same_as(self, other: "TextsOfRun") -> bool | None:
+        """Return whether two runs were tested on the same texts; None if both tell no more than the name of one corpus."""
         for best in ("fingerprint", "instances"):
             ours, theirs = getattr(self, best), getattr(other, best)
             if ours is not None and theirs is not None:
@@ -154,14 +161,14 @@ class Texts:
         return None if self.corpus == other.corpus else False
 
 
-def texts_of(run: RunFolder) -> Texts:
-    """The texts of a run's test split, from the files in its folder."""
+def texts_of(run: RunFolder) -> TextsOfRun:
+    """Return what the files of a run tell of the texts that it was tested on."""
     corpus = (run.settings().get("run") or {}).get("data") if run.config.is_file() else None
-    return Texts(corpus, _fingerprint(run.path / "data.json"), table_of(run))
+    return TextsOfRun(corpus, _fingerprint(run.path / "data.json"), table_of(run))
 
 
 def table_of(run: RunFolder) -> Path | None:
-    """The table of the texts that a run was tested on; None where it has kept none."""
+    """Return the path of the table of the texts that a run was tested on; None if the run has kept none."""
     return next((path for name in (INSTANCES, TAGGED) if (path := run.evidence(name)).is_file()), None)
 
 
@@ -169,7 +176,7 @@ def _fingerprint(path: Path) -> str | None:
     return read_json(path).get("fingerprints", {}).get("test") if path.is_file() else None
 
 
-def _instances(path: Path) -> str:
+def _digest_of_instances(path: Path) -> str:
     label = "tags" if path.stem == TAGGED else "label"
     rows = read_table(path, ["id", "length", label])
     digest = hashlib.sha256()

@@ -1,4 +1,7 @@
-"""What a run is called: a readable name, and a hash where the name does not say it all."""
+"""The settings of a run that name it, and the name of its folder: readable, with a hash if other settings differ.
+
+Start at ``RunSettings`` and ``readable_name``; ``attest.runs.asked`` adds the hash.
+"""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +14,7 @@ from attest.core.errors import AttestError
 
 @dataclass
 class RunSettings:
-    """What a run is and where it goes.
+    """The settings in section ``run`` of a configuration: how a run is named, computed and stored.
 
     Args:
         root: folder of all runs.
@@ -56,10 +59,10 @@ NAME = re.compile(r"\w[\w.-]*")
 
 
 def require_names(run: Mapping[str, Any]) -> None:
-    """Refuse settings that name a folder of the run and would lead out of the root of all runs.
+    """Refuse names for the folder of a run that would lead out of the root of all runs.
 
     Raises:
-        AttestError: one would.
+        AttestError: a name holds other characters than letters, digits, ``.``, ``-`` and ``_``.
     """
     for part in ("data", *NAME_PARTS):
         if not NAME.fullmatch(portable(run[part])):
@@ -85,12 +88,12 @@ NAME_PARTS = ("recipe", "model", "scoring", "projection")
 
 
 def readable_name(run: Mapping[str, Any]) -> str:
-    """``<recipe>-<model>-<scoring>-<projection>`` of a run's settings: its folder's name where nothing else differs."""
+    """Return ``<recipe>-<model>-<scoring>-<projection>``, the name of the folder of a run if no other settings differ."""
     return portable("-".join(run[part] for part in NAME_PARTS))
 
 
 def portable(name: str) -> str:
-    """A name that every system takes for a folder's: ``entmax-1.3`` for ``entmax:1.3``, whose colon Windows refuses."""
+    """Return a name that every system accepts for a folder: ``entmax-1.3`` for ``entmax:1.3``, whose colon Windows refuses."""
     return name.replace(":", "-")
 
 

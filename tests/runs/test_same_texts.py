@@ -5,7 +5,7 @@ import pytest
 from attest.core.errors import AttestError
 from attest.runs.comparison import compare_runs
 from attest.runs.folder import write_json
-from attest.runs.identity import Texts, texts_of
+from attest.runs.identity import TextsOfRun, texts_of
 from tests.report.made import decided, made_run, tagged
 
 
@@ -46,7 +46,7 @@ def test_names_of_corpora_tell_different_ones_apart_and_no_more(tmp_path):
     runs = [made_run(tmp_path / str(number), {}, data=data) for number, data in enumerate(("sst", "sst", "imdb"))]
     assert same(runs[0], runs[1]) is None
     assert same(runs[0], runs[2]) is False
-    assert texts_of(runs[0]) == Texts("sst", None, None)
+    assert texts_of(runs[0]) == TextsOfRun("sst", None, None)
 
 
 def test_runs_on_other_labels_are_not_compared(tmp_path):
