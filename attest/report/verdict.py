@@ -74,8 +74,8 @@ def model_name(row: Row) -> str:
 
 
 def _beside(text: str, source: Source, row: Row, recipe: str) -> Published:
-    setting, their_recipe = source.setting(row.run), row.run["RECIPE"]
-    differs = [setting.why] if setting.why else []
+    likeness, their_recipe = source.likeness_to(row.run), row.run["RECIPE"]
+    differs = [likeness.why] if likeness.why else []
     differs += ["not published"] if source.own else []
     differs += [f"RECIPE={their_recipe} there"] if their_recipe != recipe else []
     return Published(text, source.citation, not differs, "; ".join(differs))

@@ -1,8 +1,8 @@
-"""Published tables as data: ``configs/tables/<table>.yaml`` says which runs, what is read of them, what was published.
+"""Published tables as data: ``configs/tables/<table>.yaml`` states runs, the quantities read of them, and published numbers.
 
-One file a table or figure of a paper. Rows are runs, columns are measured quantities, sources are where numbers were
-published, claims are what the paper says of two of its numbers. Nothing here runs or reads a run: this is the one source of
-published numbers, for the report of a single run and for reproduced tables alike.
+Each file holds one table or figure of a paper. A row is a run, a column is a measured quantity, a source is a publication of
+numbers, and a claim is what the paper says of two of its numbers. This is the one source of published numbers, for the report
+of a single run and for reproduced tables alike; nothing is run or read of a run here. Start at ``read_published``.
 """
 
 import re
@@ -20,21 +20,27 @@ from attest.core.places import configs_folder
 from attest.runs.expression import parsed
 
 Place = tuple[str, str, float | None]
-"""Where a table has numbers: row, corpus and, in a sweep, value."""
+"""A place of a table that holds numbers: row, corpus and, in a sweep, value."""
 EXPECTATIONS = ("less", "greater", "equal")
 AS_TYPED = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-"""Reads every scalar as the text that it is."""
+"""The reader of YAML that keeps every scalar as text."""
 TRUTHS = {"true": True, "false": False}
 NUMBER = re.compile(r"(-?\d*\.?\d+)(?:\s*±\s*(\d*\.?\d+))?")
 CHOICE, VALUE = re.compile(r"(?!FORCE|SEED|TRAINER|LOGGER)[A-Z]+|command"), re.compile(r"\w(?:[\w:+-]|\.(?!\.))*")
-"""What a row chooses: what runs are, not where they lie, and nothing that is there already is deleted for it."""
+"""Names and values of choices that a row may state: none says where a run lies, and none deletes a run."""
 OPTION = re.compile(r"--data\.init_args\.\w+=.*|--(data|model\.init_args|trainer)\.[\w.]+=(-?\d[\d.e-]*|true|false|null)")
-"""What a row sets: which data are read, numbers and truth values; no class, no other file and no place to write to."""
+"""Options that a row may set: which data are read, numbers and truth values; no class, no file and no place to write to."""
 
 
 @dataclass(frozen=True)
 class Quoted:
-    """A published number, with its published spread over instances or runs where there is one."""
+    """A published number.
+
+    Args:
+        value: the number.
+        spread: its published spread over instances or runs; None if none was published.
+        text: as published, with all digits.
+    """
 
     value: float
     spread: float | None
@@ -42,7 +48,11 @@ class Quoted:
 
     @classmethod
     def parse(cls, text: str) -> "Quoted":
-        """From ``0.35`` or ``0.35 ± 0.21``; the text keeps the digits as published."""
+        """Return the number in ``0.35`` or ``0.35 ± 0.21``.
+
+        Raises:
+            AttestError: the text is no number.
+        """
         match = NUMBER.fullmatch(text)
         if match is None:
             raise AttestError(f"{text!r} is not a number; expected for example 0.35 or 0.35 ± 0.21")
@@ -50,36 +60,34 @@ class Quoted:
 
 
 SAME_SETTING, NEARLY, OTHER = "the same", "near", "another"
-"""How a published setting is to that of a run: near is one that differs in which pretrained vectors words start from."""
+"""How like a published setting is to that of a run: near if words start from other pretrained vectors alone."""
 
 
 @dataclass(frozen=True)
-class Setting:
-    """How a published setting is to that of a run.
+class Likeness:
+    """The likeness of a published setting to that of a run.
 
     Args:
-        likeness: ``the same``, ``near`` or ``another``.
-        why: in what it differs; empty where it is the same.
+        degree: ``the same``, ``near`` or ``another``.
+        why: how the settings differ; empty if they are the same.
     """
 
-    likeness: str = SAME_SETTING
+    degree: str = SAME_SETTING
     why: str = ""
-
-
-SAME = Setting()
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where numbers were published.
+    """A publication of numbers.
 
     Args:
-        name: by which rows refer to it.
-        cite: as printed beside the numbers.
-        why: how its setting differs from ours, so that digits do not compare; empty where they do.
-        memory: quoted from memory, not checked against the source.
-        own: a run of ours, of the authors' code, that nobody has published: shown beside ours, and never judged.
-        embeddings: the pretrained vectors there, as ``EMBEDDINGS`` names them; empty where ``why`` says it or there are none.
+        name: by which rows refer to the source.
+        cite: the citation that is printed beside the numbers.
+        why: how the published setting differs from ours, so that digits do not compare; empty if they compare.
+        memory: whether numbers are quoted from memory and not checked against the publication.
+        own: whether we ran the authors' code and nobody has published the numbers: they are shown, and never judged.
+        embeddings: the pretrained vectors of the publication, as ``EMBEDDINGS`` names them; empty if ``why`` names them or
+            there are none.
     """
 
     name: str
@@ -89,23 +97,23 @@ class Source:
     own: bool = False
     embeddings: str = field(default="", repr=False)
 
-    def setting(self, run: Mapping[str, str]) -> "Setting":
-        """How the published setting differs from that of a run.
+    def likeness_to(self, run: Mapping[str, str]) -> Likeness:
+        """Return the likeness of the published setting to that of a run.
 
         Args:
-            run: its choices.
+            run: the choices of the run.
         """
         ours = run.get("EMBEDDINGS", "random").partition(":")[0]
         if not self.embeddings or ours == self.embeddings:
-            return Setting(OTHER, self.why) if self.why else SAME
+            return Likeness(OTHER, self.why) if self.why else Likeness()
         there = f"pretrained {self.embeddings} embeddings there".replace("pretrained pretrained", "pretrained")
         here = "randomly initialised ones here" if ours == "random" else f"{ours} here"
         near = ours != "random" and not self.why
-        return Setting(NEARLY if near else OTHER, "; ".join(filter(None, (self.why, f"{there}, {here}"))))
+        return Likeness(NEARLY if near else OTHER, "; ".join(filter(None, (self.why, f"{there}, {here}"))))
 
     @property
     def citation(self) -> str:
-        """The citation, saying so where numbers are quoted from memory."""
+        """Return the citation, marked if numbers are quoted from memory."""
         return f"{self.cite} [from memory]" if self.memory else self.cite
 
 
@@ -114,16 +122,16 @@ class Column:
     """A measured quantity, and how it is judged.
 
     Args:
-        name: heads the column.
-        key: of ``summary.json``; or empty where ``table`` is given.
-        table: evidence table (``E2``) that the quantity is computed from.
-        value: expression over its columns, as ``attest.runs.expression`` reads it.
-        where: which instances, as such an expression; empty for all.
+        name: the heading of the column.
+        key: of ``summary.json``; empty if ``table`` is given.
+        table: the table of evidence (``E2``) from which the quantity is computed.
+        value: an expression over the columns of that table, as ``attest.runs.expression`` reads it.
+        where: an expression that chooses instances; empty for all.
         statistic: of the values: ``mean``, ``median`` or ``std``.
-        margin: how far from a published number is near, at most; see ``attest.report.tables.comparison.margin``.
-        neutral: no effect: 0 for a correlation or a distance, chance for an accuracy.
-        judged: False where the same published number is judged in another column.
-        along: ``pearson`` or ``kendall``: the correlation of the quantity with the values of a row's sweep.
+        margin: the largest distance from a published number that is near; see ``attest.report.tables.comparison.margin``.
+        neutral: the value of no effect: 0 for a correlation or a distance, chance for an accuracy.
+        judged: False if the same published number is judged in another column.
+        along: ``pearson`` or ``kendall``, for the correlation of the quantity with the values of the sweep of a row.
     """
 
     name: str
@@ -140,13 +148,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One row run at many values of a choice: of the dependent run where the row has one, else of the base run.
+    """The values of a choice at which a row is run: a choice of its dependent run if it has one, else of its base run.
 
     Args:
         choice: ``PROJECTION``, or ``LAMBDA`` of a dependent run.
         values: in order.
-        form: how a value is typed.
-        label: how it is printed.
+        form: the form in which a value is typed.
+        label: the symbol of the choice in figures and tables.
     """
 
     choice: str
@@ -155,27 +163,27 @@ class Sweep:
     label: str = "λ"
 
     def typed(self, value: float) -> dict[str, str]:
-        """The choice at one value."""
+        """Return the choice with one value, as it is typed."""
         return {self.choice: self.form.format(f"{value:g}")}
 
     def shortened(self) -> "Sweep":
-        """Its first, middle and last value."""
+        """Return the sweep of the first, middle and last value."""
         chosen = dict.fromkeys((self.values[0], self.values[len(self.values) // 2], self.values[-1]))
         return replace(self, values=tuple(chosen))
 
 
 @dataclass(frozen=True)
 class Row:
-    """Runs that differ in seed alone (and in the value of a sweep), on each of some corpora.
+    """A row of a table: runs on each of some corpora that differ in their seed alone, or in the value of a sweep.
 
     Args:
-        name: heads the row.
-        run: choices of the base run but for ``DATA`` and ``SEED``.
+        name: the heading of the row.
+        run: choices of the base run without ``DATA`` and ``SEED``.
         data: corpora.
-        then: the run that depends on it: ``command`` and its choices; empty for none.
-        sweep: values of one choice; None for a single one.
-        options: of the base run, beside its choices, by corpus.
-        published: by source and corpus, then by column.
+        then: ``command`` and choices of the run that depends on the base run; empty for none.
+        sweep: values of one choice; None for a single value.
+        options: of the base run beside its choices, by corpus.
+        published: numbers by source, by corpus, then by column.
     """
 
     name: str
@@ -189,14 +197,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a paper says of two of its numbers.
+    """A claim of a paper on two of its numbers.
 
     Args:
-        that: the sentence.
-        expect: of left against right: ``less``, ``greater`` or ``equal`` (nearer than the left column's margin).
-        left, right: row and column of each.
-        data: corpora of which it is said.
-        paired: False where each side is about texts of its own, so that no text stands on both.
+        that: the claim as a sentence.
+        expect: the left number against the right: ``less``, ``greater`` or ``equal`` (nearer than the margin of the left).
+        left, right: row and column of each number.
+        data: corpora to which the claim applies.
+        paired: False if the two numbers are about different texts.
     """
 
     that: str
@@ -213,7 +221,7 @@ class Drawing:
 
     Args:
         draw: one of ``attest.report.tables.figures.DRAWINGS``.
-        options: what it is to draw.
+        options: arguments of that function.
     """
 
     draw: str
@@ -222,7 +230,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class PublishedTable:
-    """One published table or figure."""
+    """A published table or figure."""
 
     name: str
     title: str
@@ -236,7 +244,7 @@ class PublishedTable:
 
 
 def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> PublishedTable:
-    """The table with three values of every sweep, which show that it runs.
+    """Return a table with three values of every sweep, which is enough to show that its runs work.
 
     Args:
         experiment: the table.
@@ -251,12 +259,12 @@ def shorten_sweeps(experiment: PublishedTable, but: Container[str] = ()) -> Publ
 
 
 def table_names() -> list[str]:
-    """Every table that ships."""
+    """Return the names of all tables that ship."""
     return sorted(path.stem for path in (configs_folder() / "tables").glob("*.yaml"))
 
 
 def table_file(name: str) -> Path:
-    """The file of a table that ships, or of one's own, given as ``<file>.yaml``.
+    """Return the file of a table that ships, or of the user's own table, which is typed as ``<file>.yaml``.
 
     Raises:
         AttestError: there is no such table.
@@ -269,7 +277,7 @@ def table_file(name: str) -> Path:
 
 @cache
 def read_published(file: Path) -> PublishedTable:
-    """A table from its file, whose name is the table's.
+    """Return the table in a file, named as the file.
 
     Raises:
         AttestError: the file is not well formed.
@@ -283,30 +291,30 @@ def read_published(file: Path) -> PublishedTable:
 
 
 def parse_published(name: str, given: Mapping[str, Any], file: Path) -> PublishedTable:
-    """A table from its YAML, all scalars being strings as typed.
+    """Return the table in YAML whose scalars are all text.
 
     Raises:
-        AttestError: a key is unknown or missing, a number is none, or a row, column or source is named that is not there.
+        AttestError: a key is unknown or missing, a number cannot be read, or a row, column or source does not exist.
     """
     try:
-        return _experiment(name, given)
+        return _parse_table(name, given)
     except (TypeError, KeyError, ValueError, AttributeError, AttestError) as error:
         raise AttestError(f"{file} is not well formed: {error}; expected what docs/reproduce.md describes.") from error
 
 
-def _experiment(name: str, given: Mapping[str, Any]) -> PublishedTable:
+def _parse_table(name: str, given: Mapping[str, Any]) -> PublishedTable:
     sources = {key: Source(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
-    columns = {key: _column(key, of) for key, of in given["columns"].items()}
+    columns = {key: _parse_column(key, of) for key, of in given["columns"].items()}
     corpora = tuple(given["data"])
-    rows = {row["name"]: _row(row, corpora, sources, columns) for row in given["rows"]}
-    claims = tuple(_claim(claim, corpora, rows, columns) for claim in given.get("claims", ()))
+    rows = {row["name"]: _parse_row(row, corpora, sources, columns) for row in given["rows"]}
+    claims = tuple(_parse_claim(claim, corpora, rows, columns) for claim in given.get("claims", ()))
     drawings = tuple(Drawing(of.pop("draw"), of) for of in map(dict, given.get("figures", ())))
     return PublishedTable(
         name, given["title"], given["paper"], sources, columns, rows, claims, drawings, tuple(given.get("notes", ()))
     )
 
 
-def _column(name: str, given: Mapping[str, str]) -> Column:
+def _parse_column(name: str, given: Mapping[str, str]) -> Column:
     numbers = {key: float(given[key]) for key in ("margin", "neutral") if key in given}
     for expression in filter(None, (given.get("value"), given.get("where"))):
         parsed(expression)
@@ -315,11 +323,10 @@ def _column(name: str, given: Mapping[str, str]) -> Column:
 
 
 def _with_truths(given: Mapping[str, str], *names: str) -> dict[str, Any]:
-    """What was typed, with ``true`` and ``false`` of these keys as such."""
     return dict(given) | {name: TRUTHS[given[name]] for name in names if name in given}
 
 
-def _row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[str, Source], columns: Mapping) -> Row:
+def _parse_row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[str, Source], columns: Mapping) -> Row:
     rest = dict(given)
     name, run, then = rest.pop("name"), rest.pop("run"), rest.pop("then", {})
     sweep = rest.pop("sweep", None)
@@ -332,7 +339,7 @@ def _row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[st
     _require_like("a value", VALUE, [*data, *(value for choice, value in chosen.items() if choice != "EMBEDDINGS")])
     _require_like("an option of a table", OPTION, [option for typed in options.values() for option in typed])
     published = {
-        source: {corpus: _numbers(numbers, columns) for corpus, numbers in rest.pop(source).items()}
+        source: {corpus: _parse_numbers(numbers, columns) for corpus, numbers in rest.pop(source).items()}
         for source in sources
         if source in rest
     }
@@ -341,12 +348,12 @@ def _row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[st
     return Row(name, run, data, then, swept, options, published)
 
 
-def _numbers(given: Mapping[str, Any], columns: Mapping[str, Column]) -> dict[str, Quoted]:
+def _parse_numbers(given: Mapping[str, Any], columns: Mapping[str, Column]) -> dict[str, Quoted]:
     _require_known("column", given, columns)
     return {column: Quoted.parse(number) for column, number in given.items()}
 
 
-def _claim(given: Mapping[str, Any], corpora: tuple[str, ...], rows: Mapping[str, Row], columns: Mapping) -> Claim:
+def _parse_claim(given: Mapping[str, Any], corpora: tuple[str, ...], rows: Mapping[str, Row], columns: Mapping) -> Claim:
     rest = dict(given)
     that, expect = rest.pop("that"), rest.pop("expect")
     if expect not in EXPECTATIONS:
@@ -368,7 +375,7 @@ def _require_known(what: str, given: Any, known: Any) -> None:
 
 
 def _require_like(what: str, allowed: re.Pattern[str], given: Iterable[str]) -> None:
-    """Refuse what would delete, write elsewhere or run code: the file may be a stranger's."""
+    """Refuse choices and options that would delete, write elsewhere or run code: the file may be a stranger's."""
     if strange := [each for each in given if not allowed.fullmatch(each)]:
         raise AttestError(f"{strange[0]!r} is not {what}; expected none that names a class, a place to write to or FORCE")
 
@@ -379,7 +386,7 @@ def _require_nothing_left(what: str, rest: Mapping[str, Any]) -> None:
 
 
 def every_published_number() -> Iterator[tuple[Row, str, Column, Source, Quoted]]:
-    """All published numbers of base runs: row, corpus, column, source and number."""
+    """Return all published numbers of base runs: row, corpus, column, source and number."""
     for experiment in map(read_published, map(table_file, table_names())):
         for row in experiment.rows.values():
             for source, by_corpus in row.published.items():

@@ -1,4 +1,7 @@
-"""The versions, the commit and the memory with which a run was computed."""
+"""The versions, the commit and the memory with which a run was computed; and Lightning's remarks, which are silenced.
+
+Start at ``environment``.
+"""
 
 import logging
 import os
@@ -15,11 +18,11 @@ from attest.core.version import __version__
 
 PACKAGES = ("torch", "pytorch-lightning", "torchmetrics", "entmax", "datasets", "wandb", "scipy", "numpy")
 GIT = ("git", "--no-optional-locks")
-"""Git that only reads: if it is stopped, it leaves no lock behind."""
+"""The command of a git that only reads: if git is stopped, it leaves no lock behind."""
 
 
 def version_line() -> str:
-    """Return what ``attest --version`` prints; nothing heavy is imported for it."""
+    """Return the line of ``attest --version``, without importing the packages that it names."""
     known = environment()
     return f"attest {__version__}, torch {known['torch']}, lightning {known['pytorch-lightning']}, python {known['python']}"
 
@@ -65,7 +68,7 @@ def _commit() -> str | None:
 
 
 def last_commit(file: Path) -> str | None:
-    """Return ``committed as <hash> of <day>``, the last commit of a file; None without git, or if it has changed since."""
+    """Return ``committed as <hash> of <day>``, the last commit of a file; None without git, or if the file has changed."""
     where = file.resolve()
     git = [*GIT, "-C", str(where.parent)]
     try:
@@ -79,7 +82,7 @@ def last_commit(file: Path) -> str | None:
 def quieten() -> None:
     """Silence Lightning's remarks on speed and its own deprecations; errors and our own sentences remain.
 
-    Call it after Lightning has been imported, which sets its own level.
+    Lightning must have been imported before, because it sets its own level.
     """
     from lightning_fabric.utilities.warnings import PossibleUserWarning
 

@@ -223,8 +223,8 @@ def _setting(source: Source, experiment: PublishedTable) -> str:
     if source.own:
         return f" {OWN}: not published, so not judged"
     rows = [row for row in experiment.rows.values() if source.name in row.published]
-    differing = dict.fromkeys(source.setting(row.run) for row in rows)
-    return "".join(f" {MARK_OF[setting.likeness]}: {setting.why}" for setting in differing if setting.why)
+    differing = dict.fromkeys(source.likeness_to(row.run) for row in rows)
+    return "".join(f" {MARK_OF[likeness.degree]}: {likeness.why}" for likeness in differing if likeness.why)
 
 
 def _any_gone(numbers: pd.DataFrame, claims: pd.DataFrame) -> bool:

@@ -368,7 +368,7 @@ def _lines(
         yield line | {
             "published": quoted.text,
             "source": source.citation,
-            "setting": None if source.own else source.setting(experiment.rows[row].run).likeness,
+            "setting": None if source.own else source.likeness_to(experiment.rows[row].run).degree,
             "difference": ours.mean - quoted.value,
             "margin": margin(quoted.value, column) if judged else np.nan,
             "verdict": (found.absent or judge_number(ours, quoted.value, column)) if judged else "",

@@ -15,8 +15,8 @@ from attest.runs.folder import RunFolder, write_json
 from attest.runs.published_tables import (
     NEARLY,
     OTHER,
+    Likeness,
     Quoted,
-    Setting,
     Source,
     Sweep,
     every_published_number,
@@ -151,15 +151,15 @@ def test_our_own_runs_of_their_code_are_called_their_own():
 
 def test_a_setting_is_near_where_words_start_from_other_pretrained_vectors():
     source = Source("theirs", "Somebody 2018", embeddings="fasttext-simple")
-    assert source.setting({"EMBEDDINGS": "fasttext-simple"}) == Setting()
-    near, random = (source.setting(run) for run in ({"EMBEDDINGS": "glove-50"}, {"EMBEDDINGS": "random:50"}))
-    assert near == Setting(NEARLY, "pretrained fasttext-simple embeddings there, glove-50 here")
-    assert random == Setting(OTHER, "pretrained fasttext-simple embeddings there, randomly initialised ones here")
-    assert source.setting({}) == random
+    assert source.likeness_to({"EMBEDDINGS": "fasttext-simple"}) == Likeness()
+    near, random = (source.likeness_to(run) for run in ({"EMBEDDINGS": "glove-50"}, {"EMBEDDINGS": "random:50"}))
+    assert near == Likeness(NEARLY, "pretrained fasttext-simple embeddings there, glove-50 here")
+    assert random == Likeness(OTHER, "pretrained fasttext-simple embeddings there, randomly initialised ones here")
+    assert source.likeness_to({}) == random
     further = replace(source, why="another λ there")
-    assert further.setting({"EMBEDDINGS": "glove-50"}).likeness == OTHER
-    assert further.setting({"EMBEDDINGS": "fasttext-simple"}) == Setting(OTHER, "another λ there")
-    assert Source("ours", "Nobody 2019").setting({"EMBEDDINGS": "glove-50"}) == Setting()
+    assert further.likeness_to({"EMBEDDINGS": "glove-50"}).degree == OTHER
+    assert further.likeness_to({"EMBEDDINGS": "fasttext-simple"}) == Likeness(OTHER, "another λ there")
+    assert Source("ours", "Nobody 2019").likeness_to({"EMBEDDINGS": "glove-50"}) == Likeness()
 
 
 def test_the_table_says_filter_where_it_reads_the_filter():
