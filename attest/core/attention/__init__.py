@@ -2,7 +2,7 @@
 
 In: hidden states. Out: scores, from scores a distribution over the real tokens of each text, and from that a context.
 Start at ``projections.py``; ``pooled.py`` attends once to a whole text, ``multihead.py`` from every token to every other.
-Each computes its keys, scores and weights in the open (``interception.py``), so that an experiment can replace them.
+Each computes its keys, scores and weights in the open (``interventions.py``), so that an experiment can replace them.
 Nothing here trains, logs or reads files.
 """
 
