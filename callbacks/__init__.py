@@ -1,10 +1,9 @@
-"""Callbacks: what happens to a model besides training.
+"""Callbacks of Lightning: evidence in anyone's ``Trainer``, and what a run needs beside training.
 
-``evidence.py`` runs an experiment in anyone's ``Trainer``: it observes batches, gathers rows over ranks, logs, and keeps or
-writes the table. A class with the name that people look for says which function is run with which options; ``Experiment`` runs
-any function. ``split.py`` asks the trainer's loader what is to be known of its instances, ``running.py`` shares what is
-observed of a batch. ``checkpoints.py`` and ``curves.py`` make a run resumable and remember how training went. Start at
-``evidence.py``.
+``evidence.py`` runs an experiment: it observes batches, gathers rows over ranks, logs, and keeps or writes the table. Each
+class of ``experiment.py`` names the function that is run and its options; ``Experiment`` runs any function. ``split.py`` asks
+the trainer's loader about its instances, ``running.py`` shares the observation of a batch between experiments.
+``checkpoints.py`` makes a run resumable, ``curves.py`` keeps learning curves. Start at ``evidence.py``.
 """
 
 from attest.callbacks.evidence import Evidence

@@ -19,12 +19,12 @@ from attest.runs.folder import RunFolder, write_atomically
 
 
 class BestCheckpoint(ModelCheckpoint):
-    """Keeps ``checkpoints/best.ckpt``, the epoch with the best score in its last validation; the last if none was validated.
+    """A callback that keeps ``checkpoints/best.ckpt``, the epoch with the best score; the last if none was validated.
 
     Args:
         folder: of the run.
-        monitor: logged validation score that decides; an epoch in which it is NaN is passed over.
-        mode: whether more or less of it is better.
+        monitor: logged validation score that decides; an epoch whose score is NaN is never chosen.
+        mode: ``max`` if a greater score is better, else ``min``.
     """
 
     def __init__(self, folder: RunFolder, monitor: str, mode: str) -> None:
@@ -34,7 +34,7 @@ class BestCheckpoint(ModelCheckpoint):
         self.path = str(folder.best)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take up the best score, which Lightning would forget where the folder has moved since."""
+        """Restore the best score, which Lightning would forget if the folder has moved."""
         if state_dict["best_model_path"]:
             here = dict.fromkeys(("best_model_path", "kth_best_model_path"), self.path)
             state_dict = state_dict | here | {"best_k_models": {self.path: state_dict["best_model_score"]}}
@@ -48,15 +48,15 @@ class BestCheckpoint(ModelCheckpoint):
                 f"Type for example --run.monitor={known[0]} --run.mode=min"
             )
         if trainer.callback_metrics[self.monitor].isnan() and not trainer.sanity_checking:
-            self._pass_over(trainer)
+            self._leave_out_epoch(trainer)
         elif not _validates_again(trainer):
             super().on_validation_end(trainer, pl_module)
 
-    def _pass_over(self, trainer: Trainer) -> None:
-        """Choose no epoch whose score is undefined.
+    def _leave_out_epoch(self, trainer: Trainer) -> None:
+        """Say that an epoch is not chosen because its score is undefined.
 
         Raises:
-            AttestError: there has been no other.
+            AttestError: no epoch before has a defined score.
         """
         if not self.best_model_path:
             raise AttestError(
@@ -78,21 +78,21 @@ class BestCheckpoint(ModelCheckpoint):
 
 
 def _validates_again(trainer: Trainer) -> bool:
-    """Whether a validation in the middle of an epoch is not the last of it."""
+    """Return whether the epoch that runs will be validated again before it ends."""
     done = trainer.fit_loop.epoch_loop.batch_idx + 1
     return done + (trainer.val_check_batch or math.inf) <= trainer.num_training_batches < math.inf
 
 
 class LastCheckpoint(Callback):
-    """Keeps ``checkpoints/last.ckpt`` fresh: after the first batch of an epoch, every few batches, and on SIGTERM if alone.
+    """A callback that keeps ``checkpoints/last.ckpt`` fresh: in the first batch of an epoch, every few batches, on SIGTERM.
 
-    Always in mid-epoch, never after the last batch: a resumed run then trains the rest of that epoch and validates it, the one
-    path through the training loop that replays everything. Parameters, optimiser, loop counters, position in the data and
-    random state are all inside.
+    It holds parameters, optimiser, loop counters, position in the data and random state. It is never written after the last
+    batch of an epoch: a resumed run then trains the rest of the epoch and validates it, which is the one path through the
+    training loop that replays everything. SIGTERM writes it if there is one process alone.
 
     Args:
         folder: of the run.
-        every_n_batches: between two checkpoints; what a killed run loses at most.
+        every_n_batches: the number of batches between two checkpoints, which a killed run loses at most.
     """
 
     def __init__(self, folder: RunFolder, every_n_batches: int) -> None:
@@ -111,9 +111,9 @@ class LastCheckpoint(Callback):
 
 
 class RandomState(Callback):
-    """Keeps torch's random state of every rank in every checkpoint, so that dropout goes on where it was.
+    """A callback that keeps torch's random state of every rank in every checkpoint, so that dropout goes on where it was.
 
-    Taken up as the first batch begins and no sooner: on the way there torch's loader draws a number when it starts an epoch.
+    The state is restored when the first batch begins, because torch's loader draws a number when it starts an epoch.
     """
 
     def __init__(self) -> None:
@@ -136,10 +136,10 @@ class RandomState(Callback):
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """Writes checkpoints whole or not at all, and says which file is broken or another's when one cannot be read.
+    """A writer of checkpoints that writes them whole or not at all, and refuses files that are damaged or of another run.
 
     Args:
-        settings: the configuration, which every checkpoint keeps a part of and is compared with.
+        settings: the configuration; every checkpoint keeps a part of it, which is compared when the checkpoint is read.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Learning curves that survive a stop: what was logged at the end of every epoch."""
+"""Learning curves, which are kept in checkpoints so that a resumed run has them whole."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from attest.callbacks.running import all_gather, share_of_rank
 
 
 class Curves(Callback):
-    """Remembers, in the checkpoint, training loss and all validation scores and evidence of every epoch."""
+    """A callback that keeps the training loss and all validation scores and evidence of every epoch in the checkpoint."""
 
     def __init__(self) -> None:
         self.epochs: list[dict[str, float]] = []
@@ -27,7 +27,7 @@ class Curves(Callback):
         return {"epochs": self.epochs, "running": self._running()}
 
     def _running(self) -> list[tuple[float, int]]:
-        """Sum of losses and number of batches since the epoch began, of every rank."""
+        """Return the sum of losses and the number of batches since the epoch began, of every rank."""
         return all_gather((float(self._loss_sum), self._batches))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

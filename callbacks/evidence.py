@@ -1,4 +1,4 @@
-"""The one class that runs an experiment: observe, measure, gather over ranks, log, keep or write."""
+"""The callback that runs an experiment: it observes, measures, gathers over ranks, logs, and keeps or writes the table."""
 
 import os
 import time
@@ -36,7 +36,7 @@ Columns = dict[str, Tensor]
 
 
 class Evidence(Callback):
-    """One experiment, run at validation end on a fixed part of the split and once on the whole test split.
+    """An experiment that runs at validation end on a fixed part of the split, and once on the whole test split.
 
     It works in any ``Trainer`` whose LightningModule offers ``observe(batch)``, which returns what
     ``attest.experiments.observe`` does. A subclass sets ``id`` and ``experiment``, or defines ``measure`` where more is needed
@@ -69,17 +69,17 @@ class Evidence(Callback):
         self.validation_instances = validation_instances
         self.options = {name: value for name, value in options.items() if value is not None}
         self.folder: RunFolder | None = None
-        """Where the test table goes; set by whoever starts the run, None for nowhere."""
+        """The folder into which the test table is written; None if the table is kept in ``table``."""
         self.table: pd.DataFrame | None = None
-        """The rows of the last validation or test, of all ranks and on every rank; None where they went to the folder."""
+        """The rows of the last validation or test, of all ranks and on every rank; None if they were written to the folder."""
         self.reading: str | None = None
-        """Which reading stands in the attention's place, of ``attest.experiments.readings``; None for the attention itself."""
+        """The reading of ``attest.experiments.readings`` that replaces attention; None for the attention itself."""
         self.enabled_on_test = True
-        """Set to False where the table is there already."""
+        """False if the test table exists already."""
         self.seconds = 0.0
-        """What the last validation or test took in this process."""
+        """The seconds that the last validation or test took in this process."""
         self.clock: dict[str, float] = {}
-        """Seconds by reading, where the experiment counts them."""
+        """Seconds by reading, if the experiment counts them."""
         self._background: Background | None = None
         self._running = RunningBatch()
         self._parts: list[pd.DataFrame] = []
@@ -87,20 +87,20 @@ class Evidence(Callback):
 
     @property
     def draws_a_sample(self) -> bool:
-        """Whether it reads a sample of the test texts, for some of its columns at least."""
+        """Return whether the experiment reads a sample of the test texts, for some of its columns at least."""
         return "texts" in signature(getattr(self, "experiment", self.measure)).parameters
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """All methods that the LightningModule must offer."""
+        """Return the methods that the LightningModule must offer."""
         return (self.observes,)
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Any:
-        """What is measured, something that knows ids, mask, labels and predicted; None where the batch is left out."""
-        return self._running.observed(pl_module, self.observes)
+        """Return the observation of a batch, with ids, mask, labels and predictions; None if the batch is left out."""
+        return self._running.observe(pl_module, self.observes)
 
     def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> Columns:
-        """Columns of evidence: ``(B,)`` one number an instance, ``(B, T)`` one a token."""
+        """Return columns of evidence: ``(B,)`` one number an instance, ``(B, T)`` one a token."""
         if not hasattr(self, "experiment"):
             raise NotImplementedError(f"{type(self).__name__} must say what it measures: set experiment, or define measure.")
         asked = signature(self.experiment).parameters
@@ -117,7 +117,7 @@ class Evidence(Callback):
 
     @property
     def at_validation(self) -> Mapping[str, Any]:
-        """Settings at validation end, of an experiment of the registry."""
+        """Return the settings at validation end; empty if the registry has no such experiment."""
         return {} if self._spec is None else self._spec.at_validation
 
     @property
@@ -133,7 +133,7 @@ class Evidence(Callback):
         return self._background
 
     def labels(self, observation: Any) -> Tensor:
-        """The gold labels, int64 ``(B,)``, or the tags ``(B, T)``.
+        """Return the gold labels, int64 ``(B,)``, or the tags ``(B, T)``.
 
         Raises:
             AttestError: there are none.
@@ -146,11 +146,11 @@ class Evidence(Callback):
         return observation.labels
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        """Add to the gathered test rows what is known of instances without measuring."""
+        """Return the gathered test rows with columns that need no measuring, such as the tokens."""
         return rows
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Share observations with the other experiments of the trainer.
+        """Check the module and the settings, and share observations with the other experiments of the trainer.
 
         Raises:
             AttestError: the module does not offer what is observed, or a setting is out of bounds.
@@ -169,13 +169,13 @@ class Evidence(Callback):
     def on_validation_batch_start(
         self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Forget the batch before."""
+        """Forget the last batch."""
         self._running.leave()
 
     def on_test_batch_start(
         self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Forget the batch before."""
+        """Forget the last batch."""
         self._running.leave()
 
     def on_validation_batch_end(
@@ -184,7 +184,7 @@ class Evidence(Callback):
         """Measure a batch of the fixed validation part."""
         if self._due(trainer):
             split = self._running.enter(trainer, outputs, batch, batch_idx, dataloader_idx)
-            if split.place_of(batch_idx) in split.part(self.validation_instances):
+            if split.number_among_ranks(batch_idx) in split.sampled_batches(self.validation_instances):
                 self._collect(trainer, pl_module, batch)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -202,7 +202,7 @@ class Evidence(Callback):
             self._collect(trainer, pl_module, batch)
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Log the summary; write the table, or keep it."""
+        """Log the means; write the table, or keep it."""
         if not self.enabled_on_test:
             return
         rows = self.complete(self._gather(), trainer)
@@ -247,7 +247,7 @@ class Evidence(Callback):
             return
         started = time.perf_counter()
         if trainer.testing:
-            show_running(trainer, self.id, [each.id for each in _enabled(trainer)])
+            show_running(trainer, self.id, [each.id for each in _enabled_on_test(trainer)])
         observation = self.observe(pl_module, batch)
         if observation is not None:
             require_finite_logits(observation.logits, observation.ids, observation.mask)
@@ -261,7 +261,7 @@ class Evidence(Callback):
         self._seconds += time.perf_counter() - started
 
     def _identity(self, observation: Any) -> Columns:
-        """Which text, how long; its label and prediction, unless every token has its own."""
+        """Return id and length of each text; its label and prediction unless every token has its own."""
         identity = {"id": observation.ids}
         if not self.split.alone:
             identity["loader"] = torch.full_like(observation.ids, self.split.place)
@@ -273,12 +273,12 @@ class Evidence(Callback):
 
     @property
     def split(self) -> Split:
-        """The split that is gone through, or was last."""
+        """Return the split of the current batch, or of the last one."""
         assert self._running.split is not None, "there is no split before the first batch"
         return self._running.split
 
     def _gather(self) -> pd.DataFrame:
-        """All rows of all ranks, each instance once, sorted by id, on every rank."""
+        """Return all rows of all ranks, each instance once, sorted by id, on every rank."""
         parts, self._parts = self._parts, []
         self.seconds, self._seconds = self._seconds, 0.0
         self._running.leave()
@@ -289,13 +289,13 @@ OPTIONS = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> set"
 
 
 def seed_of(trainer: Trainer) -> int:
-    """What fixes random draws: the seed of the trainer's DataModule if it has one, else ``seed_everything``'s, else 0."""
+    """Return the seed of random draws: that of the trainer's DataModule if it has one, else of ``seed_everything``, else 0."""
     seed = getattr(datamodule_of(trainer), "seed", None)
     return int(os.environ.get("PL_GLOBAL_SEED", 0)) if seed is None else seed
 
 
 def datamodule_of(trainer: Trainer) -> Any:
-    """The DataModule of a running trainer, an attribute that Lightning sets but does not declare; None where it has none."""
+    """Return the DataModule of a running trainer, which Lightning sets but does not declare; None if there is none."""
     return getattr(trainer, "datamodule", None)
 
 
@@ -306,7 +306,7 @@ def _truth(observation: Any, batch: Batch) -> Tensor | None:
 
 
 def class_names(trainer: Trainer, count: int) -> list[str]:
-    """Names of the classes: those that DataModule or LightningModule offer as ``label_names``, else their numbers."""
+    """Return the names of the classes: ``label_names`` of the DataModule or LightningModule, else numbers."""
     offered = (getattr(each, "label_names", None) for each in (datamodule_of(trainer), trainer.lightning_module))
     return [str(name) for name in next((names for names in offered if names is not None), range(count))]
 
@@ -316,13 +316,13 @@ def _is_empty(batch: Batch) -> bool:
 
 
 def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of all ranks without the repetitions by which a sampler gives every rank as many.
+    """Return the rows of all ranks without repetitions, by which a sampler gives every rank the same number.
 
     Raises:
         AttestError: different instances have one id.
     """
     if not shards:
-        return pd.DataFrame({"id": [], "length": []}, dtype=int)  # a sample, none of whose texts was run
+        return pd.DataFrame({"id": [], "length": []}, dtype=int)  # of a sample without texts
     rows = joined(shards)
     key = [name for name in ("loader", "id") if name in rows]
     same = [*key, *(name for name in ("label", "length") if name in rows)]
@@ -335,20 +335,15 @@ def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
-    """Hand the numbers of a table to W&B, where it listens."""
-    if loggers := _wandb(trainer):
+    """Log the numbers of a table to W&B, if the trainer has its logger."""
+    if loggers := [logger for logger in trainer.loggers if isinstance(logger, WandbLogger)]:
         numbers = rows.select_dtypes(["number", "bool"])
         cells = numbers.astype(object).to_numpy().tolist()  # W&B would look up each in the table of pandas
         for logger in loggers:
             logger.log_table(f"{experiment}/table", columns=[*numbers], data=cells)
 
 
-def _wandb(trainer: Trainer) -> list[WandbLogger]:
-    return [logger for logger in trainer.loggers if isinstance(logger, WandbLogger)]
-
-
-def _enabled(trainer: Trainer) -> list[Evidence]:
-    """The experiments that run on the test split."""
+def _enabled_on_test(trainer: Trainer) -> list[Evidence]:
     return [each for each in _callbacks(trainer) if isinstance(each, Evidence) and each.enabled_on_test]
 
 

@@ -1,7 +1,7 @@
-"""Experiments as callbacks: any by its id, and each under the name that people look for.
+"""Experiments as callbacks: ``Experiment`` runs any experiment by its id, and each experiment has a class of its own name.
 
-What an experiment does, and what its options are by default, stands in its function in ``attest.experiments``; a class here
-says which function is run, and which options YAML may set.
+A class names the function of ``attest.experiments`` that it runs, and the options that YAML may set; the function holds the
+experiment and the defaults of its options. Classes whose names begin with ``Layer`` ask inside the layers of a Transformer.
 """
 
 from collections.abc import Callable
@@ -20,10 +20,10 @@ from attest.experiments.registry import EXPERIMENTS, INSIDE, OF_TAGS, askable
 
 
 class Experiment(Evidence):
-    """Any experiment, on the observation of every batch: ``Experiment("E12", draws=10)``.
+    """An experiment by its id, on the observation of every batch: ``Experiment("E12", draws=10)``.
 
     Args:
-        id: file name, metric prefix.
+        id: of the experiment: file name, metric prefix.
         experiment: takes an observation, ``options``, and, by the names of its attributes, what
             ``attest.experiments.registry.Context`` knows, such as ``seed`` and ``labels``; returns columns, ``(B,)`` one
             number an instance or ``(B, T)`` one a token. None for the experiment that the registry has under this id.
@@ -68,7 +68,7 @@ def _on_batches(id: str) -> Any:
 
 
 class Explaining(Evidence):
-    """An experiment that asks of ``observation.explanation`` alone which tokens matter.
+    """An experiment that reads ``observation.explanation`` alone, which is attention or attention rollout.
 
     Args:
         explanation: ``attention``, the weights that pool, which must be learned; or ``rollout``, from them down to the tokens
@@ -92,19 +92,19 @@ class Explaining(Evidence):
         return ("observe",) if self.explanation == "attention" else ("observe_steps", "observe_layers")
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Observation:
-        """The pooled observation, with rollout in place of its attention if that is on trial."""
-        return self.by_rollout(*(self._running.observed(pl_module, method) for method in self.methods))
+        """Return the pooled observation, with rollout in place of its attention if rollout is on trial."""
+        return self.by_rollout(*(self._running.observe(pl_module, method) for method in self.methods))
 
     @staticmethod
     def by_rollout(first: Observation, layers: LayerObservation | None = None) -> Observation:
-        """The observation with rollout in place of its attention; as it is where there are no layers to go through."""
+        """Return an observation with rollout in place of its attention; unchanged if there are no layers."""
         if layers is None:
             return first
         return first.explained_by(attention_rollout(layers.attention, where_rollout_begins(first)))
 
 
 class FeatureImportance(Explaining):
-    """E1: rank correlation of attention with importance; columns as in ``attest.experiments.feature_importance``.
+    """E1: the rank correlation of attention with importance; columns as in ``attest.experiments.feature_importance``.
 
     Leave-one-out, which reads a text once a token, waits for the test split; at validation end gradients speak alone.
     """
@@ -114,7 +114,7 @@ class FeatureImportance(Explaining):
 
 
 class AttentionPermutation(Evidence):
-    """E2: random permutations of attention; columns as in ``attest.experiments.attention_permutation``.
+    """E2: the random permutations of attention; columns as in ``attest.experiments.attention_permutation``.
 
     Args:
         permutations: per instance, 100 in the paper.
@@ -182,7 +182,7 @@ class ActivationSwap(Evidence):
 
 
 class ImportanceEntropy(Evidence):
-    """E10: entropy of importance; columns as in ``attest.experiments.importance_entropy``.
+    """E10: the entropy of importance; columns as in ``attest.experiments.importance_entropy``.
 
     Leave-one-out and the sample of Table 1 wait for the test split; at validation end the gradients speak alone.
 
@@ -215,7 +215,7 @@ class SingleErasure(Evidence):
 
 
 class ErasureUntilFlip(Evidence):
-    """E12: weights erased until the decision flips; columns as in ``attest.experiments.erasure_until_flip``.
+    """E12: the weights erased until the decision flips; columns as in ``attest.experiments.erasure_until_flip``.
 
     Args:
         draws: random orders, averaged.
@@ -230,7 +230,7 @@ class ErasureUntilFlip(Evidence):
 
 
 class Identifiability(Evidence):
-    """E13: whether the outcome determines the attention; columns as in ``attest.experiments.identifiability``."""
+    """E13: a test whether the outcome determines the attention; columns as in ``attest.experiments.identifiability``."""
 
     id = "E13"
     experiment = _on_batches("E13")
@@ -240,7 +240,7 @@ class Identifiability(Evidence):
 
 
 class Erasure(Explaining):
-    """E14: what is ranked first erased by four operators; columns as in ``attest.experiments.erasure``.
+    """E14: the tokens that are ranked first, erased by four operators; columns as in ``attest.experiments.erasure``.
 
     ``resample`` draws tokens from the training texts, where the DataModule has them as token ids.
 
@@ -315,7 +315,7 @@ class LayerEvidence(Evidence):
 
 
 class LayerExperiment(LayerEvidence, Experiment):
-    """Any experiment inside the layers of a Transformer: ``LayerExperiment("E9", draws=3)``.
+    """An experiment by its id, inside the layers of a Transformer: ``LayerExperiment("E9", draws=3)``.
 
     Args:
         id, experiment, every_n_epochs, validation_instances, options: as in ``Experiment``.
@@ -327,7 +327,7 @@ class LayerExperiment(LayerEvidence, Experiment):
 
 
 class LayerPermutation(LayerEvidence):
-    """E2: rows of attention permuted; columns as in ``attest.experiments.layers.permutation``.
+    """E2: the rows of attention permuted; columns as in ``attest.experiments.layers.permutation``.
 
     Args:
         permutations: per instance; each costs a forward pass for every layer and one for all.
@@ -342,8 +342,8 @@ class LayerPermutation(LayerEvidence):
 
 
 class LayerAdversarialAttention(LayerEvidence):
-    """E3: other attention, same prediction, on a sample of the test texts; columns as in
-    ``attest.experiments.layers.adversarial_search``.
+    """E3: the most different attention with the same prediction; columns as in
+    ``attest.experiments.layers.adversarial_search``. It reads a sample of the test texts.
 
     Args:
         texts: how many test texts are sampled: each step of the search is a forward and a backward pass.
@@ -374,7 +374,7 @@ class LayerAdversarialAttention(LayerEvidence):
 
 
 class LayerActivationSwap(LayerEvidence):
-    """E8: other projections in each layer; columns as in ``attest.experiments.layers.activation_swap``.
+    """E8: the model under other projections in each layer; columns as in ``attest.experiments.layers.activation_swap``.
 
     Args:
         projections: to evaluate under, by name.
@@ -394,7 +394,7 @@ class LayerActivationSwap(LayerEvidence):
 
 
 class KeyShuffle(LayerEvidence):
-    """E9: keys permuted over tokens; columns as in ``attest.experiments.layers.key_shuffle``.
+    """E9: the keys permuted over tokens; columns as in ``attest.experiments.layers.key_shuffle``.
 
     Args:
         draws: shuffles per instance.
@@ -409,7 +409,7 @@ class KeyShuffle(LayerEvidence):
 
 
 class LayerIdentifiability(LayerEvidence):
-    """E13: whether heads determine their attention; columns as in ``attest.experiments.layers.identifiability``."""
+    """E13: a test whether heads determine their attention; columns as in ``attest.experiments.layers.identifiability``."""
 
     id = "E13"
     experiment = staticmethod(INSIDE["E13"].run)
@@ -419,7 +419,7 @@ class LayerIdentifiability(LayerEvidence):
 
 
 class TagErasure(LayerEvidence):
-    """E14 about the tag of one token a sentence; columns as in ``attest.experiments.erasure.tag_erasure``.
+    """E14: the tokens ranked first for one tag a sentence, erased; columns as in ``attest.experiments.erasure.tag_erasure``.
 
     Args:
         texts: how many test sentences are sampled.

@@ -1,4 +1,4 @@
-"""Stop training before a NaN or infinite number reaches the weights."""
+"""Callbacks on single steps: numbers that are not finite, gradient norms, and SIGTERM to several processes."""
 
 import os
 import signal
@@ -15,9 +15,9 @@ from attest.lightning_modules.predictions import require_finite
 
 
 class FiniteLoss(Callback):
-    """Stops a run whose training loss or gradient is NaN or infinite, with the ids of the batch.
+    """A callback that stops a run whose training loss or gradient is NaN or infinite, and names the ids of the batch.
 
-    Before the step, so that weights and checkpoints stay as they were. One number a step is waited for.
+    The run stops before the step, so that weights and checkpoints stay as they were.
     """
 
     def __init__(self) -> None:
@@ -37,13 +37,13 @@ class FiniteLoss(Callback):
 
 
 class StepSize(Callback):
-    """Logs ``train/learning_rate``, of the first group of parameters, and ``train/gradient_norm``, L2, before clipping.
+    """A callback that logs ``train/learning_rate``, of the first group of parameters, and ``train/gradient_norm``.
 
-    At the steps that the Trainer logs, so that no other step waits for a norm.
+    The norm is L2, before clipping. Both are computed at the steps that the Trainer logs, so that no other step waits.
     """
 
     def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Optimizer) -> None:
-        """Between the gradient and the step."""
+        """Log both numbers between the gradient and the step."""
         if not trainer.loggers or (trainer.global_step + 1) % trainer.log_every_n_steps:  # type: ignore[attr-defined]
             return
         groups = optimizer.param_groups
@@ -53,10 +53,10 @@ class StepSize(Callback):
 
 
 class EndAtOnce(Callback):
-    """On SIGTERM each of several processes ends where it is; the run goes on from the checkpoint last written.
+    """A callback that ends each of several processes at once on SIGTERM; a resumed run continues from the last checkpoint.
 
-    Lightning's own handler, which a single process keeps, lets all ranks talk to one another in the middle of whatever they
-    are at. Where a cluster signals all of them together, one waits in that talk and the others in another one, for good.
+    Lightning's own handler, which a single process keeps, has all ranks communicate. If a cluster signals all ranks together,
+    one rank waits in that communication and the others in another one, for ever.
     """
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -66,7 +66,7 @@ class EndAtOnce(Callback):
         self._take_over(trainer)
 
     def _take_over(self, trainer: Trainer) -> None:
-        """To be called once Lightning has set its handler, which it takes back when the stage is over."""
+        """Replace the handler that Lightning has set for this stage and resets when the stage ends."""
         if trainer.world_size > 1:
             signal.signal(signal.SIGTERM, _ending(trainer))
 

@@ -1,4 +1,4 @@
-"""How long something will take, judging by its first batches, where there is no other run to judge by."""
+"""An estimate of how long training and evidence will take, from the first batches."""
 
 import time
 from typing import Any
@@ -9,11 +9,11 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from attest.core.measures.numbers import duration
 
 SECONDS, BATCHES = 10, 5
-"""What has to be over before a word is said; where nothing is left by then, none is."""
+"""The seconds and batches after which an estimate is printed, unless less than so many seconds are left."""
 
 
 class FirstBatches(Callback):
-    """Says once in training and once in evaluation on the test split how long it will go on."""
+    """A callback that prints once in training, and once on the test split, how long it will go on."""
 
     def __init__(self) -> None:
         self._started, self._batches, self._tokens, self._said = 0.0, 0, 0, False
@@ -46,16 +46,18 @@ class FirstBatches(Callback):
             self._say("Evidence goes on for at least", remaining, ", which have the shortest texts")
 
     def _may_say(self) -> bool:
-        """Whether this is the moment, counting a batch."""
+        """Count a batch and return whether the estimate is due."""
         self._batches += 1
         return not self._said and self._batches >= BATCHES and time.perf_counter() - self._started >= SECONDS
 
     @rank_zero_only
     def _say(self, what: str, times: float, which: str) -> None:
-        """Args:
-        what: goes on.
-        times: as long as until now.
-        which: the batches so far are.
+        """Print an estimate.
+
+        Args:
+            what: the beginning of the sentence.
+            times: the remaining time as a multiple of the time until now.
+            which: what is special about the first batches.
         """
         self._said = True
         seconds = times * (time.perf_counter() - self._started)

@@ -1,8 +1,7 @@
-"""The table that every other one joins: the texts, their predictions and their attention.
+"""Tables of the test texts themselves: predictions and attention, attention maps, and texts under an attack on keys.
 
-Attention maps of a few test texts, for the figures.
-
-E9, trained attacks on keys, on the test split.
+``Instances`` writes the table that every table of evidence joins by ``id``; start there. ``AttentionMaps`` keeps the attention
+of a few texts for figures. The other classes measure a trained ``KeyAdversary`` (E9). Taggers have ``tagged.py``.
 """
 
 from collections.abc import Mapping
@@ -27,12 +26,12 @@ from attest.runs.folder import INSTANCES, MAPS
 
 
 class Instances(Explaining):
-    """Columns ``probability_<class name>`` in [0, 1], ``max_attention``; per token ``tokens``, ``attention``, and the like.
+    """The table of the texts, with ``probability_<class name>`` in [0, 1], ``max_attention``, and per token ``attention``.
 
-    Classes stand in class order. Tokens (or sentences, where attention is over them) stand as they were before unseen words
-    became one symbol, where the data set offers ``units_of(id)``; ``rationale`` is there where the corpus knows it,
-    ``question``, a list of words, where one stands beside each text, ``special``, True at the tokens that are of no word, of
-    texts in subwords; ``attention`` is rollout where that is read instead. Runs on the test split only.
+    Classes stand in class order. If the data set offers ``units_of(id)``, ``tokens`` holds the tokens (sentences, if attention
+    is over these) as they were before unseen words became one symbol. Further columns, if the corpus has them: ``rationale``;
+    ``question``, a list of words; ``special``, True at tokens of subwords that belong to no word. ``attention`` is rollout if
+    that is read instead. It runs on the test split only.
 
     Args:
         explanation: as in ``Explaining``.
@@ -55,14 +54,14 @@ class Instances(Explaining):
 
 
 class AttentionMaps(LayerEvidence):
-    """The table has rows of a few random test texts alone; columns as in ``attest.experiments.layers.rollout``, and
-    ``tokens``, where the data set offers ``units_of(id)``.
+    """The attention maps of a few random test texts; columns as in ``attest.experiments.layers.rollout``.
 
-    Conditions are ``original``, every projection by its name, in all layers, and ``shuffled``, the first shuffle of E9.
+    ``tokens`` is a column, too, if the data set offers ``units_of(id)``. Conditions are ``original``; every projection, in all
+    layers, by its name; and ``shuffled``, the first shuffle of E9.
 
     Args:
-        texts: how many.
-        projections: to look at, by name.
+        texts: the number of texts.
+        projections: under which attention is shown, by name.
     """
 
     id = MAPS
@@ -73,7 +72,7 @@ class AttentionMaps(LayerEvidence):
 
     @torch.no_grad()
     def observe(self, pl_module: LightningModule, batch: Batch) -> LayerObservation | None:
-        """The chosen texts of a batch, alone."""
+        """Return the observation of the chosen texts of a batch; None if there are none."""
         everyone = super().observe(pl_module, batch)
         chosen = in_sample(seed_of(pl_module.trainer), everyone.ids, self.split.everyone(everyone), self.texts)
         return everyone.rows(chosen.nonzero().flatten()).under() if chosen.any() else None
@@ -92,10 +91,10 @@ class AttentionMaps(LayerEvidence):
 
 
 class KeyAttackMaps(AttentionMaps):
-    """The same with the conditions ``original`` and ``attacked``, by a trained ``KeyAdversary``.
+    """The attention maps of a few test texts, ``original`` and ``attacked`` by a trained ``KeyAdversary``.
 
     Args:
-        texts: how many.
+        texts: the number of texts.
     """
 
     def __init__(self, texts: int = 3) -> None:
@@ -115,11 +114,11 @@ class KeyAttackMaps(AttentionMaps):
 
 
 class KeyAttack(LayerEvidence):
-    """E9: what a trained ``KeyAdversary`` does to every test text.
+    """E9: the effect of a trained ``KeyAdversary`` on every test text.
 
-    Columns ``(B,)``: ``correct``, without attack; ``correct_attacked``, the decision under attack on the label it is scored
-    on; ``flipped``, where the decision is another one; ``tvd_attacked`` of predictions; ``jsd_attacked`` of attention in nats,
-    mean over rows of all layers, and ``_layer<l>`` of one; ``distance``, mean squared, of the keys.
+    Columns ``(B,)``: ``correct`` without attack; ``correct_attacked``, by the label that the attack is scored on; ``flipped``,
+    whether the decision changes; ``tvd_attacked`` of predictions; ``jsd_attacked`` of attention in nats, the mean over rows of
+    all layers, and ``jsd_attacked_layer<l>`` of one layer; ``distance``, the mean squared distance of the keys.
     """
 
     id = "E9"
@@ -132,7 +131,7 @@ class KeyAttack(LayerEvidence):
         return (self.observes, "attacked")
 
     def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
-        attacked: Attacked = self._running.observed(trainer.lightning_module, "attacked")
+        attacked: Attacked = self._running.observe(trainer.lightning_module, "attacked")
         columns = {
             "correct": observation.correct(self.labels(observation)),
             "correct_attacked": attacked.observation.correct(attacked.labels),
@@ -146,7 +145,7 @@ class KeyAttack(LayerEvidence):
 
 
 class AttackedInstances(LayerEvidence):
-    """The texts as they are decided under attack, so that two attacks can be compared text by text.
+    """The table of the texts as they are decided under attack, so that two attacks can be compared text by text.
 
     ``label`` is the label that the attack is scored on, the other class for ``opposite``; ``predicted`` and
     ``probability_<class name>`` in [0, 1] are those under attack. There is no pooled attention here to show.

@@ -1,4 +1,4 @@
-"""How far a run is: a bar in a terminal, or one line for each epoch in a file."""
+"""The progress of a run: a bar in a terminal, or one line for each epoch in a file."""
 
 import sys
 from collections.abc import Sequence
@@ -12,25 +12,25 @@ from attest.callbacks.curves import Curves
 
 
 def terminal() -> bool:
-    """Whether standard output can show a bar."""
+    """Return whether standard output can show a bar."""
     return sys.stdout.isatty()
 
 
 def epochs_counted(trainer: Trainer) -> str:
-    """Which epoch runs, counted from 1, and of how many at most where that is known: ``Epoch 8/8``."""
+    """Return the epoch that runs, counted from 1, and the largest number of epochs if it is known: ``Epoch 8/8``."""
     most = trainer.max_epochs
     return f"Epoch {trainer.current_epoch + 1}" + (f"/{most}" if most is not None and most > 0 else "")
 
 
 class EvidenceProgress(RichProgressBar):
-    """Lightning's bar, which counts epochs from 1 and names the experiment that runs while the test split is gone through.
+    """A bar of Lightning that counts epochs from 1, and names the experiment that runs on the test split.
 
     Batches are sorted by length, and long ones take longer: what remains is an estimate from the batches so far.
     """
 
     @property
     def refresh_rate(self) -> float:
-        """Batches between two updates: every one of the test split, which takes longer."""
+        """Return the number of batches between two updates: one on the test split, whose batches take longer."""
         running = self._trainer is not None and self._trainer.testing
         return 1 if running else super().refresh_rate
 
@@ -38,22 +38,22 @@ class EvidenceProgress(RichProgressBar):
         return epochs_counted(self.trainer).ljust(len(self.validation_description))
 
     def get_metrics(self, trainer: Trainer, pl_module: LightningModule) -> Any:
-        """What is logged for the bar, without the number that a logger has given the run."""
+        """Return the numbers that the bar shows, without the number that a logger has given the run."""
         return {name: value for name, value in super().get_metrics(trainer, pl_module).items() if name != "v_num"}
 
     def name_experiment(self, identity: str, place: int, of: int) -> None:
-        """Show which experiment runs now, and of how many."""
+        """Show which experiment runs now, its place among all experiments, and their number."""
         if self.progress is not None and self.test_progress_bar_id is not None:
             self.progress.update(self.test_progress_bar_id, description=f"Evidence {identity} ({place} of {of})")
             self.refresh()
 
 
 class EpochLines(Callback):
-    """Prints a line at the end of every epoch: the mean training loss, and the validation score that chooses the best one.
+    """A callback that prints, after every epoch, the mean training loss and the validation score that chooses the best epoch.
 
     Args:
-        curves: knows them; it must come before this callback.
-        monitor: name of that score.
+        curves: the callback that knows both; it must come before this callback.
+        monitor: the name of the validation score.
     """
 
     def __init__(self, curves: Curves, monitor: str) -> None:
@@ -67,7 +67,7 @@ class EpochLines(Callback):
 
 
 def show_running(trainer: Trainer, identity: str, all_of_them: Sequence[str]) -> None:
-    """Name an experiment, one of all that run, in the trainer's bar, if it has one that can."""
+    """Show in the trainer's bar which of all experiments runs, if the bar is an ``EvidenceProgress``."""
     bar = getattr(trainer, "progress_bar_callback", None)
     if isinstance(bar, EvidenceProgress):
         bar.name_experiment(identity, all_of_them.index(identity) + 1, len(all_of_them))

@@ -1,4 +1,4 @@
-"""The current batch of an evaluation and its observation, which all experiments of a trainer share."""
+"""The current batch of an evaluation and its observations, which all experiments of a trainer share; values of all ranks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,22 +15,22 @@ from attest.models.observation import Observation
 
 
 class RunningBatch:
-    """Calls each method of the module that observes a batch once, whichever callbacks ask for it.
+    """The current batch, which each method of the module observes once, however many callbacks ask.
 
-    What ``test_step`` or ``validation_step`` returns under the name of such a method is taken instead of calling it:
-    ``return {"observe": observation}`` spares a forward pass.
+    If ``test_step`` or ``validation_step`` returns an observation under the name of such a method, the method is not called:
+    ``return {"observe": observation}`` saves a forward pass.
     """
 
     def __init__(self) -> None:
         self.split: Split | None = None
-        """The split that the last batch was of."""
+        """The split of the last batch."""
         self._batch: Any = None
         self._index = 0
         self._returned: Mapping[str, Any] = {}
         self._observed: dict[str, Any] = {}
 
     def enter(self, trainer: Trainer, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int) -> Split:
-        """Go on to a batch, unless another callback has; returns the split that it is of."""
+        """Go on to a batch, unless another callback has done so, and return its split."""
         if self.split is None or batch is not self._batch:
             self.split = self._split_of(trainer, dataloader_idx)
             self._batch, self._index, self._observed = batch, batch_idx, {}
@@ -45,28 +45,28 @@ class RunningBatch:
         """Forget the batch, whose graph is large."""
         self._batch, self._observed, self._returned = None, {}, {}
 
-    def observed(self, pl_module: LightningModule, method: str) -> Any:
-        """What a method of the module makes of the batch."""
+    def observe(self, pl_module: LightningModule, method: str) -> Any:
+        """Return the observation of the batch by a method of the module."""
         if method not in self._observed:
             found = self._returned.get(method)
-            self._observed[method] = self._identified(
-                _called(getattr(pl_module, method), self._batch) if found is None else found
+            self._observed[method] = self._with_ids_and_labels(
+                _call_outside_inference(getattr(pl_module, method), self._batch) if found is None else found
             )
         return self._observed[method]
 
-    def _identified(self, observation: Any) -> Any:
-        """With the rows of the data set as ids, and the labels of the batch, where the observation has none."""
+    def _with_ids_and_labels(self, observation: Any) -> Any:
+        """Return an observation with rows of the data set as ids, and labels of the batch, if it has none of its own."""
         known: dict[str, Any] = {}
         if not getattr(observation, "ids_given", True):
             assert self.split is not None
             mask = observation.mask
-            known["ids"] = self.split.numbers(self._index, len(mask)).to(mask.device)
+            known["ids"] = self.split.rows_of_batch(self._index, len(mask)).to(mask.device)
         if isinstance(observation, Observation | LayerObservation) and (labels := self._labels(observation)) is not None:
             known["labels"] = labels
         return replace(observation, **known) if known else observation
 
     def _labels(self, observation: Observation | LayerObservation) -> Tensor | None:
-        """Those of the observation, or of the batch, as class numbers."""
+        """Return the labels of the observation, or of the batch, as class numbers; None if neither has labels."""
         labels = observation.labels
         if labels is None and isinstance(self._batch, Mapping):
             labels = self._batch.get("label", self._batch.get("labels"))
@@ -77,8 +77,8 @@ class RunningBatch:
         return torch.from_numpy(numbers).to(predicted.device)
 
 
-def _called(method: Callable[[Any], Any], batch: Any) -> Any:
-    """Outside Lightning's inference mode, whose tensors no gradient can be taken through."""
+def _call_outside_inference(method: Callable[[Any], Any], batch: Any) -> Any:
+    """Call a method outside Lightning's inference mode, whose tensors cannot have gradients."""
     with torch.inference_mode(False), torch.no_grad():
         return method(batch)
 
@@ -87,7 +87,7 @@ Value = TypeVar("Value")
 
 
 def all_gather(value: Value) -> list[Value]:
-    """Every rank's value in the order of ranks, on every rank; each must ask."""
+    """Return the values of all ranks in their order, on every rank; every rank must call this."""
     if not _together():
         return [value]
     values: list[Value] = [value] * distributed.get_world_size()
@@ -96,7 +96,7 @@ def all_gather(value: Value) -> list[Value]:
 
 
 def share_of_rank(values: list[Value]) -> list[Value]:
-    """Of one value for each rank of a stopped run, those this rank takes up: its own, unless it has other company now."""
+    """Return the part of this rank of values that the ranks of a stopped run kept: its own if their number is the same."""
     return values[distributed.get_rank() :: distributed.get_world_size()] if _together() else values
 
 

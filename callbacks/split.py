@@ -1,4 +1,4 @@
-"""The split of an evaluation, as its loader knows it; the loader may be any."""
+"""The split of an evaluation, as any loader of torch tells of it: its batches, and the instances in them."""
 
 from functools import cached_property
 from typing import Any
@@ -19,16 +19,16 @@ GIVE_IDS = "Give every instance a number of its own in the data set, and pass th
 
 
 class Split:
-    """What is asked of a loader: how many batches there are, which instances they hold.
+    """The split that a loader goes through: the number of its batches, and which instances they hold.
 
-    A loader is asked for its length and batch size as torch has them. It may also offer ``batches_of_all_ranks``, an int,
-    where ranks have different numbers of batches; ``places``, ints, of this rank's batches among these, where they are not
-    dealt in turn; ``dealt``, two ints, where it goes through a shard of the split; and its data set ``ids``, int64 ``(N,)``,
-    where these are not 0 … N - 1.
+    Length and batch size are read as torch has them. A loader may also offer ``batches_of_all_ranks``, an int, if ranks have
+    different numbers of batches; ``places``, ints, the numbers of this rank's batches among those of all ranks, if batches are
+    not dealt in turn; and ``dealt``, number and count, if it goes through a shard of the split. A data set may offer ``ids``,
+    int64 ``(N,)``, if these are not 0 … N - 1.
 
     Args:
         trainer: in evaluation.
-        place: of the loader among those of the trainer.
+        place: the number of the loader among the loaders of the trainer.
     """
 
     def __init__(self, trainer: Trainer, place: int = 0) -> None:
@@ -37,52 +37,50 @@ class Split:
         self.loader = loaders[place]
         self.place = place
         self.alone = len(loaders) == 1
-        """Whether there is no other loader beside this one."""
+        """Whether the trainer has this loader alone."""
         dealt: tuple[int, int] | None = getattr(self.loader, "dealt", None)
         self.rank, self.ranks = dealt or (trainer.global_rank, trainer.world_size)
         self._batches_here = loop.max_batches[place]
 
     @property
     def dataset(self) -> Any:
-        """What the loader reads, or None."""
+        """Return the data set of the loader; None if it has none."""
         return getattr(self.loader, "dataset", None)
 
     @property
     def batches(self) -> float:
-        """Batches over all ranks; infinite where nobody knows."""
+        """Return the number of batches of all ranks; infinite if it is not known."""
         declared = getattr(self.loader, "batches_of_all_ranks", None)
         return self._batches_here * self.ranks if declared is None else declared
 
     @property
     def batch_size(self) -> int:
-        """Largest number of instances in a batch."""
+        """Return the largest number of instances in a batch."""
         sampler = getattr(self.loader, "batch_sampler", None)
         return getattr(sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
 
-    def part(self, instances: int) -> np.ndarray:
-        """Places of about so many instances: whole batches, one drawn at random from each of as many equal stretches.
+    def sampled_batches(self, instances: int) -> np.ndarray:
+        """Return the numbers of the batches that hold about so many instances, the same for all ranks, epochs and seeds.
 
-        Of a loader without an end, the first ones. They are the same for all ranks, epochs and seeds.
+        The split is cut into equal stretches, and one batch is drawn at random from each. Of a loader without an end the first
+        batches are taken.
         """
-        wanted = self._wanted(instances)
+        wanted = int(min(self.batches, -(-instances // self.batch_size)))
         if not np.isfinite(self.batches):
             return np.arange(wanted)
         ends = np.arange(wanted + 1) * int(self.batches) // wanted
         return ends[:-1] + (np.random.PCG64(KEY).random_raw(wanted) % np.diff(ends).astype(np.uint64)).astype(np.int64)
 
-    def _wanted(self, instances: int) -> int:
-        return int(min(self.batches, -(-instances // self.batch_size)))
-
-    def place_of(self, batch_idx: int) -> int:
-        """Where this rank's batch stands among those of all ranks: dealt in turn, unless the loader says otherwise."""
+    def number_among_ranks(self, batch_idx: int) -> int:
+        """Return the number of this rank's batch among those of all ranks, which take turns unless the loader says more."""
         places = getattr(self.loader, "places", None)
         return batch_idx * self.ranks + self.rank if places is None else places[batch_idx]
 
-    def numbers(self, batch_idx: int, count: int) -> Tensor:
-        """Which rows of the data set a batch holds, int64 ``(count,)``: ids where the instances bring none.
+    def rows_of_batch(self, batch_idx: int, count: int) -> Tensor:
+        """Return the rows of the data set in a batch, int64 ``(count,)``, which are ids if the instances have none.
 
         Raises:
-            AttestError: nobody can know.
+            AttestError: the loader does not tell the rows.
         """
         if isinstance(self.dataset, IterableDataset) and self.ranks == 1 and self.loader.batch_size:
             return batch_idx * self.loader.batch_size + torch.arange(count)
@@ -102,12 +100,12 @@ class Split:
 
     @cached_property
     def _rows(self) -> list[list[int]] | None:
-        """Rows of the data set in each batch of this rank, where the loader gives the same ones each time it is asked."""
+        """Return the rows of the data set in each batch of this rank; None unless the loader goes through them in order."""
         sampler = getattr(self.loader, "batch_sampler", None)
         return list(sampler) if type(sampler) is BatchSampler and _in_order(sampler.sampler) else None
 
     def everyone(self, observation: Any) -> Everyone:
-        """Return the ids of all instances; how many there are if instances have ids and the data set does not list them."""
+        """Return the ids of all instances; their number if the data set does not list ids; None if it has no length."""
         if not hasattr(self.dataset, "__len__"):
             return None
         count = len(self.dataset)
@@ -115,18 +113,18 @@ class Split:
         return count if known is None else torch.tensor(known, device=observation.ids.device)
 
     def with_tokens(self, rows: pd.DataFrame, method: str) -> pd.DataFrame:
-        """A table with the texts of its instances as ``tokens``, where the data set has a method that gives them by id."""
+        """Return a table with its texts as ``tokens``, if the data set has a method that returns the tokens of an id."""
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(tokens=rows["id"].map(read))
 
     def with_question(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """The table with ``question``, its words, where the data set has a ``question_of(id)``."""
+        """Return a table with the words of questions as ``question``, if the data set has a ``question_of(id)``."""
         read = getattr(self.dataset, "question_of", None)
         return rows if read is None else rows.assign(question=rows["id"].map(read))
 
 
 def _in_order(sampler: Any) -> bool:
-    """Whether a sampler of torch's goes through the rows in order, of a rank through every so many-th."""
+    """Return whether a sampler of torch goes through the rows in order, or through those of one rank."""
     return type(sampler) is SequentialSampler or (type(sampler) is DistributedSampler and not sampler.shuffle)
 
 

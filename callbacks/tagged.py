@@ -1,4 +1,4 @@
-"""Predictions and attention of a tagger, token by token, for comparison with other runs."""
+"""The table of the test sentences of a tagger, with which other runs are compared."""
 
 from typing import Any, cast
 
@@ -15,10 +15,12 @@ from attest.runs.folder import TAGGED
 
 
 class TaggedInstances(LayerEvidence):
-    """Columns ``max_attention``, the mean of the rows' largest weights; per token ``tokens``, where the data set offers
+    """The table of the sentences of a tagger, with tags, probabilities and attention; it runs on the test split only.
+
+    Columns: ``max_attention``, the mean of the largest weights of all rows; per token ``tokens``, if the data set offers
     ``tokens_of(id)``, ``tags`` (gold), ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``,
-    L x L x N for N heads, those of the first layer first, the second L being what is attended to; and ``heads``, how many
-    each layer has. Runs on the test split only.
+    L x L x N for N heads, those of the first layer first, the second L being the tokens attended to; and ``heads``, the number
+    of heads of each layer.
     """
 
     id = TAGGED

@@ -33,14 +33,14 @@ def part_of(ranks: int, batches: int, instances: int) -> list[int]:
     chosen = []
     for rank in range(ranks):
         split = split_of(rank, ranks, batches)
-        places = map(split.place_of, range(len(range(rank, batches, ranks))))
-        chosen += [place for place in places if place in split.part(instances)]
+        places = map(split.number_among_ranks, range(len(range(rank, batches, ranks))))
+        chosen += [place for place in places if place in split.sampled_batches(instances)]
     return sorted(chosen)
 
 
 def test_a_batch_of_a_shard_stands_where_it_does_in_the_whole_split():
     split = split_of(1, 2, 26, dealt=(4, 6))
-    assert [split.place_of(index) for index in range(4)] == [4, 10, 16, 22]
+    assert [split.number_among_ranks(index) for index in range(4)] == [4, 10, 16, 22]
 
 
 def test_a_part_does_not_depend_on_the_number_of_ranks():
