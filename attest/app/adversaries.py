@@ -32,12 +32,12 @@ OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
 def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
-    """Return the values of λ that were typed, or the default value for this base."""
+    """Return the values of λ that the user typed, or the default value for this base."""
     return choices.lambdas or (float(DEFAULT_LAMBDA[_predicts(base)]),)
 
 
 def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
-    """Refuse a base that cannot have such an adversary.
+    """Raise an error if the base cannot have this kind of adversary.
 
     Raises:
         AttestError: it does not attend, or has nothing to learn in attention, or KL to its attention is infinite.
@@ -55,7 +55,7 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
 
 
 def _predicts(base: Settings) -> str:
-    """Return what the base predicts; refuse a base that can have no adversaries."""
+    """Return what the base predicts, ``label`` or ``tags``; refuse a base that can have no adversaries."""
     kind = capabilities.predicts(base)
     if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
         raise AttestError(
@@ -101,7 +101,7 @@ GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 
 @dataclass(frozen=True)
 class Control:
-    """A run beside the base.
+    """A run with which the base is compared.
 
     Args:
         experiment: E4, E5 or E6.
@@ -183,7 +183,7 @@ def controls(
 
 
 def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
-    """Yield the experiments that say nothing about a base, with the reason.
+    """Yield each experiment that says nothing about this base, with the reason.
 
     Args:
         base: the settings of the base.
@@ -201,7 +201,7 @@ def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
-    """Return the words with which other seeds keep the generated corpus of the base, so that texts can be compared."""
+    """Return the options that make a run with another seed read the same generated texts as the base."""
     follows_seed = base.settings["data"]["init_args"].get("corpus_seed", 0) is None
     return [*typed, f"--data.init_args.corpus_seed={base.settings['seed_everything']}"] if follows_seed else list(typed)
 
@@ -215,7 +215,10 @@ def _tags(base: Base) -> bool:
 
 
 def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
-    """Yield the guides of a classifier with uniform and learned attention; for a tagger these are E4 and the base itself."""
+    """Yield two controls of E6: a classifier without context, with uniform attention and with learned attention.
+
+    For a tagger, E4 and the base itself are these controls.
+    """
     kept = [each for each in typed if not ABOUT_THE_MODEL.match(each)]
     average = [*kept, "MODEL=average", f"RECIPE={base.settings['run']['recipe']}"]
     yield Control("E6", BY_UNIFORM, lambda: train_base([*average, "PROJECTION=uniform"]).folder)
@@ -223,7 +226,7 @@ def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
 
 
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
-    """Train the model that attention of the base or of an adversary guides; a missing adversary is trained first.
+    """Train the model that is guided by the attention of the base or of an adversary; train a missing adversary first.
 
     Args:
         base, own: as in ``controls``.

@@ -1,4 +1,6 @@
-"""Find the classes that settings name, and refuse those that are neither ours nor of torch or Lightning."""
+"""The check of all classes that settings name: a class must be part of Attest, torch or Lightning, or be trusted by the
+user.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,7 +21,7 @@ IDENTITY = re.compile(r"[\w-]+")
 
 
 def strange_class(settings: Any, trusted: Iterable[str] = ()) -> str | None:
-    """Return the first name in the settings that could be imported, and so run, and is not known; None if there is none.
+    """Return the first unknown class that the settings name, whose import could run foreign code; None if there is none.
 
     Args:
         settings: the settings of a run, as they lie in its folder.

@@ -64,7 +64,7 @@ HELP = "`attest fit --help` lists the options."
 
 
 class Parser(LightningArgumentParser):
-    """A parser of LightningCLI that raises its errors and does not print them."""
+    """A parser of LightningCLI that raises its errors instead of printing them."""
 
     def error(self, message: str, ex: Exception | None = None) -> None:  # type: ignore[override]
         said = message.strip()  # that of a class within another holds the sentence already
@@ -88,7 +88,7 @@ WHOLE = (
 
 
 def write_whole_numbers(settings: Any) -> None:
-    """Write 2 where 2.0 was read: numbers of batches are whole, and shares of them at most 1; so is the norm for clipping.
+    """Replace a float such as 2.0 by 2 in Trainer options that count; a value of at most 1.0 is a share and stays.
 
     Lightning's type is ``int | float``, and Python's typing forgets that order where another module has written
     ``float | int`` before; the name of a run must not depend on which modules were imported.
@@ -109,14 +109,14 @@ def cut_searches_short(settings: Namespace) -> None:
 
 
 def link_data(parser: LightningArgumentParser) -> None:
-    """Give the data the run's seed, and the model what the data say of themselves."""
+    """Give the seed of the run to the data, and the properties of the data to the model."""
     parser.link_arguments("seed_everything", "data.init_args.seed")
     for name in LINKED:
         parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
 
 
 class ConfiguredRun(LightningCLI):
-    """A run as it was typed: its settings, and, when it is located, its folder. Making it only parses.
+    """A run as the user typed it: its settings and its folder. The constructor only parses.
 
     Args:
         arguments: ``fit``, ``test`` or ``validate``, then configuration files and options.
@@ -150,7 +150,7 @@ class ConfiguredRun(LightningCLI):
         )
 
     def _set_seed(self) -> None:
-        """Do nothing while parsing: ``prepared`` does this and the steps below later."""
+        """Do nothing while LightningCLI parses: ``prepared`` sets the seed later."""
 
     def before_instantiate_classes(self) -> None: ...
 
@@ -160,7 +160,7 @@ class ConfiguredRun(LightningCLI):
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
-        """Seed, make data, model and Trainer unless there is nothing to do, and hold the folder inside the block.
+        """Set the seed, make data, model and Trainer unless the run is complete, and lock the folder inside the block.
 
         Raises:
             AttestError: the configuration, the data or the folder cannot be used.
@@ -187,7 +187,7 @@ class ConfiguredRun(LightningCLI):
         self.config = parser.parse_args(args)
 
     def _parse_ckpt_path(self) -> None:
-        """Do nothing: hyper-parameters come from the configuration alone, and a checkpoint that does not fit is an error."""
+        """Do nothing: hyper-parameters come from the configuration only, and a wrong checkpoint is an error."""
 
     def locate(self) -> None:
         """Set the settings and the folder of the run."""
@@ -201,7 +201,7 @@ class ConfiguredRun(LightningCLI):
         return [experiment for experiment, evidence in self.settings["experiments"].items() if evidence]
 
     def set_up(self) -> None:
-        """Locate the run, see what exists of it, and set threads and memory."""
+        """Find the folder of the run and its existing results, and set the number of threads and the memory budget."""
         self.locate()
         self._require_bounds()
         require_work(self.config[self.subcommand].trainer, str(self.subcommand))
@@ -224,7 +224,7 @@ class ConfiguredRun(LightningCLI):
             self.config[self.subcommand].trainer.logger = False
 
     def _require_bounds(self) -> None:
-        """Refuse numbers out of bounds, and experiments that do not exist."""
+        """Refuse numbers that are out of bounds, and experiments that do not exist."""
         require_finite(self.settings)
         for part in ("run", "trainer"):
             require_bounds(self.settings[part], f"{part}.{{}}".format)
@@ -244,11 +244,11 @@ class ConfiguredRun(LightningCLI):
         return not (self.record and self.record.touched())
 
     def _made_from(self) -> RunFolder | None:
-        """Return the folder of the run whose data this command must find again; None if it may read any data."""
+        """Return the folder of the run whose data this command must find again; None if any data are allowed."""
         return None if self.run.force else self.folder
 
     def _believed(self) -> list[RunFolder]:
-        """Return the folders whose files this command reads."""
+        """Return the folders whose files this command trusts."""
         return [] if self.run.force else [self.folder]
 
     def _stored_record(self) -> DataRecord | None:
@@ -256,7 +256,7 @@ class ConfiguredRun(LightningCLI):
         return None if folder is None or not folder.data.is_file() else DataRecord.from_plain(read_json(folder.data))
 
     def _wandb_id(self) -> str:
-        """Return the W&B id of the run that is resumed, or a new one."""
+        """Return the W&B id of the resumed run, or a new id."""
         if self.folder.timing.is_file() and not self.run.force:
             return read_json(self.folder.timing)["wandb_id"]
         return secrets.token_hex(4)
@@ -269,7 +269,7 @@ class ConfiguredRun(LightningCLI):
         return {key: value for key, value in settings.items() if key not in ("ckpt_path", "weights_only", "verbose")}
 
     def _require_same_configuration(self) -> None:
-        """Refuse a folder whose run was trained with other settings, such as those of another version of our files."""
+        """Refuse a folder whose run was trained with other settings, such as the settings of another version of Attest."""
         if not self.folder.config.is_file():
             return
         theirs = self.folder.settings()
@@ -293,7 +293,7 @@ class ConfiguredRun(LightningCLI):
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
-        """Write the configuration with the settings of all tables; delete tables that other settings have made."""
+        """Write the configuration with the settings of all tables; delete the tables that other settings produced."""
         ours = self.settings["experiments"]
         for outdated in outdated_tables(self.folder, ours):
             self.folder.evidence(outdated).unlink()
@@ -304,7 +304,7 @@ class ConfiguredRun(LightningCLI):
             keep_digests(self.folder)
 
     def make(self) -> None:
-        """Make data, model and Trainer; a run that will be trained claims its folder."""
+        """Make data, model and Trainer; claim the folder of a run that will be trained."""
         try:
             with expecting(self.record, str(getattr(self._made_from(), "path", ""))):
                 super().instantiate_classes()
@@ -356,7 +356,7 @@ class ConfiguredRun(LightningCLI):
         return trainer
 
     def another_trainer(self, **settings: Any) -> Trainer:
-        """Return a Trainer with the loggers and callbacks of the run, and with some other settings."""
+        """Return a Trainer with the loggers and callbacks of the run, and with other settings that the caller gives."""
         callbacks = list(self.trainer.callbacks)  # type: ignore[attr-defined]
         bar = self.trainer.progress_bar_callback is not None
         return super().instantiate_trainer(
@@ -365,20 +365,20 @@ class ConfiguredRun(LightningCLI):
 
     @property
     def checkpoint(self) -> str | None:
-        """The checkpoint that was named with ``--ckpt_path``; None if none was."""
+        """Return the checkpoint that ``--ckpt_path`` names; None if the option is missing."""
         return self.config_init[self.subcommand].get("ckpt_path")
 
     def missing_evidence(self) -> list[str]:
-        """Return the ids of the tables to be made; with ``force`` all."""
+        """Return the ids of the tables that must be computed; with ``force`` the ids of all tables."""
         outdated = outdated_tables(self.folder, self.settings["experiments"])
         missing = {*self.folder.missing_evidence(self.expected_tables, self.run.until), *outdated}
         return [table for table in self.expected_tables if self.run.force or table in missing]
 
     def before_training(self) -> None:
-        """Do what a kind of run needs before it is trained."""
+        """Prepare the model for training; subclasses define how."""
 
     def after_testing(self) -> None:
-        """Make what a kind of run makes of its tables."""
+        """Compute further results from the tables; subclasses define which."""
 
     def _progress(self, bar: bool) -> Callback:
         return EvidenceProgress() if bar else EpochLines(self.curves, self.run.monitor)
@@ -417,7 +417,7 @@ def require_work(trainer: Namespace, subcommand: str) -> None:
 
 
 def require_same_task(model: LightningModule, data: LightningDataModule) -> None:
-    """Refuse a classifier of texts for data with tags, and a tagger for data with labels; modules of other people pass.
+    """Refuse a classifier for data with tags, and a tagger for data with labels; accept modules of other packages.
 
     Refuse also a network that reads questions for data without questions, and a network that would not read questions.
 
@@ -468,5 +468,5 @@ def _require_whole_weights(precision: str) -> None:
 
 
 def _idle_parameters(model: LightningModule) -> bool:
-    """Return whether training leaves parameters without gradients, which plain DDP refuses: scores that are not read."""
+    """Return whether training leaves parameters without gradients, such as unused scores; plain DDP refuses them."""
     return getattr(model, "attention_is_given", False) or any(isinstance(part, Uniform) for part in model.modules())

@@ -1,4 +1,4 @@
-"""Train runs that depend on another run, the base, and lie inside its folder.
+"""The training of runs that depend on another run, the base; their folders are inside the folder of the base.
 
 ``runs/<data>/<base name>/seed<n>/<kind>/<readable name>[-<hash>]/`` holds what the folder of every run holds, and
 ``base.json``, which names the checkpoint of the base: ``checkpoint``, relative to the folder, and its ``sha256``. The base is
@@ -54,7 +54,7 @@ class TakesBase(Protocol):
 
 @dataclass(frozen=True)
 class Base:
-    """A trained run that others depend on."""
+    """A trained run on which other runs depend."""
 
     folder: RunFolder
     settings: Settings
@@ -91,7 +91,7 @@ def overlay(name: str, changes: Settings | None = None) -> Settings:
 
 
 def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = lambda settings: None) -> Base:
-    """Train the base of these choices as ``attest fit`` does, unless it is trained, and return it.
+    """Train the base that these choices describe, as ``attest fit`` does, unless it is trained, and return it.
 
     Args:
         arguments: what would follow ``attest fit``.
@@ -127,7 +127,7 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
 
 
 def _laid_over(settings: Settings, changes: Settings) -> Settings:
-    """Return settings with changes laid over them. Another class keeps the arguments of the class that it replaces."""
+    """Return the settings with the changes merged in; a new class keeps the arguments of the class that it replaces."""
     both = dict(settings)
     for name, value in changes.items():
         ours = both.get(name)
@@ -136,7 +136,7 @@ def _laid_over(settings: Settings, changes: Settings) -> Settings:
 
 
 class _BaseRun(ConfiguredRun):
-    """A run of ``attest fit`` that another run can depend on."""
+    """A run of ``attest fit`` on which another run can depend."""
 
     def __init__(self, typed: Sequence[str], accept: Callable[[Settings], None]) -> None:
         self.accept = accept

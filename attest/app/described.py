@@ -1,4 +1,4 @@
-"""What a trial can ask of a model of transformers, in words, and why not the rest."""
+"""A description, in words, of a Transformer and of the experiments that a trial can and cannot run on it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,13 +15,13 @@ DECIDES = {"first": "at its first token", "last": "at its last token", "all": "a
 def described(
     network: PretrainedNetwork, tokenizer: PreTrainedTokenizerBase, classes: Sequence[str], prompt: Prompt | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Pairs of what is told and what was found.
+    """Yield pairs of a property of the model and its value, in words.
 
     Args:
-        network: whose calls have been counted by a pass.
-        tokenizer: of the model.
-        classes: their names, in class order.
-        prompt: that the model is asked; None where it classifies.
+        network: the network, after one pass, which counted its calls of attention.
+        tokenizer: the tokenizer of the model.
+        classes: the names of the classes, in class order.
+        prompt: the prompt of a language model; None for a classifier.
     """
     model = network.model
     yield "model", f"{type(model).__name__}, {sum(each.numel() for each in model.parameters()):,} parameters"
@@ -44,7 +44,7 @@ def described(
 
 
 def _asked(prompt: Prompt, tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[str, str]]:
-    """How long the question is, and by which tokens it is answered."""
+    """Yield the number of tokens of the prompt, and the tokens that stand for the answers."""
     yield "prompt", f"takes {len(tokenizer(prompt.about(''), verbose=False)['input_ids'])} tokens beside the text"
     first = tokenizer.convert_ids_to_tokens(prompt.first_tokens(tokenizer))
     pairs = zip(prompt.answers.items(), first, strict=True)

@@ -1,12 +1,7 @@
-"""Evaluate: evidence on a trained model, a run or a checkpoint outside a run.
-
-``evaluate`` is the whole story; ``attest evidence`` calls it.
-
-A trained run with its model and its data in memory, which reads new texts.
-
-Evidence in shards: parts of one test split, gathered by jobs that know nothing of each other, and put together.
-
-A shard is measured as the whole would be, in the same batches, so its rows are those of the whole, bit for bit.
+"""The evidence on a trained model: on the best checkpoint of a run, or on a checkpoint outside a run. ``evaluate`` computes
+the missing tables; ``attest evidence`` calls it. ``LoadedRun`` holds a trained model and its data in memory, to explain new
+texts. A shard is a part of the test split that a job of its own measures; ``put_together`` joins the tables of all shards.
+The jobs form the same batches as a single job, so the rows are equal bit for bit.
 """
 
 import hashlib
@@ -47,7 +42,7 @@ from attest.runs.choices import config_file, default_choices
 from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_table, read_yaml, write_json
 
 TRIAL = "trial.json"
-"""The file that names, by hash, what the evidence in a folder apart is on."""
+"""The file beside evidence outside a run; its hash identifies the checkpoint and the settings."""
 
 
 ELSEWHERE = {
@@ -55,11 +50,11 @@ ELSEWHERE = {
     "adversaries": "compares this run with adversaries that are trained against it. Type: attest adversarial {choices}",
     "attacks": "is asked inside the layers of a Transformer. Type: attest keys DATA={data} MODEL=transformer-dr",
 }
-"""What an experiment needs that one run alone may not give, and the command that gives it."""
+"""The requirement of an experiment that one run alone may not meet, and the command that meets it."""
 
 
 def evaluate(run: "RunOnTrial") -> None:
-    """Compute the evidence that is missing, or all of it with ``run.force``, and sum up."""
+    """Compute the missing evidence, or all evidence with ``run.force``, and write the summary."""
     with run.prepared():
         run.require_same_data()
         missing = run.missing_evidence()
@@ -73,12 +68,12 @@ def evaluate(run: "RunOnTrial") -> None:
 
 @dataclass(frozen=True)
 class Apart:
-    """Where the evidence on a checkpoint goes that is not gathered into a run's own folder.
+    """A place for evidence on a checkpoint outside the own folder of its run.
 
     Args:
-        checkpoint: what is put on trial.
-        out: the folder that was asked for; None for one beside the checkpoint, named by what is on trial.
-        reading: what stands in the attention's place; None for the attention itself.
+        checkpoint: the checkpoint that is put on trial.
+        out: the folder that the user typed; None for a folder beside the checkpoint, whose name holds a hash.
+        reading: the reading that replaces attention; None for the attention itself.
     """
 
     checkpoint: Path
@@ -86,7 +81,7 @@ class Apart:
     reading: str | None = None
 
     def folder(self, settings: dict[str, Any]) -> RunFolder:
-        """The folder.
+        """Return the folder for the evidence.
 
         Args:
             settings: the resolved configuration.
@@ -95,14 +90,14 @@ class Apart:
         return RunFolder(self.out or self.checkpoint.with_name(name))
 
     def begin(self, folder: RunFolder, settings: dict[str, Any], force: bool) -> None:
-        """Mark the folder as that of this checkpoint and configuration.
+        """Mark the folder as belonging to this checkpoint and configuration.
 
         Args:
-            folder: as ``folder`` gives it.
+            folder: the folder, as ``folder`` returns it.
             settings: the resolved configuration.
-            force: whether evidence that is there will be computed again, so that it may be on anything.
+            force: whether existing evidence will be computed again; then the folder may hold any evidence.
         Raises:
-            AttestError: it holds evidence on another checkpoint or configuration.
+            AttestError: the folder holds evidence on another checkpoint or configuration.
         """
         digest = self.digest(settings)
         known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
@@ -114,18 +109,19 @@ class Apart:
         write_json(folder.path / TRIAL, {"sha256": digest, "checkpoint": str(self.checkpoint)})
 
     def digest(self, settings: dict[str, Any]) -> str:
-        """Of the checkpoint's bytes and of all settings that evidence may depend on."""
+        """Return the SHA-256 of the bytes of the checkpoint and of all settings that can change evidence."""
         said = (evidence_digest(settings) + (self.reading or "")).encode()
         return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + said).hexdigest()
 
 
 @contextmanager
 def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> Iterator[list[str]]:
-    """The run's configuration as an argument, with every experiment that ships for its model; none for a bare checkpoint.
+    """Yield the configuration of the run as an argument, with all experiments that suit its model; ``[]`` without a run.
 
     Args:
-        run: which may be a stranger's: its model, data and experiments are taken, and of its trainer numbers and words.
-        trusted: modules whose classes may be built, beside ours and torch's; see ``attest.app.class_paths``.
+        run: the run, which may come from a stranger: of its Trainer only numbers and words are used. None for a checkpoint
+            without a run.
+        trusted: modules whose classes are allowed beside those of Attest and torch; see ``attest.app.class_paths``.
     Raises:
         AttestError: the configuration cannot be read, or names other classes.
     """
@@ -135,7 +131,7 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> Iter
     settings = _settings_of(run, trusted)
     suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
     shipped = read_yaml(suited)["experiments"]
-    settings["run"]["until"] = None  # of the evidence that was gathered then
+    settings["run"]["until"] = None  # it belongs to the earlier evidence
     settings["experiments"] = shipped | {name: given for name, given in settings["experiments"].items() if given}
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "config.yaml"
@@ -144,7 +140,7 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> Iter
 
 
 def _settings_of(run: RunFolder, trusted: Iterable[str]) -> dict[str, Any]:
-    """What says which model was trained on what; nothing that writes, and no code but of ours or of those who are trusted."""
+    """Return the settings of model, data and experiments; refuse classes that are neither ours nor trusted."""
     settings = run.settings()
     sections = ("run", "model", "data", "experiments", "trainer")
     if not all(isinstance(settings.get(name), dict) for name in sections):
@@ -158,19 +154,19 @@ def _settings_of(run: RunFolder, trusted: Iterable[str]) -> dict[str, Any]:
 
 
 BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
-"""What a Trainer is given beside how to compute: classes of anybody's, and where these write."""
+"""The options of a Trainer that can name foreign classes, or the places to which these write."""
 
 
 class RunOnTrial(ConfiguredRun):
-    """A run's configuration, a network from a checkpoint, and evidence instead of training.
+    """A run whose evidence is computed on a given checkpoint, without training.
 
     Args:
         arguments: configuration files and options.
-        run: that the checkpoint belongs to; None where that is not known.
-        checkpoint: what is put on trial.
-        wanted: ids of experiments; all if empty.
-        apart: where tables go if not into the run's folder.
-        shard: the part of the test split that is gone through; all of it if not given.
+        run: the run that the checkpoint belongs to; None if the run is unknown.
+        checkpoint: the checkpoint that is put on trial.
+        wanted: the ids of experiments; empty for all experiments.
+        apart: the place for tables outside the folder of the run; None for the folder of the run.
+        shard: the part of the test split that is measured; by default the whole split.
     """
 
     def __init__(
@@ -207,10 +203,10 @@ class RunOnTrial(ConfiguredRun):
             self._write_settings(self.folder.settings())
 
     def make(self) -> None:
-        """Data, model and trainer, of the shard.
+        """Make the data of the shard, the model and the Trainer.
 
         Raises:
-            AttestError: the data cannot be parted.
+            AttestError: the data cannot be divided into shards.
         """
         super().make()
         if self.shard != WHOLE and self.run.until is not None:
@@ -226,7 +222,7 @@ class RunOnTrial(ConfiguredRun):
         return self.on_trial
 
     def missing_tables(self) -> list[str]:
-        """Ids of the tables that are to be made, before anything is."""
+        """Return the ids of the tables that must be computed; no data or model is loaded for this."""
         config = self.config.test
         wanted = self.wanted or [name for name, evidence in config.experiments.items() if evidence is not None]
         if config.run.force or self.on_trial is None:
@@ -239,7 +235,7 @@ class RunOnTrial(ConfiguredRun):
         return [] if self.on_trial is None else [self.on_trial]
 
     def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
-        """The error for an experiment that this run cannot answer, or not by itself."""
+        """Return the error for an experiment that does not suit this run or needs other runs too."""
         if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
             return unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
         run = self.config.test.run
@@ -248,11 +244,11 @@ class RunOnTrial(ConfiguredRun):
         return AttestError(f"{name} needs other runs too; expected one of: {', '.join(sorted(experiments))}. {name} {where}")
 
     def _require_same_configuration(self) -> None:
-        """The configuration is the run's own, but for the experiments; nothing of it is written."""
+        """Accept the configuration: it comes from the run itself, except for the experiments."""
 
     @rank_zero_only
     def require_same_data(self) -> None:
-        """Evidence that lies apart names the data that it was gathered on, as a run does."""
+        """Write the record of the data beside evidence outside a run; refuse data that differ from an earlier record."""
         if self.apart is None or not isinstance(self.datamodule, TextDataModule):
             return
         if self.folder.data.is_file() and not self.run.force:
@@ -260,10 +256,10 @@ class RunOnTrial(ConfiguredRun):
         write_json(self.folder.data, self.datamodule.found.plain())
 
     def require_same_trial(self, part: RunFolder) -> None:
-        """Refuse a folder with evidence on another model or configuration.
+        """Raise an error if a folder holds evidence on another model or configuration.
 
         Raises:
-            AttestError: it is, or there is no evidence in it.
+            AttestError: the folder holds other evidence, or none.
         """
         known = read_json(part.path / TRIAL)["sha256"] if (part.path / TRIAL).is_file() else None
         if known != Apart(self.on_trial_checkpoint, part.path).digest(self._on_trial_settings):
@@ -275,7 +271,7 @@ class RunOnTrial(ConfiguredRun):
 
 @rank_zero_only
 def sum_up(run: RunOnTrial, scores: dict[str, float]) -> None:
-    """From all tables that are there; a run that has been trained to its end gets its report anew as well."""
+    """Write the summary of all existing tables; for a completely trained run write the report too."""
     folder = run.folder
     tables = [path.stem for path in sorted(folder.evidence("E1").parent.glob("*.parquet"))]
     if folder.trained:
@@ -300,7 +296,7 @@ def name_tables(run: RunOnTrial, missing: list[str]) -> None:
 
 
 def _read(stopped: Stopped | None, experiment: str) -> str:
-    """Of how many texts, where that are not all."""
+    """Return how many of the texts were read, in words; an empty string if all were read."""
     if stopped is None:
         return ""
     read, of = (stopped.summary[f"{experiment}/{count}"] for count in (READ, ALL))
@@ -311,11 +307,11 @@ ROLLOUT = "Attention rollout"
 
 
 class LoadedRun(ConfiguredRun):
-    """A run's configuration, its best checkpoint and its data; nothing is trained or written.
+    """A trained run with its best checkpoint and its data in memory; nothing is trained or written.
 
     Args:
-        arguments: its configuration file, and options.
-        folder: of the run.
+        arguments: the configuration file of the run, and options.
+        folder: the folder of the run.
     """
 
     needs_data = False
@@ -327,7 +323,7 @@ class LoadedRun(ConfiguredRun):
     def set_up(self) -> None:
         self.config.test.experiments = {}
         if "embeddings" in self.config.test.data.init_args:
-            self.config.test.data.init_args.embeddings = None  # the checkpoint holds what became of them
+            self.config.test.data.init_args.embeddings = None  # the checkpoint holds the trained vectors
         super().set_up()
         if self.record is None:
             say(f"{self.on_trial.path} was trained by an earlier version and holds no vocabulary; it is read from the data.")
@@ -347,19 +343,19 @@ class LoadedRun(ConfiguredRun):
         return [self.on_trial]
 
     def _require_same_configuration(self) -> None:
-        """The configuration is the run's own; nothing of it is written."""
+        """Accept the configuration: it comes from the run itself."""
 
     @property
     def data(self) -> TextDataModule:
-        """Of the run."""
+        """Return the DataModule of the run."""
         return cast(TextDataModule, self.datamodule)
 
     def explained(self, number: int, text: str) -> dict[str, Any]:
-        """One text by itself, so that the longest sets nobody else's padding.
+        """Explain one text in a batch of its own, so that it gets no padding from longer texts.
 
         Args:
-            number: of the text, by which it is called.
-            text: as it was typed.
+            number: the number of the text, for its title.
+            text: the text as the user typed it.
         Returns:
             A row as ``attest.report.explained.joined`` has it, with ``title``, ``unknown`` words and ``probabilities``.
         Raises:
@@ -386,16 +382,16 @@ class LoadedRun(ConfiguredRun):
 
 
 def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Observation:
-    """Pooled attention where there is any, else attention rollout through the layers, as in the report of such a run."""
+    """Return the observation of pooled attention; of attention rollout if the network has attention only inside layers."""
     if getattr(model.network, "pools_by_attention", True):
         return cast(Any, model).observe(batch)
     return Explaining.by_rollout(cast(Any, model).observe_steps(batch), cast(Any, model).observe_layers(batch))
 
 
 def evidence_on(observation: Observation) -> dict[str, Tensor]:
-    """What the report shows of a text, named as there; a decision is right where it is the model's own.
+    """Return the columns that the report shows of a text; the prediction of the model serves as the label.
 
-    Rollout is no attention that could be another or be swapped, so that experiments on tokens alone are asked of it.
+    Attention rollout cannot be replaced or permuted, so only experiments on tokens are run on it.
     """
     context = Context(observation.predicted, observation.ids)
     shown = [spec for spec in runnable().values() if spec.weights and (spec.of_tokens or observation.read_instead is None)]
@@ -408,7 +404,7 @@ def evidence_on(observation: Observation) -> dict[str, Tensor]:
 
 
 def _plain(column: Tensor, mask: Tensor) -> Any:
-    """The only text's number, or its weights at real tokens as an array."""
+    """Return the value of the only text as a number, or its weights at real tokens as an array."""
     return column[0].item() if column.ndim == 1 else column[0][mask[0]].detach().to(torch.float64).cpu().numpy()
 
 
@@ -416,10 +412,10 @@ SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
 
 
 def read_shard(typed: str) -> Shard:
-    """The shard that ``3/8`` names, the third of eight.
+    """Return the shard that ``3/8`` names, which is the third of eight.
 
     Raises:
-        AttestError: it names none.
+        AttestError: the text names no shard.
     """
     match = SHARD.fullmatch(typed)
     if match is None or int(match[1]) > int(match[2]):
@@ -430,22 +426,22 @@ def read_shard(typed: str) -> Shard:
 
 
 def shard_folder(run: RunFolder, shard: Shard) -> RunFolder:
-    """Where the evidence of one shard goes: ``<run>/shards/3-of-8/``."""
+    """Return the folder for the evidence of one shard, ``<run>/shards/3-of-8/``."""
     return RunFolder(run.path / "shards" / f"{shard.number + 1}-of-{shard.shards}")
 
 
 def shard_on_trial(arguments: list[str], run: RunFolder, wanted: list[str], shard: Shard) -> RunOnTrial:
-    """One shard of a run's evidence, to be evaluated into a folder of its own."""
+    """Return the run that evaluates one shard and writes its evidence into a separate folder."""
     return RunOnTrial(arguments, run, run.best, wanted, Apart(run.best, shard_folder(run, shard).path), shard)
 
 
 def put_together(run: RunOnTrial, shards: int) -> None:
-    """Write the tables of a run that are missing, or all with ``run.force``, from those of its shards, and sum up.
+    """Write the missing tables of a run, or all tables with ``run.force``, from the tables of its shards, and sum up.
 
-    The scores take one pass over the whole split, which evidence is not part of.
+    The scores need one more pass over the whole split, without evidence.
 
     Raises:
-        AttestError: a shard is not there, or it is of another model or configuration.
+        AttestError: a shard is missing, or belongs to another model or configuration.
     """
     with run.prepared():
         missing = run.missing_evidence()
@@ -472,10 +468,10 @@ def _scores(run: RunOnTrial) -> dict[str, float]:
 
 
 def rows_together(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of all parts, sorted by id, as they stand where the whole was measured at once.
+    """Return the rows of all parts, sorted by id, in the order that a single job would give.
 
     Raises:
-        AttestError: different instances have one id.
+        AttestError: two different instances have the same id.
     """
     return each_once([part for part in parts if len(part)])
 
@@ -490,7 +486,7 @@ def _rows(part: RunFolder, table: str) -> pd.DataFrame:
 
 
 def _note_seconds(folder: RunFolder, parts: list[RunFolder], measured: str) -> None:
-    """What the shards took, all together, as if one job had gone through them."""
+    """Write the sum of the seconds that all shards took, as if one job had measured them."""
     times = [read_json(part.timing) for part in parts]
     seconds = sum(time["seconds"][measured] for time in times)
     folder.note(seconds={measured: seconds}, processes={measured: times[0]["processes"][measured]})

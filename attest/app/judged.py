@@ -1,4 +1,5 @@
-"""Train networks on the rules of the judges: alone, or with their attention guided to the truth or to a decoy.
+"""The training of networks on the texts of the judges, whose labels follow a known rule. A network learns freely, or its
+attention is guided to the words of the rule (the truth) or to other words (a decoy); then the tests judge the attention.
 
 Legend: B texts, T tokens.
 """
@@ -26,11 +27,11 @@ from attest.runs.versions import quieten
 
 PROJECTIONS = {"softmax": Softmax, "entmax15": Entmax15, "sparsemax": Sparsemax}
 OTHER_TEXTS = 1000
-"""What is added to the seed of a model, so that no model is judged on texts that it was trained on."""
+"""The number that is added to the seed of a model, so that no model is judged on its own training texts."""
 LEAST_MASS = 1e-6
-"""What keeps the logarithm finite if sparse attention gives the target nothing."""
+"""The least mass inside the logarithm, which stays finite if sparse attention gives no mass to the target."""
 Asked = tuple[str, str, str, int, str]
-"""A model by its network, projection, rule, seed, and what its attention is guided to."""
+"""A model: its network, its projection, its rule, its seed, and the target that guides its attention."""
 
 
 class Guided(Classifier):
@@ -55,7 +56,7 @@ class Guided(Classifier):
 
 
 def asked_for(stated: Mapping[str, Any]) -> list[Asked]:
-    """Return every model that is to be trained; models without a guide come first."""
+    """Return every model that must be trained; models without a guide come first."""
     free = _crossed(stated, stated["networks"], (FREE,))
     return [*free, *_crossed(stated, stated["guided"], (TRUTH, DECOY))]
 
@@ -71,7 +72,7 @@ def _crossed(stated: Mapping[str, Any], networks: list[str], guided_to: tuple[st
 def trained_and_heard(
     asked: Asked, stated: Mapping[str, Any], tests: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Trained:
-    """Train one model and run the tests of its family that ask about what is known of the model.
+    """Train one model, and apply to it the tests that ask about the known property of the model.
 
     Args:
         asked: the model.
@@ -138,13 +139,13 @@ def _network(name: str, projection: str, size: int, vocabulary: int, outputs: in
 
 
 def decoys(texts: Texts) -> Tensor:
-    """Return where the first token of each text stands that its rule does not read, bool ``(B, T)``."""
+    """Return where the first token stands that the rule of each text does not read, bool ``(B, T)``."""
     others = texts.mask & ~texts.deciding
     return others & (others.cumsum(dim=-1) == 1)
 
 
 def counting(network: nn.Module, texts: Texts) -> Tensor:
-    """Return which texts are decided right, and wrong after the words of the rule are exchanged, bool ``(B,)``."""
+    """Return which texts are classified right, and wrong after the words of the rule are exchanged, bool ``(B,)``."""
     right = _decided(network, texts.tokens, texts.mask) == texts.labels
     return right & (_decided(network, texts.exchanged, texts.mask) != texts.labels)
 
@@ -152,7 +153,7 @@ def counting(network: nn.Module, texts: Texts) -> Tensor:
 def all_heard(
     stated: Mapping[str, Any], tests: Mapping[str, Any], settings: Mapping[str, Any], processes: int
 ) -> Iterator[Trained]:
-    """Yield every model, trained and tried by several processes, in order; the results depend on no number of processes."""
+    """Yield the results of every model in order, from several processes; their number does not change the results."""
     torch.set_num_threads(1)
     hear = partial(trained_and_heard, stated=stated, tests=tests, settings=settings)
     with ProcessPoolExecutor(processes, get_context("fork")) as shared:

@@ -1,7 +1,6 @@
-"""Recursive ROAR: erase what a reading ranks first, train anew, read the new model, and so on (Madsen et al. 2022).
-
-``<base>/roar/<reading>-<step>of<steps>/`` holds the model that was trained anew after so many steps, and beside it, in the
-folder of the model that was read, ``erased-<reading>-<step>of<steps>.parquet`` which tokens that took away.
+"""Recursive ROAR (Madsen et al. 2022): erase the tokens that a reading ranks first, train a new model, read it, and repeat.
+The folder ``<base>/roar/<reading>-<step>of<steps>/`` holds the model that was trained after this number of steps. The table
+``erased-<reading>-<step>of<steps>.parquet``, in the folder of the model that was read, says which tokens the step erased.
 """
 
 from collections.abc import Iterator
@@ -31,11 +30,11 @@ EVERYTHING = "everything"
 
 @dataclass(frozen=True)
 class Step:
-    """One model trained anew.
+    """A step of ROAR: one model that is trained on texts with erased tokens.
 
     Args:
-        reading: that says what goes; ``everything`` where nothing is left, whichever reading that was.
-        number, of: so many parts of every text's tokens are erased.
+        reading: the reading that chooses the tokens; ``everything`` if all tokens are erased.
+        number, of: ``number / of`` is the share of erased tokens in every text.
     """
 
     reading: str
@@ -44,15 +43,15 @@ class Step:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """Return the name of the folder of this model."""
         return f"{self.reading}-{self.number}of{self.of}"
 
 
 def require_classifier(settings: dict[str, Any]) -> None:
-    """Refuse bases whose texts have no reading a token.
+    """Refuse a base whose reading has no value for each token of a text.
 
     Raises:
-        AttestError: it tags, depends on another run, reads sentences, or was itself trained on erased texts.
+        AttestError: the base is a tagger, depends on another run, reads sentences, or was trained on erased texts.
     """
     data = settings["data"]["init_args"]
     if predicts(settings) != "label" or data.get("sentences") or data.get("erased"):
@@ -63,13 +62,13 @@ def require_classifier(settings: dict[str, Any]) -> None:
 
 
 def train_steps(base: Base, reading: str, steps: int, own: list[str]) -> Iterator[tuple[float, RunFolder]]:
-    """The share of tokens erased and the run trained without them, from none to all of them.
+    """Yield the share of erased tokens and the run that was trained without them, from no tokens to all tokens.
 
     Args:
-        base: trained.
-        reading: as it is typed.
-        steps: how many, of equal parts.
-        own: options of the runs trained anew.
+        base: the trained base.
+        reading: the name of the reading.
+        steps: the number of steps, each of which erases an equal share.
+        own: the options of the runs that are trained.
     """
     read = base.folder
     yield 0.0, read
@@ -88,8 +87,8 @@ def _trained(base: Base, step: Step, read: RunFolder, own: list[str]) -> RunFold
 
 
 def _erased(read: RunFolder, step: Step) -> pd.DataFrame:
-    """The tokens of every text that are gone after a step, by a reading of the model before it."""
-    with configuration_of(read, trusted=[""]) as configuration:  # it was trained by this command, of what was typed
+    """Return the erased tokens of every text after a step, chosen by a reading of the previous model."""
+    with configuration_of(read, trusted=[""]) as configuration:  # this command trained the run, from typed options
         run = LoadedRun(configuration, read)
         with run.prepared():
             parts = [_of_split(run, split, step) for split in SPLITS]
@@ -112,7 +111,7 @@ def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:
 
 
 def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step) -> Tensor:
-    """What is gone already, and of the rest what the reading ranks first, until the step's share is: bool ``(B, T)``."""
+    """Return the erased tokens, bool ``(B, T)``: the earlier ones, and those of highest rank up to the share of the step."""
     if step.reading == EVERYTHING:
         spared = spared_by(run.model.network, batch["mask"], batch["word"] < 0 if "word" in batch else None)
         return batch["mask"] if spared is None else batch["mask"] & ~spared

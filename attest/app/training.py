@@ -1,14 +1,8 @@
-"""Train and evaluate: what is done with a configured run, from the first batch to the report.
-
-``train`` is the whole story on one screen; ``attest fit``, ``attest.train`` and every dependent run call it.
-
-The evidence of a run that one process has trained, computed by one process for each core.
-
-Evidence is exact on any number of processes, so nothing but time depends on it.
-
-A run's evidence on no more test texts than are needed: part after part in random order, until the means are known.
-
-Experiments that need too many texts, and those that take a sample of their own, then go through the whole split.
+"""The training and evaluation of a configured run, from the first batch to the report. ``train`` calls all steps; ``attest
+fit``, ``attest.train`` and every dependent run call ``train``. Several processes share the test texts when evidence is
+gathered; the number of processes changes the time and never the numbers. With ``run.until`` an experiment reads the test
+texts in random order, and stops when its means are known precisely enough. An experiment that needs more texts, or that
+draws its own sample, reads the whole split.
 """
 
 import sys
@@ -46,16 +40,15 @@ from attest.runs.folder import RunFolder, Stopped, read_json, write_json
 from attest.runs.versions import peak_memory
 
 MakeTrainer = Callable[..., Trainer]
-"""Makes the run's Trainer with some settings of its own instead of the run's."""
+"""A function that makes the Trainer of the run, with some other settings."""
 
 
 def processes_for(asked: int | None, trainer: Trainer) -> int:
-    """How many processes gather the evidence.
+    """Return the number of processes that gather the evidence.
 
     Args:
-        asked: what the run's settings say; None for one a core, as far as the memory budget goes.
-        trainer: that has trained, or loaded what is put on trial; where it has several processes already, or a GPU, it goes on
-            as it is.
+        asked: the number in the settings of the run; None for one process per core, limited by the memory budget.
+        trainer: the Trainer of the run; if it uses several processes or a GPU, the result is 1.
     """
     if trainer.world_size > 1 or trainer.strategy.root_device.type != "cpu" or not can_fork():
         return 1
@@ -63,12 +56,12 @@ def processes_for(asked: int | None, trainer: Trainer) -> int:
 
 
 def shared(processes: int, make_trainer: MakeTrainer, evaluate: Callable[[Trainer], Any]) -> Any:
-    """What ``evaluate`` returns in this process, while copies of it do the same with the other batches.
+    """Return the result of ``evaluate`` in this process, while copies of the process evaluate the other batches.
 
     Args:
-        processes: how many, this one included.
-        make_trainer: makes a Trainer for one of them.
-        evaluate: goes through the split with that Trainer.
+        processes: the number of processes, this one included.
+        make_trainer: a function that makes the Trainer of one process.
+        evaluate: a function that evaluates the split with this Trainer.
     """
 
     def one(rank: int) -> Any:
@@ -80,7 +73,7 @@ def shared(processes: int, make_trainer: MakeTrainer, evaluate: Callable[[Traine
 
 
 class _Company(ClusterEnvironment):
-    """One of several processes on this machine that know one another already."""
+    """A Lightning environment for one of several processes on this machine that are already connected."""
 
     def __init__(self, rank: int, processes: int) -> None:
         super().__init__()
@@ -96,7 +89,7 @@ class _Company(ClusterEnvironment):
 
     @property
     def main_port(self) -> int:
-        return 0  # nobody connects to it: the group is there
+        return 0  # no process connects to it, because the group exists already
 
     @staticmethod
     def detect() -> bool:
@@ -123,13 +116,13 @@ Experiments = Mapping[str, Evidence]
 
 
 def write_early_tables(precision: float, folder: RunFolder, experiments: Experiments, trainer: Trainer, **tested: Any) -> None:
-    """Write the tables of the experiments that know their means from a part of the texts, and enable these no longer.
+    """Write the tables whose means are known from a part of the texts, and disable their experiments.
 
     Args:
         precision: half the width of the intervals for the means, in their units.
-        folder: of the run.
-        experiments: by id; those that are enabled are gone through.
-        trainer: that evaluates.
+        folder: the folder of the run.
+        experiments: the experiments by id; only enabled experiments are measured.
+        trainer: the Trainer that evaluates.
         tested: ``model``, ``datamodule`` and ``ckpt_path``, as ``Trainer.test`` takes them.
     Raises:
         AttestError: the data cannot be read in parts.
@@ -178,7 +171,7 @@ def _enable(experiments: Experiments, names: Collection[str]) -> None:
 
 @contextmanager
 def _in_parts(trainer: Trainer, data: TextDataModule, experiments: Experiments) -> Iterator[None]:
-    """Nothing is logged of parts, and their rows are kept where they were measured."""
+    """Disable loggers and evidence folders inside the block, in which only parts of the split are read."""
     loggers, folders = trainer.loggers, {name: evidence.folder for name, evidence in experiments.items()}
     trainer.loggers = []
     for evidence in experiments.values():
@@ -192,12 +185,12 @@ def _in_parts(trainer: Trainer, data: TextDataModule, experiments: Experiments) 
 
 
 def train(run: ConfiguredRun) -> RunFolder:
-    """Train, gather the evidence on the test split with the best checkpoint, sum up and report.
+    """Train, gather the evidence on the test split with the best checkpoint, write the summary and the report.
 
-    A run that was stopped is taken up where it stopped; what is there already is not done again, unless ``run.force`` is set.
+    A run that was stopped continues where it stopped; existing results are kept, unless ``run.force`` is set.
 
     Returns:
-        The run's folder.
+        The folder of the run.
     """
     with run.prepared():
         if run.nothing_to_do:
@@ -231,7 +224,7 @@ def fit(run: ConfiguredRun) -> None:
 
 
 def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
-    """Test the best checkpoint and write the tables that are missing; returns the scores."""
+    """Test the best checkpoint, write the missing tables, and return the scores."""
     for experiment, evidence in run.experiments.items():
         evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
     until = f", each until its means are known to ± {run.run.until:g}" if run.run.until is not None else ""
@@ -240,7 +233,7 @@ def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
 
 
 def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
-    """Scores on the test split under a checkpoint, and the evidence that is enabled, which all cores share."""
+    """Return the scores of a checkpoint on the test split, and compute the enabled evidence on all cores."""
 
     def evaluate(trainer: Trainer) -> Any:
         tested = {"model": run.model, "datamodule": run.datamodule, "ckpt_path": checkpoint}
@@ -249,7 +242,7 @@ def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
                 write_early_tables(run.run.until, run.folder, run.experiments, trainer, **tested)
             return trainer.test(**tested, verbose=False, weights_only=True)
 
-    callbacks = cast(Any, run.trainer).callbacks  # those below would put the model that was trained beside the average back
+    callbacks = cast(Any, run.trainer).callbacks  # WeightAveraging would restore the trained weights in place of their average
     callbacks[:] = [each for each in callbacks if not isinstance(each, WeightAveraging)]
     run.folder.made_from = OnTrial(Path(checkpoint), run.folder.data)
     gathers = any(evidence.enabled_on_test for evidence in run.experiments.values())
@@ -261,7 +254,7 @@ def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
 
 @contextmanager
 def _interrupting(trainer: Trainer) -> Iterator[None]:
-    """Ctrl-C as Python has it, which Lightning turns into an exit."""
+    """Raise KeyboardInterrupt for Ctrl-C, which Lightning turns into SystemExit."""
     try:
         yield
     except SystemExit as stop:
@@ -280,7 +273,7 @@ def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) ->
 
 @rank_zero_only
 def report(run: ConfiguredRun) -> None:
-    """Write the report and hand it to the loggers."""
+    """Write the report and send it to the loggers."""
     run.folder.note(peak_memory=peak_memory())
     figures = illustrations(run.folder)
     write_report(run.folder, figures)
@@ -288,7 +281,7 @@ def report(run: ConfiguredRun) -> None:
 
 
 def score(run: ConfiguredRun) -> None:
-    """Print the scores on the split that the command names, ``test`` or ``validate``, under the best checkpoint or another."""
+    """Print the scores on the split that the command names, ``test`` or ``validate``, of the named or the best checkpoint."""
     with run.prepared():
         checkpoint = run.checkpoint or str(run.folder.best)
         if run.subcommand == "validate":
@@ -306,7 +299,7 @@ def _say(sentence: str) -> None:
 
 
 def _say_seconds(folder: RunFolder, expected_tables: list[str]) -> None:
-    """What each experiment took."""
+    """Print how many seconds each experiment took."""
     seconds = read_json(folder.timing).get("seconds", {})
     known = [f"{name} {seconds[key]:.0f} s" for name in expected_tables if (key := f"evidence/{name}") in seconds]
     if known:

@@ -1,4 +1,4 @@
-"""Turn the texts or batches of a user into batches that can be observed.
+"""The batches that a trial observes, made from the texts or the batches of a user.
 
 Legend: B batch, T tokens.
 """
@@ -33,7 +33,7 @@ def batches_of(
     batch_size: int = 32,
     label_names: Sequence[str] = (),
 ) -> list[Batch]:
-    """Return all batches; each text gets an id of its own.
+    """Return the texts or batches of a user as a list of batches, in which each text has its own id.
 
     Args:
         data: batches as dictionaries, see ``Batch``, of which ``token_ids`` and ``mask`` are needed; or texts.
@@ -112,7 +112,7 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
 
 
 def _checked(batch: Any) -> Batch:
-    """Return a batch that has all tensors that are needed; their shapes are checked when it is observed."""
+    """Return the batch with all tensors that a trial needs; their shapes are checked when the network reads the batch."""
     if isinstance(batch, tuple | list) and all(isinstance(each, str) for each in batch):
         raise AttestError(
             f"a text is a {type(batch).__name__} of {len(batch)} strings, as pairs of texts or words are; expected one string "
@@ -141,7 +141,7 @@ def _checked(batch: Any) -> Batch:
 
 
 def _number(batches: list[Batch]) -> None:
-    """Number the texts of batches without ids; refuse an id that two texts have."""
+    """Number the texts of all batches if they have no ids; refuse an id that two texts have."""
     start = 0
     for batch in batches:
         batch.setdefault("id", torch.arange(start, start + len(batch["token_ids"])))
@@ -155,7 +155,7 @@ def _number(batches: list[Batch]) -> None:
 
 
 def _tokens(batch: Batch, words: Words | None) -> list[list[str]]:
-    """Return the words of each text, one for each token."""
+    """Return the words of each text in a batch, one word for each token."""
     if words is None and "tokens" in batch:
         return batch["tokens"]
     mask = attended(batch)

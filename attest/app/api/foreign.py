@@ -1,4 +1,4 @@
-"""Make models of the library transformers ready for a trial. For other models the library is not imported."""
+"""Models of the library transformers, made ready for a trial. The library is imported only for such a model."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
 
 
 def is_of_transformers(model: Any) -> bool:
-    """Return whether a model is one of the library transformers, which is then imported."""
+    """Return whether a model is a class of the library transformers; import the library if it is."""
     library = sys.modules.get("transformers")
     return library is not None and isinstance(model, library.PreTrainedModel)
 
@@ -69,7 +69,7 @@ def read_by(
     label_names: Sequence[str] | None,
     prompt: "Prompt | None" = None,
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None, Sequence[str]]:
-    """Return the network to put on trial, and how texts are encoded, how tokens are shown and how classes are named.
+    """Return the network to put on trial, with the functions that encode texts and show tokens, and the names of the classes.
 
     Args:
         model: a model of transformers.
@@ -127,7 +127,7 @@ def require_known_ids(model: Any, tokenizer: Any, *tokens: torch.Tensor) -> None
 
 
 def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
-    """Return the batches with the word of each token, ``word`` int64 ``(B, T)``, if our encoder has encoded the texts.
+    """Return the batches with the word of each token, ``word`` int64 ``(B, T)``, if Attest has encoded the texts.
 
     Batches of token ids get the tokens that the tokenizer adds to every text instead, ``special`` bool ``(B, T)``.
     """
@@ -143,7 +143,7 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
 
 
 def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:
-    """Return what else the tokenizer gives for texts or words, each ``(B, T)``; empty if another encoder was given."""
+    """Return the further tensors ``(B, T)`` of the tokenizer for texts or words; an empty dictionary for another encoder."""
     from attest.models.pretrained.texts import Encoder
 
     given = list(data) if isinstance(encode, Encoder) and isinstance(data, Sequence) else []
@@ -160,7 +160,7 @@ def _padded(rows: list[list[int]], value: int) -> torch.Tensor:
 def _asked(
     model: Any, tokenizer: Any, padding: int, masked: int, words: Words | None, prompt: "Prompt"
 ) -> tuple["PretrainedNetwork", Encode, Words, Sequence[str]]:
-    """Return a language model that answers a prompt, as ``read_by`` does."""
+    """Return the same as ``read_by``, for a language model that answers a prompt."""
     from attest.models.pretrained.admitted import require_as_it_is
     from attest.models.pretrained.prompted import PromptedNetwork, PromptEncoder
 
@@ -173,7 +173,7 @@ def _asked(
 
 
 def tell_of_cuts(encode: Any, texts: int) -> None:
-    """Say how many of the texts were longer than the model reads, if our encoder has encoded them."""
+    """Print how many texts were longer than the model can read, if Attest has encoded the texts."""
     from attest.models.pretrained.texts import Encoder
 
     if isinstance(encode, Encoder):

@@ -1,6 +1,5 @@
-"""Experiments on a network, batch by batch, and their files: those of a run without training.
-
-A model that gives every token a class, on trial: sentences as words with a tag each in, a table of tagged sentences out.
+"""The experiments of a trial: each batch is observed once, every experiment measures it, and the results become the files of a
+run folder. ``Measuring`` serves classifiers; ``TaggedMeasuring`` serves models that give every token a class.
 
 Legend: B batch, T tokens, K tags.
 """
@@ -45,25 +44,25 @@ from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, wri
 from attest.runs.versions import environment, peak_memory
 
 SECONDS, SHARE = 5, 0.05
-"""What has to be over before a word is said, in seconds and as a share of the work."""
+"""The work that must be finished before a duration is estimated, in seconds and as a share of all work."""
 WORTH_SAYING = 20
-"""Seconds that nobody needs to be told of."""
+"""The shortest expected duration that is printed, in seconds."""
 GROWTH = 1.5
-"""Cost of a text of T tokens grows as T to this power: some experiments read a text once, some once for every token."""
+"""The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
 
 
 def work_of(batch: Batch) -> float:
-    """What a batch costs, beside other batches."""
+    """Return the cost of a batch, relative to other batches."""
     rows, longest = batch["mask"].shape[:2]
     return rows * longest**GROWTH
 
 
 class Expected:
-    """Tells how long all batches will take.
+    """A message that says how long all batches will take.
 
     Args:
-        work: of all batches.
-        console: where it is said; None for nowhere.
+        work: the work of all batches, as the sum of ``work_of``.
+        console: the console that gets the message; None if nothing is printed.
     """
 
     def __init__(self, work: float, console: Console | None) -> None:
@@ -71,10 +70,10 @@ class Expected:
         self._started = time.perf_counter()
 
     def after(self, done: float) -> None:
-        """Say it if it is known by now.
+        """Print the expected duration once, as soon as enough work is finished to estimate it.
 
         Args:
-            done: work that is over, of all processes.
+            done: the finished work of all processes.
         """
         spent = time.perf_counter() - self._started
         if self._console is None or spent < SECONDS or done < SHARE * self._work:
@@ -85,14 +84,14 @@ class Expected:
 
 
 def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
-    """Some texts as batches of like length.
+    """Return the texts with these ids as batches of similar length.
 
     Args:
-        batches: of all texts.
-        ids: of those that are wanted.
-        batch_size: largest batch.
+        batches: the batches of all texts.
+        ids: the ids of the texts to return.
+        batch_size: the largest number of texts in a batch.
     Raises:
-        AttestError: texts are made of sentences.
+        AttestError: the texts are lists of sentences.
     """
     if any(batch["token_ids"].ndim > 2 for batch in batches):
         raise AttestError("the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out.")
@@ -103,7 +102,7 @@ def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int
 
 
 def in_rows(batch: Batch, rows: int) -> list[Batch]:
-    """A batch in parts of at most so many texts."""
+    """Return a batch as a list of smaller batches with at most ``rows`` texts each."""
     texts = [(batch, row) for row in range(len(batch["id"]))]
     if len(texts) <= rows:
         return [batch]
@@ -125,17 +124,17 @@ def _batch(texts: Sequence[tuple[Batch, int]]) -> Batch:
 
 
 WEIGHTS_HELD = 14 * 4
-"""Bytes that a trial takes at its peak for each number of attention inside layers: fourteen times as many numbers."""
+"""Peak memory of a trial for each number of attention inside layers, in bytes: fourteen numbers of four bytes."""
 
 
 class Measuring:
-    """Experiments on one batch after the other; each batch is observed once for all of them.
+    """The experiments of a trial, which measure one batch after the other; each batch is observed once for all of them.
 
     Args:
-        network: in evaluation mode.
-        measures: by id.
-        label_names: in class order; empty for numbers.
-        seed: of the random draws.
+        network: the network, in evaluation mode.
+        measures: the experiments, by id.
+        label_names: the names of the classes, in class order; empty if the classes have numbers only.
+        seed: the seed of the random draws.
         background: training texts, from which replacements of erased tokens are drawn; None if there are none.
     """
 
@@ -155,24 +154,24 @@ class Measuring:
         self.seconds: dict[str, float] = defaultdict(float)
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
         self._asked = {self.first, *measures}
-        """What is measured now."""
+        """The ids of the tables that are measured now."""
         self._early: dict[str, EarlyTable] = {}
-        """The tables of the experiments that have read enough texts."""
+        """The tables of the experiments that have read enough texts, by id."""
 
     def all_of(
         self, batches: Sequence[Batch], progress: bool, processes: int = 1, until: float | None = None, batch_size: int = 32
     ) -> None:
-        """Measure all batches.
+        """Measure all batches by all experiments.
 
         Args:
-            batches: with ids, all different.
-            progress: whether a bar shows how far it is, where there is a terminal or a notebook.
-            processes: that share the batches; what comes out is the same for all numbers.
-            until: how well the means of the verdict are to be known, in their units; an experiment for which a part of the
-                texts is enough reads no more. None for all texts.
-            batch_size: of batches that texts are put into in random order.
+            batches: the batches, in which every text has its own id.
+            progress: whether a terminal or a notebook shows a progress bar.
+            processes: the number of processes that share the batches; it does not change the results.
+            until: the precision to which the means of the verdict must be known, in their units; an experiment stops
+                reading when its means are known. None for all texts.
+            batch_size: the size of the batches that hold texts in random order.
         Raises:
-            AttestError: a batch or what the network makes of it is not as it should be.
+            AttestError: a batch or the output of the network is not valid.
         """
         everyone = torch.cat([batch["id"].cpu() for batch in batches])
 
@@ -191,7 +190,7 @@ class Measuring:
             self._parts[name] = [table.rows]
 
     def _share(self) -> None:
-        """Have what all processes have measured, here and in each of them."""
+        """Exchange the measurements of all processes, so that every process has all of them."""
         if not distributed.is_initialized():
             return
         shares: list[Any] = [None] * distributed.get_world_size()
@@ -213,7 +212,7 @@ class Measuring:
         batch_size: int,
         turns: Turns,
     ) -> None:
-        """Measure the experiments that know their means from a part of the texts; the others are left for later."""
+        """Measure the experiments whose means are known from a part of the texts; the other experiments are measured later."""
 
         def measure(texts: list[int], going: Collection[str]) -> dict[str, pd.DataFrame]:
             self._asked = {*going}
@@ -228,7 +227,7 @@ class Measuring:
             self.seconds.clear()  # the first process has them all
 
     def _that_fit(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
-        """Batches in parts whose attention inside layers fits the budget, which processes share."""
+        """Return the batches, cut so that attention inside layers fits the memory budget that all processes share."""
         heads = sum(layer.heads or 0 for layer in attending(self.network).values())
         parts = []
         for batch in batches:
@@ -237,7 +236,7 @@ class Measuring:
         return parts
 
     def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, turns: Turns) -> None:
-        """Measure the batches that fall to this process, those with the longest texts first."""
+        """Measure the batches of this process, batches with the longest texts first."""
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._that_fit(batches, turns.processes), key=work_of, reverse=True)
@@ -254,7 +253,7 @@ class Measuring:
                 expected.after(done)
 
     def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
-        """Measure one batch; names each table when it has been measured."""
+        """Measure one batch, and yield the name of each table after it has been measured."""
         observation = self._observed(batch)
         label = self._label(batch, observation)
         layers = self._layers(observation)
@@ -275,7 +274,7 @@ class Measuring:
     def _experiments(
         self, pooled: Observation | None, layers: LayerObservation | None, context: Context, identity: dict[str, Tensor]
     ) -> Iterator[str]:
-        """Measure one batch by each experiment that is asked for; names each when it has been measured."""
+        """Measure one batch by each chosen experiment, and yield its name afterwards."""
         for name, experiment in self.measures.items():
             if name in self._asked:
                 observation = layers if experiment.inside else pooled
@@ -289,7 +288,7 @@ class Measuring:
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
-        """Count the seconds of a table."""
+        """Add the seconds that the block takes to the seconds of a table."""
         started = time.perf_counter()
         yield
         self.seconds[name] += time.perf_counter() - started
@@ -304,7 +303,7 @@ class Measuring:
         return observation
 
     def _require_names(self, classes: int) -> None:
-        """Refuse names for other than so many classes."""
+        """Raise an error if the number of label names differs from the number of classes."""
         self.label_names = self.label_names or tuple(map(str, range(classes)))
         if len(self.label_names) != classes:
             raise AttestError(
@@ -313,7 +312,7 @@ class Measuring:
             )
 
     def _layers(self, observation: Observation) -> LayerObservation | None:
-        """What the layers attend to, of a network that has its attention there alone."""
+        """Return the attention inside layers; None if the network pools by attention."""
         if getattr(self.network, "pools_by_attention", True):
             return None
         with torch.no_grad():
@@ -326,7 +325,7 @@ class Measuring:
         return of_batch(batch["label"], observation.ids.shape, self.label_names).to(observation.ids)
 
     def write(self, folder: RunFolder, limits: dict[str, Any]) -> None:
-        """Write all files of a run except the report."""
+        """Write all files of a run folder except the report."""
         stopped = {name: Stopped(table.rule.precision, table.rule.found()) for name, table in self._early.items()}
         for name, parts in self._parts.items():
             folder.write_evidence(name, joined(parts).sort_values("id", ignore_index=True), stopped.get(name))
@@ -338,7 +337,7 @@ class Measuring:
         write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
-        """``test/accuracy`` and the like, where labels are known."""
+        """Return ``test/accuracy`` and other scores; an empty dictionary if the texts have no labels."""
         if "label" not in texts:
             return {}
         from attest.core.measures.decisions import decision_scores
@@ -348,7 +347,7 @@ class Measuring:
         return {f"test/{name}": float(score) for name, score in scores.items()}
 
     def _settings(self, texts: int, limits: dict[str, Any]) -> dict[str, Any]:
-        """What the report says of how it came about; ``trial`` tells it from a run that was trained."""
+        """Return the settings that the report shows; the key ``trial`` marks a folder without training."""
         model = shown_class(self.network)
         names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
@@ -357,28 +356,28 @@ class Measuring:
 
 
 def shown_class(network: nn.Module) -> type:
-    """The class by which a network is called: its own, or that of the model that it holds for a trial."""
+    """Return the class that names a network: its own class, or the class of the model that it holds for a trial."""
     return type(network.model) if getattr(network, "holds_a_model", False) else type(network)
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that YAML can hold."""
+    """Return the settings as values that YAML can hold."""
     return {name: value if isinstance(value, int | float | str) else str(value) for name, value in settings.items()}
 
 
 def tagged_batches(
     sentences: Sequence[Any], tags: Sequence[Any] | None, reads: Any, batch_size: int, label_names: Sequence[str]
 ) -> list[Batch]:
-    """Batches of sentences of like length, in subwords; a word's tag is that of its first subword.
+    """Return sentences as batches of subwords of similar length; the tag of a word belongs to its first subword.
 
     Args:
-        sentences: lists of words; or batches with ``token_ids``, ``mask`` and ``tags`` ``(B, T)``, which are returned.
-        tags: classes of the words of each sentence, as ``class_numbers`` takes them.
+        sentences: lists of words; or batches with ``token_ids``, ``mask`` and ``tags`` ``(B, T)``, returned unchanged.
+        tags: the classes of the words of each sentence, as ``class_numbers`` takes them.
         reads: the ``Encoder`` of the model.
-        batch_size: largest batch.
+        batch_size: the largest number of sentences in a batch.
         label_names: the tags, in class order.
     Raises:
-        AttestError: a sentence is no list of words, or tags are missing or other than as many.
+        AttestError: a sentence is not a list of words, tags are missing, or a sentence has more or fewer tags than words.
     """
     given = list(sentences)
     if given and all(isinstance(each, Mapping) for each in given):
@@ -423,7 +422,7 @@ def _tagged_batch(rows: list[int], ids: list[list[int]], tags: list[list[int]], 
 
 
 class TaggedMeasuring(Measuring):
-    """Experiments inside the layers of a tagger; the table of the sentences is that of a run with a tagger.
+    """The experiments inside the layers of a tagger; the table of sentences has the columns that a run with a tagger has.
 
     Args:
         network, measures, label_names, seed, background: as in ``Measuring``.
@@ -458,7 +457,7 @@ class TaggedMeasuring(Measuring):
         return replace(seen, labels=tags.to(device), special=special)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
-        """Accuracy over words; F1 of single tags and of whole chunks where tags mark chunks."""
+        """Return the accuracy over words, and the F1 of single tags and of whole chunks if tags mark chunks."""
         gold, predicted = (
             pad_sequence([torch.tensor(row) for row in texts[name]], batch_first=True, padding_value=NO_TAG)
             for name in ("tags", "predicted_tags")

@@ -1,4 +1,4 @@
-"""``attest.train`` and ``attest.open_run``, the ``Run`` that both return, and what it shares with a trial: ``Outcome``."""
+"""The functions ``attest.train`` and ``attest.open_run``, the ``Run`` that both return, and its base class ``Outcome``."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -43,17 +43,17 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """The name in its report."""
+        """Return the name that the report shows."""
         raise NotImplementedError(f"{type(self).__name__} must say what it is called: define name.")
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The whole configuration, as ``config.yaml`` has it."""
+        """Return the whole configuration, as in ``config.yaml``."""
         return self._findings.settings
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Every number by its key, as ``summary.json`` has them: ``test/accuracy``, ``E1/tau_gradient_inputs/mean``, …
+        """Return every number by its key, as in ``summary.json``: ``test/accuracy``, ``E1/tau_gradient_inputs/mean``, …
 
         None stands for what is undefined.
         """
@@ -61,16 +61,16 @@ class Outcome:
 
     @property
     def answers(self) -> dict[str, str]:
-        """One sentence for each experiment, by id, which says what its numbers mean."""
+        """Return one sentence for each experiment, by id, which says what its numbers mean."""
         return self._findings.answers
 
     @property
     def experiments(self) -> list[str]:
-        """The ids that ``table`` takes; ``instances`` is the table of the texts themselves."""
+        """Return the ids that ``table`` takes; ``instances`` is the table of the texts themselves."""
         return self._findings.experiments
 
     def table(self, experiment: str = INSTANCES) -> pd.DataFrame:
-        """Return a table with one row for each text.
+        """Return the table of one experiment, with one row for each text.
 
         Its columns are ``id``, ``label`` if it is known, ``predicted``, ``length``, and what was measured.
 
@@ -105,7 +105,7 @@ class Outcome:
         return Findings(self.folder)
 
     def _explained(self, identity: int) -> ExplainedText:
-        """Return one of the texts that were tested, by its id."""
+        """Return the explanation of one tested text, which is named by its id."""
         findings = self._findings
         if findings.instances is None or identity not in set(findings.instances["id"]):
             raise AttestError(f"no text has the id {identity!r}; expected one in the column id of table('instances').")
@@ -168,31 +168,31 @@ class Run(Outcome):
 
     @property
     def name(self) -> str:
-        """The path of its folder."""
+        """Return the path of the run folder as text."""
         return str(self.folder.path)
 
     @property
     def path(self) -> Path:
-        """The folder of the run."""
+        """Return the path of the run folder."""
         return self.folder.path
 
     @property
     def report_path(self) -> Path:
-        """The path of the report, ``report.html``."""
+        """Return the path of the report, ``report.html``."""
         return self.folder.report
 
     @property
     def model(self) -> "LightningModule":
-        """The LightningModule with the parameters of the best epoch by validation, in evaluation mode, on the CPU."""
+        """Return the LightningModule with the parameters of the best epoch by validation, in evaluation mode, on the CPU."""
         return self._opened.model
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """Names of the classes, in class order."""
+        """Return the names of the classes, in class order."""
         return self._opened.data.label_names
 
     def split(self, name: str = "test") -> "Split":
-        """Return the batches of a split of its data, which ``attest.trial`` takes.
+        """Return the batches of one split of the data of the run; ``attest.trial`` takes them as texts.
 
         Args:
             name: ``train``, ``validation`` or ``test``.
@@ -202,7 +202,7 @@ class Run(Outcome):
         return Split(self._opened.data, name)
 
     def explain(self, text: str) -> "ExplainedText":
-        """Return what the model says about a text, and everything that might explain why.
+        """Return the prediction of the model for a text, and everything that might explain the prediction.
 
         Args:
             text: any text in the language of the data.
@@ -212,7 +212,7 @@ class Run(Outcome):
         return self._opened.explain(text)
 
     def save_pretrained(self, path: str | Path) -> None:
-        """Write a fine-tuned Transformer as the library transformers reads it: model, names of its classes, tokenizer.
+        """Write a fine-tuned Transformer in the format of the library transformers: model, class names, tokenizer.
 
         Args:
             path: a new folder.
@@ -231,7 +231,7 @@ class Run(Outcome):
 
     @cached_property
     def _opened(self) -> "Opened":
-        """Model and data, loaded when they are first asked for."""
+        """Return the model and the data of the run; they are loaded at the first call."""
         if not self.folder.best.is_file():
             raise AttestError(
                 f"{self.folder.best} does not exist, so there is no model; expected a run that was trained here. Its "
@@ -266,7 +266,7 @@ class Split:
 
 
 class Opened(LoadedRun):
-    """The model and data of a run in a process that goes on afterwards.
+    """The model and the data of a run, loaded in a process that continues afterwards.
 
     Args:
         folder: the folder of a trained run.
@@ -280,7 +280,7 @@ class Opened(LoadedRun):
                 """Model and data stay when the block ends."""
 
     def explain(self, text: str) -> ExplainedText:
-        """Return what the model says about a text, and why.
+        """Return the prediction of the model for a text, and everything that might explain the prediction.
 
         Raises:
             AttestError: the text has no words, or the model does not classify whole texts.
@@ -301,7 +301,7 @@ def train(
     arguments: Sequence[str] = (),
     **choices: str,
 ) -> Run:
-    """Train a model and put it on trial: the same as ``attest fit``, in the same folder.
+    """Train a model and put it on trial, as ``attest fit`` does, in the same folder.
 
     A finished run is not trained again; a stopped run resumes.
 
@@ -331,7 +331,7 @@ def train(
 
 @contextmanager
 def as_a_command() -> Iterator[None]:
-    """Let a command set up this process as it needs it; afterwards set back threads and memory budget, and end W&B's run.
+    """Set up this process as a command needs it; at the end restore threads and memory budget, and finish the run of W&B.
 
     Raises:
         AttestError: in place of an error of a library that the user can mend.

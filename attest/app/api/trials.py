@@ -1,4 +1,6 @@
-"""Any model on trial, without a Trainer: batches in, a folder of tables, numbers and a report out."""
+"""The function ``attest.trial``, which puts any model on trial without training; it writes a folder of tables, numbers and
+a report.
+"""
 
 import shutil
 import tempfile
@@ -53,12 +55,12 @@ class Trial(Outcome):
 
     @property
     def name(self) -> str:
-        """The class of the model, and on how many texts it was tried."""
+        """Return the class name of the model and the number of tested texts."""
         path = table_of(self.folder)
         return f"{self._model} on {0 if path is None else len(self.table(path.stem))} texts"
 
     def explain(self, identity: int) -> ExplainedText:
-        """One of the texts with everything that might explain its prediction.
+        """Return one tested text with everything that might explain its prediction.
 
         Args:
             identity: its id: the place in a list of texts, or the ``id`` that its batch gave it.
@@ -68,7 +70,7 @@ class Trial(Outcome):
         return self._explained(identity)
 
     def save(self, path: str | Path) -> Run:
-        """Keep everything in a folder as a run has it: tables, numbers, figures, report; ``attest report`` reads it.
+        """Write tables, numbers, figures and report into a folder like that of a run; ``attest report`` reads the folder.
 
         Args:
             path: of a folder that is empty or does not exist.
@@ -80,7 +82,7 @@ class Trial(Outcome):
             return self.write_into(folder)
 
     def write_into(self, folder: RunFolder) -> Run:
-        """Keep everything in a folder that is claimed anew; stopped in the middle, it can be claimed anew again."""
+        """Write all files into a claimed folder; an interrupted call leaves a folder that can be claimed again."""
         write_text(folder.path / UNFINISHED, "")
         shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
         write_report(folder)
@@ -180,7 +182,7 @@ def trial(
 
 
 def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None) -> Background:
-    """Training texts on the device of the network."""
+    """Return the training texts as token ids on the device of the network."""
     require_no_table("background texts", texts)
     if encode is None and any(isinstance(text, str) for text in texts):
         raise AttestError(
@@ -194,7 +196,7 @@ def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None)
 
 
 def network_of(model: Any) -> nn.Module:
-    """The network that is put on trial: the model itself, or the one that it trains.
+    """Return the network that is put on trial: the model itself, or the network that the model trains.
 
     Raises:
         AttestError: neither has the four steps, or the network attends to tokens nowhere.
@@ -211,7 +213,7 @@ def network_of(model: Any) -> nn.Module:
 
 
 def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
-    """Return all experiments that suit the network; if attention is over sentences, those that do not ask for tokens."""
+    """Return the ids of all experiments that suit the network; those on tokens do not suit attention over sentences."""
     if not getattr(network, "pools_by_attention", True):
         return suited(network)
     of_sentences = "sentence_mask" in batches[0]
@@ -219,8 +221,11 @@ def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
 
 
 def _telling(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
-    """The first batch, the first with padding, the one with the longest text, and the first with a text that holds the id of
-    padding or of a masked token as its own."""
+    """Return the batches that are most likely to show an error of the network.
+
+    These are the first batch, the first batch with padding, the batch with the longest text, and the first batch with a
+    text that contains the id of padding or of a masked token.
+    """
     special = torch.tensor(
         [each for each in (getattr(network, name, None) for name in ("padding", "masked")) if each is not None]
     )

@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     Args:
         arguments: what follows ``attest adversarial``.
     Raises:
-        AttestError: such a base or adversary cannot be.
+        AttestError: the base cannot have this adversary.
     """
     if {"-h", "--help"} & {*arguments}:
         print(plain_help(__doc__))
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
 
 
 def say_who_stayed(runs: Sequence[RunFolder]) -> None:
-    """Name the adversaries that never left their base, and what moves them."""
+    """Print the adversaries whose attention stayed like that of the base, and the option that moves it."""
     from attest.report.related import distances_of
 
     for run in runs:

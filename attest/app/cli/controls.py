@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _compare(base: "Base", typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices) -> None:
-    """Train every control, write the table, and the base's own report anew, which reads of them."""
+    """Train every control, write the table of controls, and rewrite the report of the base, which shows this table."""
     from lightning_utilities.core.rank_zero import rank_zero_only
 
     from attest.app.adversaries import controls, guiding_lambdas, without_sense

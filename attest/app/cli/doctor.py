@@ -37,7 +37,7 @@ COLOURS = {"fine": "green", "note": "yellow", "stops": "bold red"}
 
 @dataclass(frozen=True)
 class Finding:
-    """A line of the table."""
+    """A line of the table of ``attest doctor``."""
 
     what: str
     found: str
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
-    """Print the table, and in a sentence what would stop a run."""
+    """Print the table, and a sentence about the findings that would stop a run."""
     table = Table("", "found", "", title="attest doctor", title_justify="left")
     for finding in findings:
         table.add_row(finding.what, escape(finding.found), f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]")
@@ -86,7 +86,7 @@ def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
 
 
 def model(name: str, prompt: str | None = None, labels: str | None = None) -> Iterator[tuple[str, str]]:
-    """Return what a trial can ask of a Transformer, after a first pass through it.
+    """Yield pairs of a property of a Transformer and its value, in words, after a first pass through the model.
 
     Raises:
         AttestError: the model cannot be tried.
@@ -103,7 +103,7 @@ def model(name: str, prompt: str | None = None, labels: str | None = None) -> It
 
 
 def packages() -> Iterator[Finding]:
-    """Yield the versions of packages, and our requirements that are missing or too old."""
+    """Yield findings about the versions of packages, and about required packages that are missing or too old."""
     for name, found in environment().items():
         yield Finding(name, found)
     for requirement in _requirements():
@@ -116,7 +116,7 @@ def packages() -> Iterator[Finding]:
 
 
 def _requirements() -> list[Requirement]:
-    """Return the requirements of the installed package without its extras; none if it runs from a bare checkout."""
+    """Return the requirements of the installed package without its extras; an empty list if it is not installed."""
     try:
         asked = [Requirement(line) for line in requires(DISTRIBUTION) or ()]
     except PackageNotFoundError:
@@ -125,7 +125,7 @@ def _requirements() -> list[Requirement]:
 
 
 def machine() -> Iterator[Finding]:
-    """Yield the devices, the memory and how idle threads wait."""
+    """Yield findings about the devices, the memory and how idle threads wait."""
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     apple = ["mps"] if torch.backends.mps.is_available() else []
     yield Finding("devices", ", ".join([f"CPU with {os.cpu_count()} cores", *gpus, *apple]))
@@ -140,7 +140,7 @@ def machine() -> Iterator[Finding]:
 
 
 def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
-    """Yield for each corpus the folder in which it lies, or the public source from which it would come.
+    """Yield a finding for each corpus: the local folder that holds it, or the public source from which it would be loaded.
 
     Args:
         wanted: the corpora without which a run could not begin.
@@ -170,7 +170,7 @@ _within_reach = cache(reachable)
 
 
 def wandb_state() -> Iterator[Finding]:
-    """Yield how runs would be logged; the key itself is never shown."""
+    """Yield a finding about how runs would be logged to W&B; the key itself is never shown."""
     mode = os.environ.get("WANDB_MODE")
     if mode:
         state = f"WANDB_MODE={mode}"
@@ -189,7 +189,7 @@ def _in_netrc() -> bool:
 
 
 def folders(root: Path) -> Iterator[Finding]:
-    """Yield whether the folders of runs and of prepared corpora can be written and have room."""
+    """Yield findings about whether the folders of runs and of prepared corpora are writable and have free space."""
     yield _folder("runs", root, "--run.root=<folder>", "stops")
     yield _folder("prepared corpora", cache_folder(), f"{CACHE_VARIABLE}=<folder>", "note")
 

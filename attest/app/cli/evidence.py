@@ -38,7 +38,7 @@ EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code.
+    """Run the command and return the exit code.
 
     Args:
         arguments: what follows ``attest evidence``.
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _of_reading(reading: str, wanted: list[str]) -> list[str]:
-    """Return the experiments that take a reading in the attention's place: those that were typed, or all.
+    """Return the experiments that accept a reading in place of attention: the typed ones, or all.
 
     Raises:
         AttestError: the reading is not known, or an experiment that was typed is on the attention itself.
@@ -91,7 +91,7 @@ def _of_reading(reading: str, wanted: list[str]) -> list[str]:
 
 
 def _refuse_apart(typed: argparse.Namespace) -> None:
-    """A shard is one of a run's own tables."""
+    """Refuse other options beside ``--shard`` or ``--shards``, because a shard is a part of the tables of a run."""
     others = [f"--{name}" for name in ("ckpt", "out", "reading", "until") if getattr(typed, name) is not None]
     if typed.shards and typed.shard:
         others = ["--shard"]
@@ -111,7 +111,7 @@ def _one_shard(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
 
 
 def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str], words: TypedWords) -> int:
-    """Have a workflow gather what is missing, and put it together where no shard has failed."""
+    """Start the workflow of shards for the missing tables, and put them together if no shard has failed."""
     from attest.app.evaluating import RunOnTrial, configuration_of, put_together
 
     with configuration_of(run, typed.trust) as configuration:
@@ -127,7 +127,7 @@ def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
 
 
 def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], words: TypedWords) -> int:
-    """Start the workflow; returns its exit code."""
+    """Start the workflow of shards and return its exit code."""
     from attest.app.reproduce.progress import Watched
     from attest.app.reproduce.workflow import carry_out, on_one_gpu, snakemake_command
 
@@ -149,7 +149,7 @@ def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], 
 def workflow_configuration(
     run: RunFolder, shards: int, tables: list[str], options: list[str], attest: Sequence[str] = ATTEST, gpus_a_job: int = 0
 ) -> dict[str, Any]:
-    """What the workflow has to know: the command of every shard, and the file that says it is done."""
+    """Return the configuration of the workflow: the command of every shard, and the file that marks it as done."""
 
     def command(shard: int) -> list[str]:
         return [*attest, "evidence", f"--run={run.path}", f"--shard={shard}/{shards}", *tables, *options]
@@ -183,7 +183,7 @@ def _parser() -> CommandParser:
 
 
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
-    """The checkpoint, and the run that it belongs to if that is known."""
+    """Return the checkpoint, and the run that it belongs to; None if the run is unknown."""
     if (typed.run is None) == (typed.ckpt is None):
         found = "no trained model" if typed.run is None else "two things, a run and a checkpoint"
         raise AttestError(

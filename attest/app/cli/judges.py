@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> int:
 def _try_constructed(
     folder: Path, stated: dict[str, Any], smoke: bool, logger: str, own: dict[str, Any], shipped: bool
 ) -> int:
-    """Judge the tests on constructed defendants."""
+    """Judge the tests on constructed defendants, which are attention weights of known quality."""
     judged = judge(hear(stated, own), stated)
     said = write_judges(folder, judged, stated, _stamp(STATED, smoke, list(own)))
     experiments = {name: test["experiment"] for tests in stated["tests"].values() for name, test in tests.items()}
@@ -106,7 +106,7 @@ def _try_constructed(
 
 
 def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger: str) -> int:
-    """Train networks, judge the tests on them, and compare with what the folder holds about constructed defendants."""
+    """Train networks, judge the tests on them, and compare with the results on constructed defendants in the folder."""
     import pandas as pd
     from rich.progress import track
 
@@ -178,7 +178,7 @@ def _own(typed: str, tried: list[str]) -> dict[str, Any]:
 
 
 def _stamp(file: Path, smoke: bool, own: list[str]) -> str:
-    """Return in words which list of defendants was judged: the hash of its file, and the commit that last changed it."""
+    """Return a sentence that identifies the list of defendants: the hash of its file and the last commit that changed it."""
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     told = f"Defendants, tests and directions are stated in configs/judges/{file.name}, sha256 {sha256[:16]}"
     told += f", {last_commit(file) or 'of no commit that could be found'}."

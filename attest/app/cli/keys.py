@@ -63,7 +63,7 @@ def key_adversary(attack: str) -> "Dependent":
 
 
 def _require_self_attention(settings: dict[str, Any]) -> None:
-    """Refuse a base that has no keys to attack, before anything is trained."""
+    """Refuse a base without keys to attack, before anything is trained."""
     kind = predicts(settings)
     if kind == "label" and attends_within(settings["model"]["init_args"].get("network")):
         return

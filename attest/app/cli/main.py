@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    """Run what was typed; turn mistakes and stops into a sentence and an exit code."""
+    """Run the typed command; turn errors and interruptions into a sentence and an exit code."""
     if arguments == ["--version"]:
         print(version_line())
         return 0
@@ -113,7 +113,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def overview() -> str:
-    """Return what ``attest --help`` prints."""
+    """Return the text that ``attest --help`` prints."""
     width = max(map(len, COMMANDS))
     lines = [f"  {name:<{width}}  {command.does}" for name, command in COMMANDS.items()]
     return "\n".join(
@@ -132,7 +132,7 @@ def overview() -> str:
 
 
 def _require_working_folder() -> None:
-    """Refuse to begin in a folder that has been removed, in which libraries end without a sentence."""
+    """Refuse to start in a folder that was removed, in which libraries fail without a clear message."""
     try:
         Path.cwd()
     except FileNotFoundError as error:
@@ -149,7 +149,7 @@ TRUST = "a module whose classes the run may name, if you know its code, which is
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser of argparse that takes no shortened options and raises mistakes as AttestErrors.
+    """A parser of argparse that accepts no shortened options and raises an AttestError for every mistake.
 
     Args:
         command: the command as it is typed, ``attest report``.
@@ -165,13 +165,13 @@ class CommandParser(argparse.ArgumentParser):
         )
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parse as argparse does; refuse numbers that are out of bounds."""
+        """Parse the arguments as argparse does, and refuse numbers that are out of bounds."""
         typed, rest = super().parse_known_args(args, namespace)
         require_bounds(vars(typed), lambda name: f"--{name.replace('_', '-')}")
         return typed, rest
 
     def error(self, message: str) -> NoReturn:
-        """Raise the mistake that argparse found as a sentence."""
+        """Raise an AttestError for the mistake that argparse found."""
         if match := NO_NUMBER.fullmatch(message):
             raise AttestError(f"{match[1]} is {match[3]}; expected {KINDS[match[2]]}. Name another.")
         usage = " ".join(self.format_usage().split()).removeprefix("usage: ")
@@ -183,7 +183,7 @@ BEGINNING = 2000
 
 
 def kind_of(path: Path, kinds: Mapping[str, str]) -> str:
-    """Return the kind of a file that its suffix names.
+    """Return the kind of a file by the suffix of its name.
 
     Args:
         path: the path as typed.
@@ -200,7 +200,7 @@ def kind_of(path: Path, kinds: Mapping[str, str]) -> str:
 
 
 def require_own(path: Path, ours: re.Pattern[str]) -> None:
-    """Refuse to write over a file that attest has not written.
+    """Refuse to overwrite a file that Attest has not written.
 
     Args:
         path: the path as typed; it need not exist.
@@ -218,7 +218,7 @@ def require_own(path: Path, ours: re.Pattern[str]) -> None:
 
 
 def require_place(folder: Path) -> None:
-    """Refuse a folder that cannot be made, before hours are spent on what goes there.
+    """Refuse a folder that cannot be made, before hours are spent on its content.
 
     Args:
         folder: the path as typed; it need not exist.

@@ -50,7 +50,7 @@ LOG_LINES = 3
 
 @dataclass(frozen=True)
 class Request:
-    """A reproduction as it was typed."""
+    """A reproduction as the user typed it."""
 
     tables: tuple[Path, ...]
     corpora: tuple[str, ...]
@@ -69,17 +69,17 @@ class Request:
 
     @property
     def suffix(self) -> str:
-        """The end of a folder's name that tells the results of some corpora from those of all."""
+        """Return the end of a folder name, which separates the results of some corpora from the results of all corpora."""
         return "".join(f"-{corpus}" for corpus in self.corpora)
 
     @property
     def settings(self) -> list[str]:
-        """The options that change the runs that the file of a table states."""
+        """Return the options that change the runs of a table; the file of the table states the other settings."""
         return [option for option in self.options if not option.startswith(("LOGGER=", "--run."))]
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns the exit code, 1 where runs have failed.
+    """Run the command and return the exit code, which is 1 if runs have failed.
 
     Args:
         arguments: what follows ``attest reproduce``.
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _plan(request: Request) -> Plan:
-    """Return the runs of all tables."""
+    """Return the plan of the runs of all tables."""
     experiments = [read_published(file) for file in request.tables]
     if request.smoke:
         experiments = [shorten_sweeps(experiment, but=request.selected) for experiment in experiments]
@@ -111,7 +111,7 @@ def _plan(request: Request) -> Plan:
 
 
 def parse_request(arguments: list[str]) -> Request:
-    """Return what the words and options ask for.
+    """Return the request that the words and options describe.
 
     Raises:
         AttestError: a word has a value that it cannot have.
@@ -168,7 +168,7 @@ def _option(rest: list[str], prefix: str) -> str:
 
 
 def _carry_out(request: Request, plan: Plan) -> int:
-    """Let Snakemake run what is missing. If runs have failed, name them and write the tables without them."""
+    """Run the missing runs by Snakemake; if runs fail, name them and write the tables without them."""
     log, missing = request.results / "workflow.log", plan.missing
     print(f"{len(missing)} of {len(plan.jobs)} runs are missing. Snakemake's log: {log}", flush=True)
     write_json(_configuration(request), workflow_configuration(request, plan))
@@ -193,7 +193,7 @@ def command_of(request: Request) -> list[str]:
 
 
 def workflow_configuration(request: Request, plan: Plan) -> dict[str, Any]:
-    """Return all that the workflow and the writing of tables need to know."""
+    """Return all settings that the workflow and the writing of tables need."""
     return as_json(plan) | {
         "attest": [*(on_one_gpu(request.gpus) if request.gpus and not request.profile else []), *ATTEST],
         "write": [sys.executable, "-m", "attest.app.reproduce.write", str(_configuration(request))],

@@ -14,7 +14,7 @@ from attest.core.ending import end_with_parent
 
 
 class Outlet(io.FileIO):
-    """An open file that drops what is written after the first error.
+    """An open file that discards all text after the first write error.
 
     Attributes:
         failed: the first error of writing; None if there was none.
@@ -71,7 +71,7 @@ _ANOTHER_LAUNCHER = "TORCHELASTIC_RUN_ID"
 
 
 def end_with_first_rank() -> None:
-    """Let this process end when the first rank ends; call it when the process begins. Only Linux offers this."""
+    """Let this process end when the first rank ends, on Linux only; call it when the process starts."""
     if os.environ.get("LOCAL_RANK", "0") == "0":
         os.environ[FIRST_RANK] = str(os.getpid())
     elif sys.platform == "linux" and _ANOTHER_LAUNCHER not in os.environ:

@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> int:
-    """Put the model on trial into a folder that is claimed."""
+    """Put the model on trial and write the results into a claimed folder."""
     with needing_transformers():
         from attest.models.pretrained.loading import config_of, decides_tokens
     from attest.datamodules.labelled import labelled
@@ -117,7 +117,7 @@ def _loaded(typed: Namespace, data: "Labelled") -> tuple[Any, Any, dict[str, Any
 
 
 def _names(typed: str | None, config: Any) -> list[str]:
-    """Return the names of the classes that were typed, or those that the model gives."""
+    """Return the names of the classes that the user typed, or the names that the model gives."""
     from attest.core.labels import class_names, names_of
 
     if typed is None:
@@ -132,7 +132,7 @@ def _names(typed: str | None, config: Any) -> list[str]:
 
 
 def _order_of(classes: int) -> str:
-    """Return the sentence on how to say which label is which class."""
+    """Return the sentence that explains how to assign labels to classes."""
     ways = [",".join(map(str, range(first, first + classes))) for first in (0, 1)]
     counted = f" Of numbers, {ways[0]} counts from 0 and {ways[1]} from 1." if classes <= SHOWN_IN_FULL else ""
     return f"Say which label is which class, in the order of the classes: --labels negative,positive.{counted}"

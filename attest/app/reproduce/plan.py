@@ -1,4 +1,4 @@
-"""Plan the runs of published tables: which runs, in which folders, by which commands, and in which order."""
+"""The plan of the runs of published tables: their folders, their commands and their order."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ Dependent = tuple[Path, tuple[str, ...]]
 
 
 def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -> Dependent:
-    """Return the folder and the command of the run that a row's ``then`` asks for.
+    """Return the folder and the command of the dependent run that ``then`` of a row describes.
 
     Args:
         folder: the folder of the base run.
@@ -29,7 +29,7 @@ def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -
 
 
 def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the dependent runs that a run needs beside its base: the adversary whose attention guides."""
+    """Return the runs that a dependent run needs beside its base: the adversary whose attention guides it."""
     if then["command"] != "controls" or then["GUIDE"] == "base":
         return []
     choices, lam = parse_adversary(then["GUIDE"])
@@ -66,7 +66,7 @@ Selection = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Job:
-    """A run of a plan.
+    """A run in a plan.
 
     Args:
         folder: the folder of the run; the run is finished if ``summary.json`` is in it.
@@ -80,29 +80,29 @@ class Job:
 
     @property
     def done(self) -> bool:
-        """Whether the run is finished."""
+        """Return whether the run is finished."""
         return RunFolder(self.folder).summary.is_file()
 
     @property
     def log(self) -> Path:
-        """The file of all that the run prints; the Snakefile has this name, too."""
+        """Return the file for all output of the run; the Snakefile uses the same name."""
         return self.folder / "reproduce.log"
 
     def shown(self, root: Path) -> str:
-        """Return the folder's path from the folder of all runs on."""
+        """Return the path of the run folder, relative to the folder of all runs."""
         return str(self.folder.relative_to(root)) if self.folder.is_relative_to(root) else str(self.folder)
 
 
 @dataclass
 class Plan:
-    """The runs by folder, each after those that it depends on, and the runs of every table."""
+    """The runs by folder, each after the runs that it depends on, and the runs of every table."""
 
     jobs: dict[Path, Job] = field(default_factory=dict)
     tables: dict[str, dict[Place, dict[int, Path]]] = field(default_factory=dict)
 
     @property
     def missing(self) -> list[Job]:
-        """The runs that are not finished."""
+        """Return the runs that are not finished."""
         return [job for job in self.jobs.values() if not job.done]
 
 
@@ -114,7 +114,7 @@ def make_plan(
     options: Sequence[str] = (),
     selected: Selection | None = None,
 ) -> Plan:
-    """Return all runs that some tables need, each run once.
+    """Return the plan of all runs that some tables need; a run of several tables occurs once.
 
     Args:
         experiments: the tables.
@@ -147,7 +147,7 @@ def make_plan(
 
 
 def places(experiment: PublishedTable, corpora: Sequence[str] = ()) -> Iterator[Place]:
-    """Yield every row on every corpus at every value of its sweep, corpus by corpus."""
+    """Yield every row with every corpus and every value of its sweep, one corpus after the other."""
     everywhere = dict.fromkeys(data for row in experiment.rows.values() for data in row.data)
     for data in everywhere:
         for row in experiment.rows.values():
@@ -172,7 +172,7 @@ def _swept(row: Row, at: float | None) -> dict[str, str]:
 
 
 def _plain(value: str) -> str:
-    """Return a number in one way of writing it, and everything else as it is."""
+    """Return a number in one standard form, and any other text unchanged."""
     with suppress(ValueError):
         return f"{float(value):g}"
     return value
@@ -187,7 +187,7 @@ def _nothing_selected(experiments: Sequence[PublishedTable], corpora: Sequence[s
 
 
 def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
-    """Return the base run of a row and the runs that depend on it; the last one is the row's own."""
+    """Return the base run of a row and the runs that depend on it; the last run is the run of the row."""
     swept = _swept(row, at)
     choices = {"DATA": data, **row.run} | ({} if row.then else swept)
     typed = [*(f"{name}={value}" for name, value in choices.items()), *row.options.get(data, ()), *options]
@@ -204,13 +204,13 @@ def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, o
 
 
 def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str]) -> Job:
-    """Return the run that a row's ``then`` asks for, after all runs of the chain, which begins with the base."""
+    """Return the run that ``then`` describes, which depends on all runs of the chain; the chain begins with the base."""
     folder, command = dependent_run(chain[0].folder, typed, then)
     return Job(folder, command, tuple(job.folder for job in chain))
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
-    """Return what the workflow needs to know: the jobs by folder, and the places of every table."""
+    """Return the plan as plain values for the workflow: the jobs by folder, and the places of every table."""
     jobs = {
         str(job.folder): {"command": job.command, "after": [str(folder) for folder in job.after]} for job in plan.jobs.values()
     }
@@ -222,7 +222,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 
 def missing_runs(plan: Plan, root: Path) -> str:
-    """Return a line for each run that is missing, and a last line that counts them.
+    """Return a text with a line for each missing run, and a last line with their number.
 
     Args:
         plan: the runs of all tables.

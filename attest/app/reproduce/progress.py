@@ -1,4 +1,4 @@
-"""Lines about the jobs of a workflow: one when a job begins, one when it ends.
+"""The lines that a workflow prints: one line when a job begins and one line when it ends.
 
 They are read from the files of the jobs, so they are the same on this machine and on a cluster.
 """
@@ -13,7 +13,7 @@ from attest.core.measures.numbers import duration
 
 @dataclass(frozen=True)
 class Watched:
-    """The files that show how a job stands.
+    """The files that show the state of a job.
 
     Args:
         name: what is printed.
@@ -41,7 +41,7 @@ class Progress:
         self._ended = 0
 
     def look(self) -> None:
-        """Print a line for each job that has begun, and one for each that has ended, since the last look."""
+        """Print a line for each job that has begun and each job that has ended since the last call."""
         for job in [job for job in self._waiting if (_modified(job.log), _modified(job.done)) != self._before[job]]:
             self._waiting.remove(job)
             self._began[job] = time.monotonic()

@@ -1,4 +1,4 @@
-"""Start a workflow on this machine, or on a cluster as a profile says, and share out the GPUs of this machine.
+"""The start of a workflow on this machine or on a cluster, and the distribution of the GPUs of this machine to its jobs.
 
     python -m attest.app.reproduce.workflow 4 <command …>
 
@@ -70,7 +70,7 @@ def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) ->
 
 
 def _as_raised(number: int) -> BaseException:
-    """Return what stops a command of ours at this signal; only a stop waits for Lightning's import."""
+    """Return the exception for a signal; Lightning is imported only for SIGTERM."""
     if number != signal.SIGTERM:
         return KeyboardInterrupt()
     from pytorch_lightning.utilities.exceptions import SIGTERMException
@@ -96,7 +96,7 @@ def carry_out(command: list[str], log: Path, jobs: Sequence[Watched]) -> int:
 
 
 def snakemake_command(snakefile: Path, configuration: Path, jobs: int, gpus: int, profile: str) -> list[str]:
-    """Return the command that starts a workflow. It locks nothing: Snakemake's locks outlive a process that was killed.
+    """Return the command that starts a workflow, without locks: a lock of Snakemake stays when its process is killed.
 
     Args:
         snakefile: the workflow.
@@ -131,7 +131,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def on_one_gpu(count: int) -> list[str]:
-    """Return the words to put before a command that gets one of the first ``count`` GPUs to itself."""
+    """Return the words that, before a command, reserve one of the first ``count`` GPUs for it."""
     return [sys.executable, "-m", "attest.app.reproduce.workflow", str(count)]
 
 
@@ -142,7 +142,7 @@ def visible_gpus(count: int) -> list[str]:
 
 
 def take_one(names: Sequence[str], folder: Path) -> str:
-    """Wait for a GPU that no other process has taken, and return its name. It is taken until this process ends.
+    """Wait for a GPU that no other process has taken, and return its name; this process keeps the GPU until it ends.
 
     A command that this process becomes by ``exec`` keeps the GPU.
 

@@ -24,7 +24,7 @@ from attest.runs.published_tables import PublishedTable, read_published
 
 
 def write_results(configuration: Mapping[str, Any], name: str) -> Path:
-    """Write one table from those of its runs that are finished, and return its folder.
+    """Write one table from its finished runs, and return its folder.
 
     Args:
         configuration: of the workflow: ``tables``, ``files``, ``results``, ``suffix``, ``command``, ``settings``.
@@ -50,7 +50,7 @@ def _write(out: Path, experiment: PublishedTable, folders: Folders, configuratio
 
 
 def _draw(out: Path, table: str, drawings: Mapping[str, Figure]) -> None:
-    """Write every figure, and the page that shows all that lie there: also figures of evidence that is gone by now."""
+    """Write every figure, and a page that shows all figures in the folder, also figures whose evidence was deleted."""
     for key, figure in drawings.items():
         write_text(out / f"{key}.svg", to_svg(figure))
         write_atomically(out / f"{key}.png", partial(save_png, figure))
@@ -76,13 +76,13 @@ def finished(places: list[list[Any]]) -> Folders:
 
 
 def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
-    """Return what was read from evidence, now or earlier."""
+    """Return the entries of both tables that come from evidence, which was read now or earlier."""
     entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
     return {key: entry for key, entry in entries.items() if entry is not None}
 
 
 def _as_csv(rows: pd.DataFrame) -> str:
-    """Return the rows as CSV, in which no spreadsheet takes a name for a formula."""
+    """Return the rows as CSV; no cell can be read as a formula by a spreadsheet."""
     words = rows.select_dtypes("object")
     return rows.assign(**words.map(lambda cell: as_text(cell) if isinstance(cell, str) else cell)).to_csv(index=False)
 
