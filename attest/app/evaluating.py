@@ -186,7 +186,7 @@ class RunOnTrial(ConfiguredRun):
         experiments = {name: evidence for name, evidence in self.config.test.experiments.items() if evidence is not None}
         for name in self.wanted:
             if name not in experiments:
-                raise self._not_here(name, experiments)
+                raise self._unavailable(name, experiments)
         settings = self.resolved(self.config)
         self.config.test.experiments = {name: experiments[name] for name in self.wanted or experiments}
         super().set_up()
@@ -234,7 +234,7 @@ class RunOnTrial(ConfiguredRun):
     def _believed(self) -> list[RunFolder]:
         return [] if self.on_trial is None else [self.on_trial]
 
-    def _not_here(self, name: str, experiments: Iterable[str]) -> AttestError:
+    def _unavailable(self, name: str, experiments: Iterable[str]) -> AttestError:
         """Return the error for an experiment that does not suit this run or needs other runs too."""
         if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
             return unknown_choice("The experiment", name, experiments, "attest evidence --run <folder> {}")
@@ -292,10 +292,10 @@ def name_tables(run: RunOnTrial, missing: list[str]) -> None:
     for experiment in run.expected_tables:
         path = run.folder.evidence(experiment)
         state = "computed" if experiment in missing else f"there already{other_version(path)} (FORCE=1 computes it again)"
-        print(f"{experiment:<10} {path}  {state}{_read(stopped.get(experiment), experiment)}")
+        print(f"{experiment:<10} {path}  {state}{_texts_read(stopped.get(experiment), experiment)}")
 
 
-def _read(stopped: Stopped | None, experiment: str) -> str:
+def _texts_read(stopped: Stopped | None, experiment: str) -> str:
     """Return how many of the texts were read, in words; an empty string if all were read."""
     if stopped is None:
         return ""
@@ -448,12 +448,12 @@ def put_together(run: RunOnTrial, shards: int) -> None:
         if missing or not run.folder.reported:
             run.require_same_data()
             scores = _scores(run)
-            _put_together(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
+            _join_tables(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
             sum_up(run, scores)
         name_tables(run, missing)
 
 
-def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> None:
+def _join_tables(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> None:
     for part in parts:
         run.require_same_trial(part)
     for table in tables:

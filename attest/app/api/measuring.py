@@ -57,7 +57,7 @@ def work_of(batch: Batch) -> float:
     return rows * longest**GROWTH
 
 
-class Expected:
+class Forecast:
     """A message that says how long all batches will take.
 
     Args:
@@ -98,7 +98,7 @@ def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int
     wanted = set(ids)
     texts = [(batch, row) for batch in batches for row, identity in enumerate(batch["id"].tolist()) if identity in wanted]
     texts.sort(key=lambda text: int(text[0]["mask"][text[1]].sum()))
-    return [_batch(texts[start : start + batch_size]) for start in range(0, len(texts), batch_size)]
+    return [_batch_of(texts[start : start + batch_size]) for start in range(0, len(texts), batch_size)]
 
 
 def in_rows(batch: Batch, rows: int) -> list[Batch]:
@@ -106,10 +106,10 @@ def in_rows(batch: Batch, rows: int) -> list[Batch]:
     texts = [(batch, row) for row in range(len(batch["id"]))]
     if len(texts) <= rows:
         return [batch]
-    return [_batch(texts[start : start + rows]) for start in range(0, len(texts), rows)]
+    return [_batch_of(texts[start : start + rows]) for start in range(0, len(texts), rows)]
 
 
-def _batch(texts: Sequence[tuple[Batch, int]]) -> Batch:
+def _batch_of(texts: Sequence[tuple[Batch, int]]) -> Batch:
     longest = max(int(batch["mask"][row].nonzero().max()) + 1 for batch, row in texts)
 
     def together(name: str) -> Any:
@@ -226,7 +226,7 @@ class Measuring:
         if distributed.is_initialized() and distributed.get_rank():
             self.seconds.clear()  # the first process has them all
 
-    def _that_fit(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
+    def _within_budget(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
         """Return the batches, cut so that attention inside layers fits the memory budget that all processes share."""
         heads = sum(layer.heads or 0 for layer in attending(self.network).values())
         parts = []
@@ -239,22 +239,22 @@ class Measuring:
         """Measure the batches of this process, batches with the longest texts first."""
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
-        ordered = sorted(self._that_fit(batches, turns.processes), key=work_of, reverse=True)
+        ordered = sorted(self._within_budget(batches, turns.processes), key=work_of, reverse=True)
         works = [work_of(batch) for batch in ordered]
-        expected = Expected(sum(works), console if progress else None)
+        forecast = Forecast(sum(works), console if progress else None)
         with Progress(console=console, transient=True, disable=not shown) as bar:
             task = bar.add_task("", total=sum(works))
             for place in turns.of(len(ordered)):
-                for name in self._measured(ordered[place], everyone):
+                for name in self._measure(ordered[place], everyone):
                     bar.update(task, description=name)
                 give_back_freed_memory()
                 done = sum(works[: place + turns.processes])  # the others are as far with theirs
                 bar.update(task, completed=done)
-                expected.after(done)
+                forecast.after(done)
 
-    def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
+    def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         """Measure one batch, and yield the name of each table after it has been measured."""
-        observation = self._observed(batch)
+        observation = self._observe(batch)
         label = self._label(batch, observation)
         layers = self._layers(observation)
         if layers is not None:
@@ -293,7 +293,7 @@ class Measuring:
         yield
         self.seconds[name] += time.perf_counter() - started
 
-    def _observed(self, batch: Batch) -> Observation:
+    def _observe(self, batch: Batch) -> Observation:
         device = next((parameter.device for parameter in self.network.parameters()), torch.device("cpu"))
         ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
         words, special = (batch[name].to(device) if name in batch else None for name in ("word", "special"))
@@ -430,8 +430,8 @@ class TaggedMeasuring(Measuring):
 
     first = TAGGED
 
-    def _measured(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
-        layers = self._seen(batch)
+    def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
+        layers = self._observe_layers(batch)
         assert layers.labels is not None
         context = self._context(layers.labels, layers, everyone)
         identity = {"id": layers.ids, "length": layers.mask.sum(dim=-1)}
@@ -444,7 +444,7 @@ class TaggedMeasuring(Measuring):
         yield from self._experiments(None, layers, context, identity)
 
     @torch.no_grad()
-    def _seen(self, batch: Batch) -> LayerObservation:
+    def _observe_layers(self, batch: Batch) -> LayerObservation:
         device = next(self.network.parameters()).device
         ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
         if "tags" not in batch:

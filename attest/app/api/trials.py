@@ -167,10 +167,10 @@ def trial(
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
     inside = not getattr(network, "pools_by_attention", True)
     drawn_from = None if background is None else _background(network, background, encode)
-    measures = chosen(_sensible(batches, network) if experiments is None else experiments, inside, tags)
+    measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags)
     measuring = (TaggedMeasuring if tags else Measuring)(network, measures, names, seed, drawn_from)
     with budget_kept(), in_evaluation_mode(network):
-        for batch in _telling(batches, network):
+        for batch in _batches_to_check(batches, network):
             told = everything_of(encode, texts, batch["id"].tolist()) if foreign else {}
             _require_itself(network, batch, told)
         set_memory_budget(memory_gib, max_tokens)
@@ -212,7 +212,7 @@ def network_of(model: Any) -> nn.Module:
     return network
 
 
-def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
+def _suited_experiments(batches: Sequence[Batch], network: nn.Module) -> list[str]:
     """Return the ids of all experiments that suit the network; those on tokens do not suit attention over sentences."""
     if not getattr(network, "pools_by_attention", True):
         return suited(network)
@@ -220,7 +220,7 @@ def _sensible(batches: Sequence[Batch], network: nn.Module) -> list[str]:
     return [name for name, spec in runnable().items() if not (of_sentences and spec.of_tokens)]
 
 
-def _telling(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
+def _batches_to_check(batches: Sequence[Batch], network: nn.Module) -> list[Batch]:
     """Return the batches that are most likely to show an error of the network.
 
     These are the first batch, the first batch with padding, the batch with the longest text, and the first batch with a

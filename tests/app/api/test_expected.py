@@ -8,7 +8,7 @@ import torch
 from rich.console import Console
 
 from attest.app.api import measuring as expected
-from attest.app.api.measuring import Expected, work_of
+from attest.app.api.measuring import Forecast, work_of
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def said(monkeypatch):
     def after(*steps):
         written, clock = io.StringIO(), iter([0.0, *(seconds for _, seconds in steps)])
         monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
-        forecast = Expected(100.0, Console(file=written, width=200))
+        forecast = Forecast(100.0, Console(file=written, width=200))
         for done, _ in steps:
             forecast.after(done)
         return written.getvalue()

@@ -251,9 +251,9 @@ def test_long_texts_are_read_in_batches_that_fit_the_memory(model):
     batch = {"id": torch.arange(7), "token_ids": tokens, "mask": mask, "tokens": [["a"]] * 7}
     with budget_kept():
         set_memory_budget(2.5 * 1.12e6 / 2**30)
-        parts = measuring._that_fit([batch], 1)
+        parts = measuring._within_budget([batch], 1)
         assert [len(part["id"]) for part in parts] == [2, 2, 2, 1]
-        assert len(measuring._that_fit([batch], 2)) == 7
+        assert len(measuring._within_budget([batch], 2)) == 7
         assert torch.cat([part["id"] for part in parts]).tolist() == list(range(7))
         assert parts[-1]["token_ids"].shape == (1, 9)
-    assert len(measuring._that_fit([batch], 1)) == 1
+    assert len(measuring._within_budget([batch], 1)) == 1
