@@ -1,4 +1,4 @@
-"""DataModules: from a corpus to batches of one form.
+"""The DataModules, which turn every corpus into batches of the same form.
 
 In: a folder of parquet files, a public source, the user's own files or a generator. Out: batches of token ids with their
 masks, labels or tags, identities and, where the deciding tokens are known, their rationales.

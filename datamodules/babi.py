@@ -1,4 +1,5 @@
-"""bAbI as Jain & Wallace 2019 use it: a story, a question, an answer of one word, and the statements that support it.
+"""The corpus bAbI as Jain & Wallace 2019 use it: a story, a question, a one-word answer, and the statements that support the
+answer.
 
 Its files are numbered lines, and questions among them with answer and supporting facts behind tabs:
 
@@ -128,7 +129,7 @@ class BabiDataModule(QuestionDataModule):
 
 
 def _passage(sentences: list[str], supporting: list[int]) -> list[tuple[str, bool]]:
-    """Return the words before a question, each with whether it belongs to a statement that supports the answer."""
+    """Return the words before a question, and for each word whether its statement supports the answer."""
     words: list[tuple[str, bool]] = []
     for place, sentence in enumerate(sentences):
         words += [(".", False)] * bool(words)
@@ -195,7 +196,7 @@ def _parts(text: str, place: str) -> tuple[str, str, list[int]]:
 
 
 def lines_of(stories: Iterable[Any]) -> Iterator[str]:
-    """Write the Hub's stories in the public format.
+    """Return the stories of the Hub as lines in the public format.
 
     Args:
         stories: lists of lines, or a list for each of their fields: ``id``, ``text``, ``answer`` and ``supporting_ids``.

@@ -1,4 +1,6 @@
-"""The base of all DataModules: the corpus as text, the batch, the encoded splits, the dealing to ranks."""
+"""The base class of all DataModules: it reads the corpus, encodes its splits, forms batches and distributes them to the
+ranks.
+"""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -118,7 +120,7 @@ class TextDataModule(LightningDataModule):
             self.sampling = self.expected.record.sampling
 
     def read(self) -> Corpus:
-        """Read, tokenise and split the corpus."""
+        """Read the corpus, tokenise its texts and split them."""
         raise NotImplementedError(f"{type(self).__name__} must say where its texts come from: define read.")
 
     def tokenise(self, texts: pa.Array) -> pa.Array:
@@ -126,23 +128,23 @@ class TextDataModule(LightningDataModule):
         return pa.array([text.split() for text in texts.to_pylist()], TOKENS)
 
     def documents_of(self, texts: Sequence[str]) -> Documents:
-        """Prepare any texts as the corpus has them, without labels; ids count them from 0."""
+        """Return any texts as documents without labels, prepared as the corpus is; their ids count from 0."""
         documents = self.words_of(texts)
         return documents if self.subwords is None else in_subwords(documents, self._cutter)
 
     def words_of(self, texts: Sequence[str]) -> Documents:
-        """Prepare any texts as words, whatever the model reads."""
+        """Return any texts as documents of words, also if the model reads subwords."""
         tokens = self.tokenise(pa.array(texts, pa.string()))
         sentences = [list(sentence_lengths(words)) for words in tokens.to_pylist()] if self.sentences else None
         return Documents.of(range(len(texts)), tokens, sentences=sentences)
 
     def fit_vocabulary(self, texts: Any, min_df: int = 1) -> Vocabulary:
-        """Fit the vocabulary of tokenised texts; the corpus calls for ``min_df``, and the user's choice overrides it."""
+        """Return the vocabulary of tokenised texts; the option of the user replaces the ``min_df`` of the corpus."""
         return Vocabulary.fit(texts, self.min_df or min_df, self.max_words)
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The corpus, read when first asked for."""
+        """Return the corpus, which is read at the first call."""
         self.require_sensible()
         corpus = self.read()
         if self.max_tokens is not None:
@@ -159,7 +161,7 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def _cutter(self) -> "Subwords":
-        """The cutter of words into subwords."""
+        """Return the function that cuts words into subwords."""
         if self.sentences:
             raise AttestError(
                 "data.init_args.subwords splits whole texts; expected sentences: false. Leave one of the two out."
@@ -170,7 +172,7 @@ class TextDataModule(LightningDataModule):
             return Subwords(str(self.subwords), self.max_subwords)
 
     def require_sensible(self) -> None:
-        """Refuse numbers that make no sense.
+        """Raise an error if an option has an impossible value.
 
         Raises:
             AttestError: one is too small.
@@ -200,15 +202,15 @@ class TextDataModule(LightningDataModule):
         return cut
 
     def tokenising(self) -> dict[str, Any]:
-        """Return all that decides, beside the class, how a raw text becomes words; plain values."""
+        """Return all settings, beside the class, that decide how a raw text becomes words, as plain values."""
         return {}
 
     def split_sources(self) -> dict[str, str]:
-        """Return where each split comes from, as far as that is a file."""
+        """Return the source of each split, as far as it is a file."""
         return {}
 
     def encode(self, documents: Documents) -> EncodedDocuments:
-        """Encode texts as the model reads them, unseen words as one symbol."""
+        """Return the texts as token ids, with one id for all unknown words."""
         if documents.has("question"):
             return EncodedQuestions(documents, self.vocabulary)
         encoded = EncodedSentences if self.sentences else EncodedDocuments
@@ -216,7 +218,7 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def pretrained_embeddings(self) -> Tensor | None:
-        """The vectors of ``embeddings`` by token id, float32 ``(vocab_size, E)``; or None."""
+        """Return the vectors of ``embeddings`` by token id, float32 ``(vocab_size, E)``; None without this option."""
         if self.embeddings is None:
             return None
         source = self.embeddings if isinstance(self.embeddings, str) else WordVectors.of(self.embeddings)
@@ -224,12 +226,12 @@ class TextDataModule(LightningDataModule):
 
     @cached_property
     def record(self) -> DataRecord:
-        """The record of this data: that of the trained model if there is one, without reading the data."""
+        """Return the record of the data: the record of the trained model if there is one, else that of the current data."""
         return self.found if self.expected is None else self.expected.record
 
     @cached_property
     def found(self) -> DataRecord:
-        """The record of the data as it is now."""
+        """Return the record of the current data."""
         corpus = self.corpus
         tokenising = self.tokenising()  # known once texts are read
         if self.subwords is not None:
@@ -240,7 +242,7 @@ class TextDataModule(LightningDataModule):
         return DataRecord.of(corpus, positive_weight, tokenising, self.split_sources(), self.sampling)
 
     def require_expected(self) -> None:
-        """Refuse data that is not what the trained model at hand was made from.
+        """Raise an error if the data differ from the data of the trained model.
 
         Raises:
             AttestError: it is not, or it cannot be read.
@@ -249,11 +251,11 @@ class TextDataModule(LightningDataModule):
             self.expected.record.require(self.found, self.expected.whose)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the record, for the checkpoint."""
+        """Return the record of the data, for the checkpoint."""
         return self.record.plain()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Refuse a checkpoint of a model that was made from other data.
+        """Raise an error if the model of the checkpoint was trained on other data.
 
         Raises:
             AttestError: it was.
@@ -263,42 +265,42 @@ class TextDataModule(LightningDataModule):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words that the model knows."""
+        """Return the words that the model knows."""
         return self.record.vocabulary
 
     @property
     def label_names(self) -> tuple[str, ...]:
-        """Names of the classes, or of the tags, by number."""
+        """Return the names of the classes, or of the tags, by number."""
         return self.record.label_names
 
     @property
     def vocab_size(self) -> int:
-        """Number of token ids, padding and unknown included."""
+        """Return the number of token ids, with padding and unknown."""
         return len(self.vocabulary)
 
     @property
     def num_classes(self) -> int:
-        """K, number of classes, or of different tags."""
+        """Return K, the number of classes, or of different tags."""
         return len(self.label_names)
 
     @property
     def positive_weight(self) -> float:
-        """The negative over the positive training texts, which balances a binary task; 1 for any other task."""
+        """Return the number of negative over positive training texts, which balances a binary task; 1 for any other task."""
         return self.record.positive_weight
 
     @cached_property
     def train(self) -> EncodedDocuments:
-        """The encoded training split."""
+        """Return the encoded training split."""
         return self._encoded("train")
 
     @cached_property
     def validation(self) -> EncodedDocuments:
-        """The encoded validation split."""
+        """Return the encoded validation split."""
         return self._encoded("validation")
 
     @cached_property
     def test(self) -> EncodedDocuments:
-        """The encoded test split."""
+        """Return the encoded test split."""
         return self._encoded("test")
 
     def _encoded(self, split: str) -> EncodedDocuments:
@@ -306,7 +308,7 @@ class TextDataModule(LightningDataModule):
         return encoded if self.erased is None else encoded.without(read_erased(Path(self.erased), split))
 
     def train_dataloader(self) -> BatchLoader:
-        """Return batches of the running epoch for this rank; as many on every rank."""
+        """Return the training batches of this rank for the current epoch; every rank gets the same number."""
 
         def batches() -> list[list[int]]:
             epoch = self._running.current_epoch
@@ -338,7 +340,7 @@ class TextDataModule(LightningDataModule):
 
     @property
     def _ranks(self) -> tuple[int, int]:
-        """This rank, and how many there are."""
+        """Return the number of this rank, and the number of all ranks."""
         return self._running.global_rank, self._running.world_size
 
     @property

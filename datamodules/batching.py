@@ -1,4 +1,5 @@
-"""Batches: formed once, globally, by length; dealt whole to the ranks; resumable in the middle of an epoch.
+"""The formation of batches from texts of similar length. Batches are formed once for all ranks; each rank gets whole batches,
+and an epoch can resume in the middle.
 
 A batch's composition decides its padding and so its arithmetic. Batches are therefore a function of the corpus and the
 seed alone, and ranks only choose which of them they see.
@@ -23,7 +24,7 @@ JITTER = 0.05
 
 
 def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
-    """Choose how many texts each batch takes, shortest first: full batches, unless too much would be padding.
+    """Return the number of texts in each batch, shortest texts first: full batches, unless they would need too much padding.
 
     A corpus with few texts of each length has batches that end early, the longest texts' above all.
 
@@ -40,7 +41,7 @@ def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
 
 
 def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
-    """Return sizes of batches that are full or would pad more than ``limit`` of their tokens with one text more."""
+    """Return the sizes of batches, each of which is full or would exceed the share ``limit`` of padding with one more text."""
     sizes: list[int] = []
     size, tokens = 0, 0
     for length in ordered:
@@ -52,18 +53,18 @@ def _cut(ordered: list[int], batch_size: int, limit: float) -> list[int]:
 
 
 def padding_share(lengths: np.ndarray, batches: list[list[int]]) -> float:
-    """Compute the share of padding among all tokens of these batches, in [0, 1)."""
+    """Return the share of padding among all tokens of these batches, in [0, 1)."""
     padded = sum(lengths[rows].max() * len(rows) for rows in batches)
     return float(1 - sum(lengths[rows].sum() for rows in batches) / padded) if padded else 0.0
 
 
 def batches_by_length(lengths: np.ndarray, batch_size: int) -> list[list[int]]:
-    """Form evaluation batches: all rows once, shortest first, at most a twentieth of their tokens padding."""
+    """Return evaluation batches: each row once, shortest texts first, with at most 1/20 of the tokens as padding."""
     return _consecutive(np.argsort(lengths, kind="stable"), batch_sizes(lengths, batch_size))
 
 
 def shuffled_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[list[int]]:
-    """Form the training batches of an epoch: all rows once, in an order that ``(seed, epoch)`` fixes.
+    """Return the training batches of an epoch: each row once, in an order that ``(seed, epoch)`` determines.
 
     Lengths are jittered before sorting, as Jain & Wallace do, and whole batches are shuffled: texts of like length meet in a
     batch, never the same ones twice.
@@ -79,7 +80,7 @@ def _consecutive(order: np.ndarray, sizes: list[int]) -> list[list[int]]:
 
 
 def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> list[list[int]]:
-    """Return the batches of one rank: every ``ranks``-th, whole; a rank for which none is left gets one empty batch.
+    """Return the whole batches of one rank, every ``ranks``-th batch; a rank without a batch gets one empty batch.
 
     A rank without any batch would leave evaluation early, and the others would wait for it.
 
@@ -95,7 +96,7 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
 
 
 def fair_places(count: int, rank: int, ranks: int) -> list[int]:
-    """Return places of one rank's batches among all, shortest texts first, so that no rank has all the longer ones.
+    """Return the positions of the batches of one rank, shortest texts first, so that long texts are shared among all ranks.
 
     They are dealt in rounds, of which every second, counted from the longest texts, goes the other way round.
 
@@ -111,7 +112,7 @@ def fair_places(count: int, rank: int, ranks: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several equal parts of a split, which jobs that know nothing of each other can evaluate.
+    """A part of a split, one of several of equal size, which independent jobs can evaluate.
 
     Its batches are whole ones of the split, every ``shards``-th, so that all shards have texts of all lengths and every text
     meets the same neighbours as in an evaluation of the whole.
@@ -125,7 +126,7 @@ class Shard:
     shards: int = 1
 
     def place(self, rank: int, ranks: int) -> tuple[int, int]:
-        """Return where a process of this shard stands among those of all shards, and how many these are."""
+        """Return the number of a process among all processes of all shards, and the number of these processes."""
         return self.number + self.shards * rank, self.shards * ranks
 
 
@@ -134,7 +135,7 @@ WHOLE = Shard()
 
 
 class BatchLoader(DataLoader):
-    """A loader over batches that are computed when an epoch begins and can be entered in the middle.
+    """A loader of batches that are computed when an epoch begins; iteration can start in the middle of an epoch.
 
     Lightning stores ``state_dict`` in every checkpoint and gives it back on resume.
 
@@ -174,16 +175,16 @@ class BatchLoader(DataLoader):
         self._delivered = 0
 
     def state_dict(self) -> dict[str, int]:
-        """Return how many batches of the running epoch have been handed out."""
+        """Return the number of batches that were returned in the current epoch."""
         return {"delivered": self._delivered}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Begin the next epoch after as many batches."""
+        """Skip as many batches in the next epoch as the state says."""
         self._delivered = state["delivered"]
 
 
 class _BatchSampler:
-    """A sampler of lists of rows; the first ``skip`` of them are left out once."""
+    """A sampler of lists of rows, which leaves out the first ``skip`` lists once."""
 
     def __init__(self, batches: Callable[[], list[list[int]]], batch_size: int | None) -> None:
         self._batches = batches

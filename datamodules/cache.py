@@ -1,4 +1,6 @@
-"""Prepared corpora on disk, each prepared once: by content and settings, whole or not at all, one process at a time."""
+"""The cache of prepared corpora on disk. Content and settings identify a corpus; one process prepares it and writes it
+completely.
+"""
 
 import hashlib
 import json
@@ -22,7 +24,7 @@ UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)
 
 
 def prepared(name: str, settings: dict[str, Any], prepare: Callable[[], Corpus]) -> Corpus:
-    """Return a corpus from the cache in the folder that ``ATTEST_CACHE`` names, prepared first if it is not there.
+    """Return a corpus from the cache in the folder that ``ATTEST_CACHE`` names; prepare it first if it is missing.
 
     Processes that start at once wait for the first of them. Without a writable folder the corpus is prepared anew each time.
 
@@ -39,7 +41,7 @@ def prepared(name: str, settings: dict[str, Any], prepare: Callable[[], Corpus])
 
 @contextmanager
 def _one_at_a_time(path: Path) -> Iterator[None]:
-    """Wait for any other process that makes this file; where no lock can be written, nobody is waited for."""
+    """Wait for any other process that prepares this file; do not wait if no lock can be written."""
     with ExitStack() as stack:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +55,7 @@ def _key(settings: dict[str, Any]) -> str:
 
 
 def _read(path: Path) -> Corpus | None:
-    """Map the corpus in a file into memory; None if there is no file, or a broken one."""
+    """Return the corpus of a file, mapped into memory; None if the file is missing or broken."""
     if not path.is_file():
         return None
     try:
@@ -64,7 +66,7 @@ def _read(path: Path) -> Corpus | None:
 
 
 def _kept(path: Path, corpus: Corpus) -> Corpus:
-    """Write a corpus and return it as it is read back, so that a first run is like a second; unwritten if that fails."""
+    """Write a corpus and return it as read from its file, so that first and later runs are equal; on failure unwritten."""
     try:
         _write(path, _packed(corpus))
     except OSError as error:
@@ -90,7 +92,7 @@ def _write(path: Path, table: pa.Table) -> None:
 
 
 def _packed(corpus: Corpus) -> pa.Table:
-    """Pack a corpus in one table: the splits one after another, everything else in the metadata."""
+    """Return a corpus as one table: the splits one after another, everything else in the metadata."""
     about = {
         "rows": [len(getattr(corpus, split)) for split in SPLITS],
         "words": corpus.vocabulary.words,

@@ -1,4 +1,6 @@
-"""CNN question answering as Jain & Wallace 2019 use it: an article, a sentence with a gap, and the entity that fills it."""
+"""The corpus of CNN question answering as Jain & Wallace 2019 use it: an article, a sentence with a gap, and the entity
+that fills the gap.
+"""
 
 import os
 from collections.abc import Iterator
@@ -23,7 +25,7 @@ MIN_DF = 8
 
 
 class Asked(NamedTuple):
-    """An article, a question about it and the entity that answers it; blanks separate words."""
+    """An article, a question about the article, and the entity that answers the question; blanks separate words."""
 
     passage: str
     question: str
@@ -77,7 +79,7 @@ class CnnQaDataModule(QuestionDataModule):
         return Corpus(**splits, vocabulary=Vocabulary(sorted({*known, *self.names})), label_names=self.names)
 
     def _asked(self, documents: Documents, answers: pa.ChunkedArray, split: str) -> Documents:
-        """Return the questions that can be answered, with their candidates and answers."""
+        """Return the questions that have an answer, with their candidates and answers."""
         names = pa.array(self.names, pa.string())
         row, candidate = _named(documents, names)
         answer = pc.fill_null(pc.index_in(answers.combine_chunks(), value_set=names).cast(pa.int64()), -1).to_numpy()
@@ -108,7 +110,7 @@ def _files(split: str) -> list[Path]:
 
 
 def _questions(file: Path) -> Iterator[Asked]:
-    """Go through what a file of either format asks."""
+    """Yield the questions of a file in either format."""
     with file.open(encoding="utf-8") as lines:
         blocks = ([line.rstrip("\n") for line in block] for blank, block in groupby(lines, key=str.isspace) if not blank)
         if file.suffix == ".question":
@@ -134,7 +136,7 @@ def _split_into_words(table: pa.Table) -> Documents:
 
 
 def _named(documents: Documents, names: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Find which passage names which of these entities, each once: rows and classes, int64 ``(M,)``, in order."""
+    """Return which passage contains which of these entities, each pair once: rows and classes, int64 ``(M,)``, in order."""
     passages = documents.table["tokens"].combine_chunks()
     classes = pc.index_in(pc.list_flatten(passages), value_set=names)
     row, found = (

@@ -1,4 +1,4 @@
-"""CoNLL-2000 text chunking: one tag a token."""
+"""The corpus of CoNLL-2000 for text chunking, with one tag for each token."""
 
 from typing import Any, ClassVar, Literal
 
@@ -66,7 +66,7 @@ class Conll2000DataModule(StoredDataModule):
         return Documents.of(table["id"], table["text"], tags=table["label"])
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Return words and the numbers of their tags."""
+        """Return the words and the numbers of their tags."""
         tags = table["chunk_tags"].combine_chunks()
         numbers = pc.index_in(pc.list_flatten(tags), value_set=pa.array(TAGS)).cast(pa.int64())
         if numbers.null_count:

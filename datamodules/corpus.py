@@ -1,4 +1,4 @@
-"""A corpus as text: every source is turned into it before it is encoded.
+"""The corpus as tokenised text; every source is turned into this form before it is encoded.
 
 Which texts of many: those whose ids have the smallest hashes, so that no order of a file can meet the order of a sample.
 """
@@ -25,7 +25,7 @@ KEY = 20261125
 
 
 def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
-    """Draw rows of a random sample, ascending; one text of every class is in it, as far as there is room.
+    """Return rows of a random sample in ascending order, with at least one text of every class if there is room.
 
     Args:
         ids: int64 ``(N,)``, from 0; what a text is chosen by, so that a sample holds every smaller one and other texts that
@@ -42,12 +42,12 @@ def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
 
 
 def spaced(size: int, most: int) -> np.ndarray:
-    """Choose at most so many of the rows 0 … size - 1, at equal distances, first and last among them."""
+    """Return at most ``most`` of the rows 0 … size - 1, at equal distances, with the first and the last row."""
     return np.linspace(0, size - 1, min(size, most)).round().astype(int)
 
 
 def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str] | None = None) -> str | None:
-    """Say which classes a sample lacks; None if it lacks none.
+    """Return a sentence that names the classes without a text in a sample; None if no class is missing.
 
     Args:
         labels, chosen: of all texts, and of those of the sample.
@@ -62,7 +62,7 @@ def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str]
 
 
 def _bearers(labels: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows, and the number of a class that each bears."""
+    """Return a row, and the number of its class, for each label."""
     rows = pc.list_parent_indices(labels).to_numpy() if pa.types.is_list(labels.type) else np.arange(len(labels))
     return rows, _flat(labels).dictionary_encode().indices.to_numpy()
 
@@ -82,7 +82,7 @@ NO_TAG = -100
 
 @dataclass(frozen=True)
 class Documents:
-    """The tokenised texts of a split: an Arrow table with one row a text, so that millions of tokens cost no Python objects.
+    """The tokenised texts of a split, in an Arrow table with one row per text, so that tokens need no Python objects.
 
     Columns: ``id`` int64, row of the text in its source, by which a result is joined back to it after filtering;
              ``tokens`` list of strings;
@@ -98,7 +98,7 @@ class Documents:
 
     @classmethod
     def of(cls, ids: Any, tokens: Any, **columns: Any) -> "Documents":
-        """Make documents from Arrow arrays, NumPy arrays or nested lists.
+        """Return documents made from Arrow arrays, NumPy arrays or nested lists.
 
         Args:
             ids, tokens: as in the class; equal positions belong together.
@@ -113,37 +113,37 @@ class Documents:
 
     @property
     def ids(self) -> np.ndarray:
-        """The ids of the texts, int64 ``(N,)``."""
+        """Return the ids of the texts, int64 ``(N,)``."""
         return self.table["id"].to_numpy()
 
     @property
     def tokens(self) -> list[list[str]]:
-        """The words of every text; for tests and small corpora, since it builds every one of them."""
+        """Return the words of every text as Python lists; only for tests and small corpora."""
         return self.table["tokens"].to_pylist()
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens in each text, int64 ``(N,)``."""
+        """Return the number of tokens in each text, int64 ``(N,)``."""
         return pc.list_value_length(self.table["tokens"]).to_numpy().astype(np.int64)
 
     @property
     def labels(self) -> np.ndarray | None:
-        """Classes, int64 ``(N,)``; None in tagging."""
+        """Return the classes, int64 ``(N,)``; None in tagging."""
         return self.table["label"].to_numpy() if self.has("label") else None
 
     @property
     def classes(self) -> pa.Array:
-        """Classes, or the lists of tags, ``(N,)``."""
+        """Return the classes, or the lists of tags, ``(N,)``."""
         return self.table["label" if self.has("label") else "tags"].combine_chunks()
 
     @property
     def rationales(self) -> list[list[bool]] | None:
-        """True at the tokens that decide each label, where the corpus knows them."""
+        """Return lists that are True at the tokens that decide each label; None if the corpus does not know them."""
         return self.table["rationale"].to_pylist() if self.has("rationale") else None
 
     @property
     def as_read(self) -> pa.Array:
-        """Each text as one string, in lower case, its question behind it: texts that a model cannot tell apart are equal."""
+        """Return each text with its question as one lower-case string; texts that a model reads alike give equal strings."""
         parts = [pc.binary_join(self.table[name].combine_chunks(), " ") for name in ("tokens", "question") if self.has(name)]
         return pc.utf8_lower(pc.binary_join_element_wise(*parts, "\0"))
 
@@ -152,7 +152,7 @@ class Documents:
         return self.table["tokens"][row].as_py()
 
     def has(self, column: str) -> bool:
-        """Return whether there is this column."""
+        """Return whether the documents have this column."""
         return column in self.table.column_names
 
     def flat(self, column: str) -> pa.Array:
@@ -160,21 +160,21 @@ class Documents:
         return pc.list_flatten(self.table[column].combine_chunks())
 
     def take(self, rows: Sequence[int] | np.ndarray) -> "Documents":
-        """Return these rows in this order."""
+        """Return the documents of these rows, in this order."""
         return Documents(self.table.take(pa.array(rows, pa.int64())))
 
     def chosen(self, most: int, sampling: Sampling) -> np.ndarray:
-        """Choose rows of at most so many texts, ascending."""
+        """Return the rows of at most ``most`` texts, in ascending order."""
         return sample(self.ids, self.classes, most) if sampling == "keyed" else spaced(len(self), most)
 
     def where(self, keep: np.ndarray) -> "Documents":
-        """Return the texts at which ``keep``, bool ``(N,)``, is True; ids unchanged."""
+        """Return the documents for which ``keep``, bool ``(N,)``, is True; ids are unchanged."""
         return Documents(self.table.filter(pa.array(keep)))
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus: three splits and the vocabulary that training may know of."""
+    """A corpus: its three splits, and the vocabulary of its training texts."""
 
     train: Documents
     validation: Documents
@@ -185,35 +185,35 @@ class Corpus:
 
     @cached_property
     def copies(self) -> dict[str, int]:
-        """How many texts of a split stand in an earlier one too, by ``test in train``; pairs that share none left out."""
+        """Return how many texts of a split also occur in an earlier split, by ``test in train``, without zeros."""
         texts = {split: getattr(self, split).as_read for split in SPLITS}
         pairs = combinations(SPLITS, 2)
         counts = {f"{later} in {earlier}": pc.sum(pc.is_in(texts[later], texts[earlier])).as_py() for earlier, later in pairs}
         return {pair: count for pair, count in counts.items() if count}
 
     def unread(self, split: str) -> int:
-        """Count the texts of a split without a word of the vocabulary."""
+        """Return the number of texts of a split that contain no word of the vocabulary."""
         tokens = getattr(self, split).table["tokens"].combine_chunks()
         known = pc.is_in(pc.list_flatten(tokens), value_set=pa.array(self.vocabulary.words, pa.string()))
         return len(tokens) - pc.count_distinct(pc.list_parent_indices(tokens).filter(known)).as_py()
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Texts of each split."""
+        """Return the number of texts in each split."""
         return {split: len(getattr(self, split)) for split in SPLITS}
 
     def where_length(self, longest: int) -> "Corpus":
-        """Keep the texts of at most ``longest`` tokens; the vocabulary stays that of all."""
+        """Return the corpus with texts of at most ``longest`` tokens; the vocabulary is unchanged."""
         splits = {split: getattr(self, split) for split in SPLITS}
         return replace(self, **{name: split.where(split.lengths <= longest) for name, split in splits.items()})
 
     def thinned(self, texts: int, sampling: Sampling = "keyed") -> "Corpus":
-        """Draw at most so many texts of every split, at random or at equal distances; the vocabulary stays that of all."""
+        """Return the corpus with at most ``texts`` texts per split, at random or at equal distances."""
         splits = {name: getattr(self, name) for name in SPLITS}
         return replace(self, **{name: split.take(split.chosen(texts, sampling)) for name, split in splits.items()})
 
     def require_texts(self, name: str) -> "Corpus":
-        """Refuse texts without tokens, where there is nothing to attend to, and one class alone, where nothing to learn."""
+        """Refuse a corpus with texts without tokens, which give no attention, or with one class only."""
         for split in SPLITS:
             documents: Documents = getattr(self, split)
             empty = documents.ids[documents.lengths == 0].tolist()
@@ -232,7 +232,7 @@ class Corpus:
 
 
 def as_tokens(texts: Any) -> pa.Array | pa.ChunkedArray:
-    """Return tokenised texts as an Arrow list array; Arrow arrays pass unchanged."""
+    """Return tokenised texts as an Arrow list array; Arrow arrays are returned unchanged."""
     return texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, TOKENS)
 
 

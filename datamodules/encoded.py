@@ -1,4 +1,4 @@
-"""Texts as token ids, fetched a padded batch at a time."""
+"""The splits of a corpus as token ids, from which padded batches are read."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -28,7 +28,7 @@ Batch = dict[str, Tensor]
 
 
 class EncodedDocuments(Dataset):
-    """A data set of texts as token ids, stored flat, fetched a batch at a time.
+    """A data set of texts as token ids, stored in one flat tensor and read one batch at a time.
 
     Args:
         documents: tokenised texts.
@@ -56,7 +56,7 @@ class EncodedDocuments(Dataset):
 
     @property
     def ids(self) -> np.ndarray:
-        """int64 ``(N,)``: what each text is called in batches."""
+        """Return the ids of the texts in batches, int64 ``(N,)``."""
         return self.documents.ids
 
     def __getitems__(self, rows: list[int]) -> Batch:
@@ -65,7 +65,7 @@ class EncodedDocuments(Dataset):
         return self._padded(index, self._starts[index], torch.from_numpy(self.lengths[rows]))
 
     def _padded(self, index: Tensor, starts: Tensor, lengths: Tensor) -> Batch:
-        """Return runs of tokens that begin at ``starts`` and are ``lengths`` long, both of one shape; padded at the end."""
+        """Return the runs of tokens that begin at ``starts`` and have ``lengths`` tokens, padded at the end."""
         position = torch.arange(_largest(lengths))
         mask = position < lengths.unsqueeze(-1)
         source = (starts.unsqueeze(-1) + position).where(mask, 0)
@@ -74,11 +74,11 @@ class EncodedDocuments(Dataset):
 
     @property
     def flat(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Token ids of all texts one after the other, int64 ``(N,)``; where each text begins and how long it is, ``(M,)``."""
+        """Return the token ids of all texts, int64 ``(N,)``, and the start and the length of each text, ``(M,)``."""
         return self._per_token["token_ids"][0], self._starts, torch.from_numpy(self.lengths)
 
     def without(self, erased: Mapping[int, np.ndarray]) -> "EncodedDocuments":
-        """Return the same texts with the unknown token in place of some.
+        """Return the same texts with some tokens replaced by the unknown token.
 
         Args:
             erased: bool ``(T,)`` of each text by its id, True at tokens that are erased.
@@ -99,16 +99,16 @@ class EncodedDocuments(Dataset):
         return other
 
     def tokens_of(self, identity: int) -> list[str]:
-        """Return the words of the text with this id, as they stood before unseen ones became one symbol."""
+        """Return the words of the text with this id, also the words that the vocabulary does not know."""
         return self.documents.words_of(self._row_of[identity])
 
     def units_of(self, identity: int) -> list[str]:
-        """Return what pooled attention is over in the text with this id: its words."""
+        """Return the units that pooled attention weights in the text with this id: its words."""
         return self.tokens_of(identity)
 
 
 class EncodedSentences(EncodedDocuments):
-    """A data set of documents as sentences: ``(B, T)`` becomes ``(B, S, T)``, and a batch holds both masks."""
+    """A data set of texts as lists of sentences: ``(B, T)`` becomes ``(B, S, T)``, and a batch holds both masks."""
 
     def __init__(self, documents: Documents, vocabulary: Vocabulary) -> None:
         super().__init__(documents, vocabulary)
@@ -131,18 +131,18 @@ class EncodedSentences(EncodedDocuments):
         return self._padded(index, self._sentence_starts[source], lengths) | {"sentence_mask": sentence_mask}
 
     def sentences_of(self, identity: int) -> list[list[str]]:
-        """Return the words of the text with this id, sentence by sentence."""
+        """Return the words of the text with this id, in one list per sentence."""
         row = self._row_of[identity]
         words = iter(self.documents.words_of(row))
         return [[next(words) for _ in range(length)] for length in self.documents.table["sentences"][row].as_py()]
 
     def units_of(self, identity: int) -> list[str]:
-        """Return what pooled attention is over in the text with this id: its sentences."""
+        """Return the units that pooled attention weights in the text with this id: its sentences."""
         return [" ".join(words) for words in self.sentences_of(identity)]
 
 
 class EncodedQuestions(EncodedDocuments):
-    """A data set of texts with a question each; it stands behind text and padding, ends with the row, is outside the mask.
+    """A data set of texts with a question each; the question follows text and padding at the end of the row, outside the mask.
 
     Where texts have candidates, these stand before the question: each is the size of the vocabulary plus its class.
     """
@@ -175,7 +175,7 @@ class EncodedQuestions(EncodedDocuments):
 
 
 def _largest(lengths: Tensor) -> int:
-    """Return the longest; 0 of none, as in the empty batch of a rank without texts."""
+    """Return the largest length; 0 for the empty batch of a rank without texts."""
     return int(lengths.max()) if lengths.numel() else 0
 
 
@@ -184,7 +184,7 @@ def _starts(lengths: np.ndarray) -> Tensor:
 
 
 def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
-    """Read the erased tokens of each text of a split, bool ``(T,)``, by its id.
+    """Return the erased tokens of each text of a split, bool ``(T,)``, by id.
 
     Raises:
         AttestError: the table is not there.
@@ -197,13 +197,13 @@ def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
 
 
 def corpus_in_subwords(corpus: Corpus, subwords: "Subwords") -> Corpus:
-    """Cut the same splits into subwords; labels stay, and the vocabulary is the model's own."""
+    """Return the same splits cut into subwords; labels are unchanged, and the vocabulary is that of the model."""
     splits: dict[str, Any] = {split: in_subwords(getattr(corpus, split), subwords, corpus.label_names) for split in SPLITS}
     return replace(corpus, **splits, vocabulary=Vocabulary(subwords.vocabulary))
 
 
 def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequence[str] = ()) -> Documents:
-    """Cut texts as a pretrained model reads them, special tokens among them.
+    """Return the texts as a pretrained model reads them, as subwords with special tokens.
 
     The tag of a word is that of its first subword, and no other has one; all subwords of a word that decides decide. Ends of
     texts that are longer than the model reads are cut, and counted; so are words with a tag that have no subword.

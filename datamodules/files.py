@@ -1,4 +1,4 @@
-"""The user's own data: texts with a label each, or tokens with a tag each, from files or the Hub."""
+"""The data of the user: texts with a label each, or tokens with a tag each, from files or the Hub."""
 
 from collections import Counter
 from contextlib import suppress
@@ -139,7 +139,7 @@ class FilesDataModule(StoredDataModule):
         return Documents.of(ids, words, sentences=sentences, **labels)
 
     def _parted(self, documents: Documents, names: tuple[str, ...]) -> tuple[Documents, Documents]:
-        """Part training from validation; copies of a text are on one side, unless there are too few different texts."""
+        """Split texts into training and validation; copies of a text stay together if there are enough different texts."""
         if self.sampling == "keyed":
             with suppress(ValueError):
                 return self._cut(documents, documents.as_read.dictionary_encode().indices.to_numpy())
@@ -157,7 +157,7 @@ class FilesDataModule(StoredDataModule):
             ) from error
 
     def _cut(self, documents: Documents, texts: np.ndarray) -> tuple[Documents, Documents]:
-        """Part documents in two; ``texts`` int64 ``(N,)`` says which are copies of one another."""
+        """Split documents into two parts; ``texts``, int64 ``(N,)``, marks copies of a text by equal numbers."""
         different, first = np.unique(texts, return_index=True)
         labels = None if documents.labels is None else documents.labels[first]
         parts = split_at_random(different, self.validation_share, self.split_seed, labels)

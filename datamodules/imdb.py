@@ -1,4 +1,4 @@
-"""IMDb reviews as Jain & Wallace 2019 use them: whole reviews, two classes."""
+"""The IMDb reviews as Jain & Wallace 2019 use them: whole reviews, two classes."""
 
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -91,13 +91,13 @@ class ImdbDataModule(StoredDataModule):
 
 
 def tokens_among(words: pa.Array, texts: pa.Array) -> pa.Array:
-    """Cut reviews into words and leave out those that are not among ``words``."""
+    """Return the words of reviews, without the words that are not in ``words``."""
     tokens = review_tokens(texts)
     return keep_tokens(tokens, pc.is_in(pc.list_flatten(tokens), value_set=words))
 
 
 def _short(reviews: Documents) -> Documents:
-    """Put positives before negatives and leave long reviews out."""
+    """Return the reviews without the long ones, positive reviews before negative reviews."""
     positives_first = np.argsort(-reviews.table["label"].to_numpy(), kind="stable")
     reviews = reviews.take(positives_first)
     return reviews.where(reviews.lengths < JW_LONGEST)

@@ -1,4 +1,4 @@
-"""From rows of the user's own files to texts with labels: columns are chosen, cells checked, bad rows refused or left out."""
+"""The texts with labels in the files of the user: columns are chosen and cells checked; bad rows are refused or left out."""
 
 import math
 import re
@@ -24,7 +24,7 @@ TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
 
 @dataclass(frozen=True)
 class FileOptions:
-    """The user's wishes for how files are read; None is for a guess.
+    """The options of the user for reading files; None means that the value is guessed.
 
     Args:
         text_column: texts, or words in tagging.
@@ -43,7 +43,7 @@ class FileOptions:
 
 @dataclass(frozen=True)
 class Instance:
-    """A text, or its words, and the name of its class, or of each word's tag; neither if there is a problem."""
+    """A text or a list of words, and the name of its class or of the tag of each word; empty if the row has a problem."""
 
     number: int
     """Of its row, counted from 0."""
@@ -54,7 +54,7 @@ class Instance:
 
     @property
     def names(self) -> list[str]:
-        """The classes or tags that it bears."""
+        """Return the classes or tags of this text."""
         if self.label is None:
             return []
         return self.label if isinstance(self.label, list) else [self.label]
@@ -63,7 +63,7 @@ class Instance:
 def read_instances(
     sources: Mapping[str, str], options: FileOptions, *, classes: bool
 ) -> tuple[dict[str, list[Instance]], "Columns"]:
-    """Read the texts and labels of files; bad rows are refused, or left out and said.
+    """Read the texts and labels of files; refuse bad rows, or leave them out and say so.
 
     Args:
         sources: by split, a path or Hub id; the columns are those of the first.
@@ -141,7 +141,7 @@ def _refuse_bad(
 
 
 def _complaint(source: str, rows: Sequence[Row | Instance]) -> str:
-    """Say how many rows of a file are bad, why and where."""
+    """Return a message that says how many rows of a file are bad, why and where."""
     places: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         if row.problem is not None:
@@ -175,7 +175,7 @@ class Columns:
 
     @property
     def sentence(self) -> str:
-        """What was chosen, in words."""
+        """Return a sentence that names the chosen columns."""
         what = "tokens and tags" if self.tagging else "texts and labels"
         unread = f" Not read: {_listed(self.others)}." if self.others else ""
         how = f" (guessed; {_name_them()})" if self.guessed else ""
@@ -183,7 +183,7 @@ class Columns:
 
 
 def choose_columns(source: str, rows: Sequence[Row], options: FileOptions) -> Columns:
-    """Choose the columns that the user names, else those that their names or, of two columns, their lengths give away.
+    """Return the columns that the user names, else the columns that names or, of two columns, text lengths suggest.
 
     Args:
         source: the training file, for messages.
@@ -239,7 +239,7 @@ def _name_them() -> str:
 
 
 def _require_header(source: str, names: Sequence[str], rows: Sequence[Row]) -> None:
-    """Refuse a first line that holds a number, or what stands below it again: it is a text and its label, and no header."""
+    """Refuse a first line that is no header, because it holds a number, or a value that occurs again below."""
     for name in names if _has_header(source) else ():
         if name and (_number(name) is not None or any(str(row.cells.get(name)).strip() == name for row in rows)):
             raise AttestError(
@@ -250,7 +250,7 @@ def _require_header(source: str, names: Sequence[str], rows: Sequence[Row]) -> N
 
 
 def _require_tags(source: str, rows: Sequence[Row], text: str, label: str) -> None:
-    """Refuse lists of labels that are no tags, because most are not as long as the text has words."""
+    """Refuse lists of labels that cannot be tags, because most lists are longer or shorter than their text."""
     pairs = [(row.place, _count(row.cells.get(text)), _count(row.cells.get(label))) for row in rows if row.problem is None]
     other = [(place, words, tags) for place, words, tags in pairs if words != tags]
     if 2 * len(other) > len(pairs):
@@ -267,7 +267,7 @@ def _count(cell: object) -> int:
 
 
 def _looks_tagged(names: list[str], rows: Sequence[Row], label: str | None) -> bool:
-    """Return whether the labels are lists, or there is no column of labels but one of tags."""
+    """Return whether the labels are lists, or the file has a column of tags and no column of labels."""
     label = label or _first_of(LABELS, names) or _first_of(TAGS, names)
     if label is None:
         return False
@@ -307,7 +307,7 @@ HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 class BadCellError(ValueError):
-    """A cell that is not what its column calls for; the message says why, in a few words."""
+    """A cell with a wrong value; the message says why, in a few words."""
 
 
 def _instance(number: int, row: Row, columns: Columns) -> Instance:
@@ -328,7 +328,7 @@ def _known(instance: Instance, known: set[str]) -> Instance:
 
 
 def _string(cell: Any, what: str) -> str:
-    """Return a cell as text: a number or truth value as it is written, bytes decoded."""
+    """Return a cell as text: numbers and truth values as they are written, bytes decoded."""
     if isinstance(cell, list | dict):
         raise BadCellError(f"{'a list' if isinstance(cell, list) else 'an object'} where a {what} belongs")
     try:
@@ -381,7 +381,7 @@ TRUTH = {"true": Decimal(1), "false": Decimal(0)}
 
 
 def in_order(names: set[str]) -> tuple[str, ...]:
-    """Return names of classes by number if all are numbers, else by the alphabet; ``O``, the tag of no span, first."""
+    """Return the names of classes in numerical order if all are numbers, else alphabetically, with the tag ``O`` first."""
     numbers = {name: number for name in names if (number := _number(name)) is not None}
     if len(numbers) < len(names):
         return tuple(sorted(names, key=lambda name: (name != "O", name)))
@@ -396,7 +396,7 @@ def _number(name: str) -> Decimal | None:
 
 
 def _require_classes(source: str, labels: Sequence[str], tagging: bool) -> None:
-    """Refuse labels of the training file that are no classes, and say what is odd about those that may be.
+    """Refuse labels of the training file that cannot be classes, and warn about classes that look doubtful.
 
     Args:
         source: the training file.
@@ -443,7 +443,7 @@ def _alike(names: Sequence[str]) -> list[list[str]]:
 
 
 def _to_the_eye(name: str) -> str:
-    """Return what names that look alike have in common: no capitals, no unseen signs, one form of each letter."""
+    """Return a normal form that is equal for names that look alike: no capitals, no invisible characters."""
     seen = "".join(sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf")
     return " ".join(seen.casefold().split())
 

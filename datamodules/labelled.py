@@ -1,4 +1,4 @@
-"""Texts with labels, of a corpus or a file, for models with their own tokenizer."""
+"""The texts with labels, of a corpus or a file, for models with their own tokenizer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Labelled:
     every: frozenset[str]
 
     def called(self, names: Sequence[str], how: str, numbered: bool = True) -> list[Any]:
-        """Return the labels as a model calls them.
+        """Return the labels under the names that a model uses.
 
         Args:
             names, how, numbered: as in ``by_name``.
@@ -85,7 +85,7 @@ def labelled(
     encoding: str = UTF_8,
     on_bad_rows: str = "refuse",
 ) -> Labelled:
-    """Draw at most so many texts of a file or a split of a corpus at random, with every class if there is room.
+    """Return at most ``most`` random texts of a file or a split of a corpus, with every class if there is room.
 
     Args:
         source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.

@@ -1,4 +1,4 @@
-"""20 Newsgroups as Jain & Wallace 2019 use it: baseball or hockey, from the body of the post alone."""
+"""The corpus 20 Newsgroups as Jain & Wallace 2019 use it: baseball or hockey, from the body of the post only."""
 
 from typing import Any, ClassVar, Literal
 
@@ -87,7 +87,7 @@ class NewsgroupsDataModule(StoredDataModule):
         return self.groups
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Return the posts of the chosen groups, stripped."""
+        """Return the posts of the chosen groups, without headers, signatures and quotations."""
         ids = np.flatnonzero(pc.is_in(table["label_text"], value_set=pa.array(self.groups)))
         table = table.take(ids)
         texts = pa.array([stripped(text) for text in table["text"].to_pylist()], pa.string())
@@ -124,13 +124,13 @@ def _of_jw_length(posts: Documents) -> Documents:
 
 
 def _with_empty_word(posts: Documents) -> pa.ChunkedArray:
-    """Return the posts' tokens, an empty post as the one empty word that splitting an empty string gives."""
+    """Return the tokens of the posts; an empty post gets one empty word, as from splitting an empty string."""
     empty = int((posts.lengths == 0).sum())
     return pa.chunked_array([*posts.table["tokens"].chunks, pa.array([[""]] * empty, TOKENS)])
 
 
 def _pooled_order(ids: np.ndarray, train_posts: int, test_posts: int) -> np.ndarray:
-    """Find where scikit-learn's ``subset="all"`` has the posts with these ascending ids: int64 rows of ``ids``."""
+    """Return the order of the posts with these ascending ids in scikit-learn's ``subset="all"``: int64 rows of ``ids``."""
     train, test = _shuffled(train_posts, LOADED_ORDER), _shuffled(test_posts, LOADED_ORDER) + train_posts
     pooled = np.concatenate([train, test])[_shuffled(train_posts + test_posts, POOLED_ORDER)]
     return np.searchsorted(ids, pooled[np.isin(pooled, ids)])
@@ -143,7 +143,7 @@ def _shuffled(size: int, seed: int) -> np.ndarray:
 
 
 def stripped(post: str) -> str:
-    """Strip a post of header, signature and quotations, by scikit-learn's own functions in its order."""
+    """Return a post without header, signature and quotations, by scikit-learn's own functions in its order."""
     from sklearn.datasets import _twenty_newsgroups as newsgroups  # private, but the very functions of its ``remove``
 
     body = newsgroups.strip_newsgroup_footer(newsgroups.strip_newsgroup_header(post))
@@ -151,7 +151,7 @@ def stripped(post: str) -> str:
 
 
 def fetched(split: str) -> pa.Table:
-    """Fetch raw posts of one split by scikit-learn's fetcher, in the order of their files.
+    """Return the raw posts of one split from scikit-learn's fetcher, in the order of their files.
 
     Raises:
         AttestError: they were never downloaded and the archive is out of reach.

@@ -1,4 +1,4 @@
-"""The planted corpus: reviews from a small grammar, whose label is decided by tokens that we know.
+"""The planted corpus: generated reviews from a small grammar, whose label is decided by known tokens.
 
 Everything is generated from a seed, nothing is stored, so it needs no network, and every explanation and every test of
 explanations can be scored against the tokens that really decide (E15).
@@ -79,7 +79,7 @@ class PlantedDataModule(TextDataModule):
 
 
 def planted_texts(rule: Rule, seed: int) -> Iterator[tuple[Clause, int]]:
-    """Go through an endless stream of different texts, labels alternating; equal seeds give equal streams."""
+    """Yield an endless stream of different texts with alternating labels; equal seeds give equal streams."""
     draw = random.Random(f"planted {rule} {seed}")
     seen: set[tuple[str, ...]] = set()
     while True:
@@ -92,7 +92,7 @@ def planted_texts(rule: Rule, seed: int) -> Iterator[tuple[Clause, int]]:
 
 
 def _text(draw: random.Random, deciding: list[Clause]) -> Clause:
-    """Hide the deciding clauses, in their order, among fillers up to a random length."""
+    """Return a text that hides the deciding clauses, in their order, among fillers up to a random length."""
     shortest, longest = LENGTHS
     target = draw.randint(shortest, longest)
     fillers: list[Clause] = []
@@ -128,7 +128,7 @@ def _token(draw: random.Random, label: int) -> list[Clause]:
 
 
 def _negation(draw: random.Random, label: int) -> list[Clause]:
-    """Draw an opinion and a neutral word, each negated by a coin of its own: neither tells anything about the other."""
+    """Draw an opinion and a neutral word, each negated at random and independently of the other."""
     negated = draw.random() < 0.5
     opinion = (draw.choice(PRAISE if label != negated else BLAME), True)
     neutral = (draw.choice(NEUTRAL), False)

@@ -1,4 +1,4 @@
-"""The counts that papers publish of their corpora, and why some of ours differ."""
+"""The counts that papers publish about their corpora, and the reasons why some of our counts differ."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ CODE = "Jain & Wallace's code"
 
 @dataclass(frozen=True)
 class Claim:
-    """One published figure of one corpus."""
+    """A published number of one corpus."""
 
     corpus: str
     protocol: str
@@ -28,7 +28,7 @@ class Claim:
     reason: str = ""
 
     def verdict(self, counted: str) -> str:
-        """Return ``equal``, or why not."""
+        """Return ``equal``, or the reason why our count differs."""
         if counted == self.published:
             return "equal"
         return self.reason if counted == self.known else UNEXPLAINED
@@ -38,12 +38,12 @@ UNEXPLAINED = "differs, and we do not know why"
 
 
 def vocabulary(corpus: Corpus) -> str:
-    """Count |V|, with padding, unknown, <SOS> and <EOS>."""
+    """Return |V|, the number of words with padding, unknown, <SOS> and <EOS>."""
     return str(corpus.vocabulary.published_size)
 
 
 def by_class(split: str) -> Callable[[Corpus], str]:
-    """Count texts of a split in each class, ``3034 / 3321``."""
+    """Return a function that counts the texts of a split in each class, ``3034 / 3321``."""
 
     def count(corpus: Corpus) -> str:
         documents: Documents = getattr(corpus, split)
@@ -54,22 +54,22 @@ def by_class(split: str) -> Callable[[Corpus], str]:
 
 
 def texts(split: str) -> Callable[[Corpus], str]:
-    """Count texts of a split."""
+    """Return a function that counts the texts of a split."""
     return lambda corpus: str(len(getattr(corpus, split)))
 
 
 def rounded_length(corpus: Corpus) -> str:
-    """Compute the mean tokens of a training text, to the nearest whole."""
+    """Return the mean number of tokens of a training text, rounded to a whole number."""
     return str(round(corpus.train.lengths.mean()))
 
 
 def whole_length(corpus: Corpus) -> str:
-    """Compute the mean tokens of a training text, without what follows the point."""
+    """Return the mean number of tokens of a training text, without decimals."""
     return str(int(corpus.train.lengths.mean()))
 
 
 def with_validation(count: Callable[[Corpus], str]) -> Callable[[Corpus], str]:
-    """Compute a figure of the training texts before a validation set was cut from them."""
+    """Return a function that computes a number of the training texts before a validation set was separated."""
 
     def counted(corpus: Corpus) -> str:
         whole = Documents(pa.concat_tables([corpus.train.table, corpus.validation.table]))

@@ -28,7 +28,7 @@ WORDS_SHOWN = 3
 
 @dataclass(frozen=True)
 class DataRecord:
-    """The record of a model's data: all that the model must know of it, as plain values.
+    """The record of the data of a model: everything that the model must know about them, as plain values.
 
     Args:
         words: of the vocabulary, in id order.
@@ -66,7 +66,7 @@ class DataRecord:
         sources: Mapping[str, str],
         sampling: Sampling,
     ) -> "DataRecord":
-        """Make the record of a corpus that has been read."""
+        """Return the record of a corpus that has been read."""
         splits = {split: getattr(corpus, split) for split in SPLITS}
         return cls(
             words=corpus.vocabulary.words,
@@ -83,26 +83,26 @@ class DataRecord:
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> "DataRecord":
-        """Make a record from what ``plain`` returns."""
+        """Return the record that ``plain`` has turned into plain values."""
         lists = {name: tuple(values[name]) for name in ("words", "label_names")}
         return cls(**{**values, **lists})
 
     def plain(self) -> dict[str, Any]:
-        """Return dictionaries, lists, strings and numbers alone: for JSON, and for checkpoints that are loaded safely."""
+        """Return the record as dictionaries, lists, strings and numbers, for JSON and safely loaded checkpoints."""
         return asdict(self) | {"words": list(self.words), "label_names": list(self.label_names)}
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The words with their ids."""
+        """Return the words with their ids."""
         return Vocabulary(self.words)
 
     def touched(self) -> list[str]:
-        """Return the splits whose files have other bytes than they had; a file that is gone is none of them."""
+        """Return the splits whose files have changed since training; missing files do not count."""
         known = {split: Path(self.sources[split]) for split in self.files}
         return [split for split, file in known.items() if file.is_file() and _digest(file) != self.files[split]]
 
     def require(self, found: "DataRecord", whose: str) -> None:
-        """Refuse data that is not what a model was trained and tested on.
+        """Raise an error if data differ from the data on which a model was trained and tested.
 
         Args:
             found: the record of the data as it is now.
@@ -139,7 +139,7 @@ class DataRecord:
 
 
 def fingerprint_of(documents: Documents) -> str:
-    """Compute SHA-256 over all columns, from ids to candidates, in the order of the texts; the same on every machine.
+    """Return the SHA-256 of all columns, from ids to candidates, in the order of the texts; equal on every machine.
 
     Where the texts came from, and how they lie in memory, makes no difference.
     """
@@ -161,7 +161,7 @@ def _integers(values: Any) -> bytes:
 
 
 def _words(flat: Any) -> bytes:
-    """Return the distinct words in order, and which of them stands where."""
+    """Return the distinct words in order, and the index of each word in this list."""
     encoded = flat.dictionary_encode()
     words = encoded.dictionary.to_pylist()
     order = sorted(range(len(words)), key=words.__getitem__)
@@ -178,7 +178,7 @@ def _digest(file: Path) -> str:
 
 @dataclass(frozen=True)
 class Expected:
-    """The record that data has to agree with, and who holds it."""
+    """The record with which data must agree, and the name of its owner."""
 
     record: DataRecord
     whose: str
@@ -189,7 +189,7 @@ EXPECTED: ContextVar[Expected | None] = ContextVar("expected data", default=None
 
 @contextmanager
 def expecting(record: DataRecord | None, whose: str) -> Iterator[None]:
-    """Let every DataModule that is made in here go by a record, and refuse data that differs from it.
+    """Let every DataModule made inside the block use a record, and refuse data that differ from the record.
 
     Args:
         record: None where there is none to go by.

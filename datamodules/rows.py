@@ -1,4 +1,4 @@
-"""The user's own files as rows: CSV, TSV, JSONL, parquet or a dataset of the Hub, each row with the place where it stands.
+"""The rows of the user's files, which are CSV, TSV, JSONL, parquet or a dataset of the Hub; each row knows its place.
 
 A row that cannot be read is kept with its problem, so that all bad rows of a file can be told at once.
 """
@@ -42,7 +42,7 @@ LONGEST_CELL = 2**31 - 1
 
 @dataclass(frozen=True)
 class Row:
-    """A row as it was found.
+    """A row of a file, with its place.
 
     Args:
         place: ``line 12`` of a text file, counted from 1 with the header; ``row 12`` of another, counted from 0.
@@ -56,7 +56,7 @@ class Row:
 
 
 def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[Row]:
-    """Read all rows of a file or Hub dataset, good and bad; blank lines are no rows.
+    """Read all rows of a file or Hub dataset, good and bad; blank lines are skipped.
 
     Args:
         source: path of a file whose ending says what it is, id of a Hub dataset, or a local folder laid out like one.
@@ -82,7 +82,7 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[Row]:
 
 
 def _read_text(path: Path, encoding: str) -> str:
-    """Read a text file; bytes that are not in its encoding stay in it as ``UNDECODABLE``, and ends of lines as they are.
+    """Read a text file; bytes that do not fit its encoding stay as ``UNDECODABLE``, and line ends are unchanged.
 
     A file that is UTF-8 although another encoding was named is said to be so.
 
@@ -107,7 +107,7 @@ def _read_text(path: Path, encoding: str) -> str:
 
 
 def _csv(path: Path, encoding: str) -> Iterator[Row]:
-    """Read cells that are quoted with ``"`` where need be; the first line names the columns.
+    """Read cells that may be quoted with ``"``; the first line names the columns.
 
     Of comma, semicolon (as Excel writes where numbers have decimal commas), tab and bar, the one that separates most names
     separates all cells; any but the comma is said.
@@ -150,7 +150,7 @@ def _separated(path: Path, text: str, encoding: str, **dialect: Any) -> Iterator
 
 
 def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
-    """Return the names in the first line, without blanks around them.
+    """Return the names in the first line, without surrounding blanks.
 
     Raises:
         AttestError: they are in another encoding, there is one alone, or two columns have the same name.
@@ -186,7 +186,7 @@ def _row_of_cells(header: list[str], cells: list[str], place: str, encoding: str
 
 
 def _jsonl(path: Path, encoding: str) -> Iterator[Row]:
-    """Read one JSON object a line."""
+    """Read one JSON object per line."""
     for number, line in enumerate(_read_text(path, encoding).split("\n"), start=1):
         if line.strip():
             yield _row_of_json(line, f"line {number}", encoding)
@@ -205,7 +205,7 @@ def _row_of_json(line: str, place: str, encoding: str) -> Row:
 
 
 class TwiceError(Exception):
-    """A name that stands twice in a JSON object, where one value belongs."""
+    """A name that occurs twice in a JSON object, which needs one value."""
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -241,7 +241,7 @@ _KINDS = f"a file that ends in {', '.join(READERS)}"
 
 
 def encoding_advice(path: Path, encoding: str) -> str:
-    """Say which byte of a file is not in its encoding, in which line, and how to read or convert the file."""
+    """Return a message about the byte that does not fit the encoding of a file, its line, and how to fix the file."""
     content = path.read_bytes()
     where = f"The file reads as {encoding.upper()}, but holds null characters."
     try:
@@ -257,7 +257,7 @@ def encoding_advice(path: Path, encoding: str) -> str:
 
 
 def _likely_encoding(content: bytes) -> str:
-    """Guess: UTF-16 has null bytes between letters; Windows-1252 alone has signs (quotation marks) at 0x80 to 0x9F."""
+    """Return the likely encoding: UTF-16 has null bytes between letters; only Windows-1252 has characters at 0x80 to 0x9F."""
     if content.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -1,4 +1,4 @@
-"""SNLI as Jain & Wallace 2019 use it: does a premise entail a hypothesis, contradict it, or neither?"""
+"""The corpus SNLI as Jain & Wallace 2019 use it: does a premise entail a hypothesis, contradict it, or neither?"""
 
 import json
 from pathlib import Path
@@ -97,7 +97,7 @@ def _fields(line: str, place: str) -> list[str]:
 
 
 def _named(labels: pa.ChunkedArray, split: str) -> pa.Array:
-    """Return the Hub's numbers as the archive's names."""
+    """Return the class numbers of the Hub as the names in the archive."""
     least, most = pc.min(labels).as_py(), pc.max(labels).as_py()
     if least is not None and (least < -1 or most >= len(NUMBERED)):
         raise AttestError(

@@ -47,7 +47,7 @@ class Source:
     instead: tuple[str, ...] = ()
 
     def found(self, folder: Path) -> dict[str, list[Path]]:
-        """Return the files in a folder by what each split's is called; an empty list where there is none."""
+        """Return the files of each split in a folder by the name of the split; an empty list if a split has none."""
         layouts = [[self.file.format(split) for split in self.splits], self.instead]
         first, other = ({name: sorted(folder.glob(name)) for name in layout} for layout in layouts)
         return other if any(other.values()) and not any(first.values()) else first
@@ -73,7 +73,7 @@ CATALOGUE = {
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The content of a split as hashes: files that differ in compression or layout alone have equal ones."""
+    """The content of a split as hashes, which are equal for files that differ only in compression or layout."""
 
     rows: int
     ordered: str
@@ -83,14 +83,14 @@ class Fingerprint:
 
     @classmethod
     def of(cls, table: pa.Table) -> "Fingerprint":
-        """Hash every row of a table, all columns."""
+        """Return the hashes of every row of a table, over all columns."""
         columns = [column.to_pylist() for column in table.columns]
         rows = (json.dumps(row, ensure_ascii=False) for row in zip(*columns, strict=True))
         digests = [hashlib.sha256(row.encode("utf-8", "surrogatepass")).digest() for row in rows]
         return cls(table.num_rows, _combined(digests), _combined(sorted(digests)))
 
     def difference(self, known: "Fingerprint") -> str | None:
-        """Say how this split differs from the known one; None if it does not."""
+        """Return a sentence about how this split differs from the known split; None if it does not differ."""
         if self.ordered == known.ordered:
             return None
         if self.unordered == known.unordered:
@@ -105,7 +105,7 @@ def _combined(digests: list[bytes]) -> str:
 
 
 def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable[[str], pa.Table]) -> pa.Table:
-    """Load one split of a corpus, from the local folder if there is one.
+    """Return one split of a corpus, from the local folder if there is one.
 
     Args:
         name: folder of the corpus below ``ATTEST_DATA``, holding ``<split>.parquet``.
@@ -128,7 +128,7 @@ def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable
 
 
 def read_parquet(path: Path) -> pa.Table:
-    """Read a parquet file.
+    """Return the table in a parquet file.
 
     Raises:
         AttestError: it is none, or broken.
@@ -157,7 +157,7 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
 
 
 def compare(name: str, split: str, found: Fingerprint, known: Fingerprint | None) -> None:
-    """Say in a sentence how a split differs from the one whose counts are published; silent where it does not."""
+    """Print a sentence if a split differs from the split whose counts are published, and say how it differs."""
     difference = found.difference(known) if known else None
     if difference:
         source = f"the folder in {DATA_VARIABLE}" if os.environ.get(DATA_VARIABLE) else "the public source"
@@ -168,7 +168,7 @@ def compare(name: str, split: str, found: Fingerprint, known: Fingerprint | None
 
 
 def out_of_reach(what: str, where: str) -> AttestError:
-    """Return the error for a corpus that is neither on this machine nor within reach of the network.
+    """Return the error for a corpus that is not on this machine and cannot be downloaded.
 
     Args:
         what: the corpus.
@@ -190,7 +190,7 @@ PATIENCE = 3.0
 def load_hub_split(
     repository: str, split: str, revision: str | None = None, *, names: bool = False, subset: str | None = None
 ) -> pa.Table:
-    """Load one split of a Hub dataset.
+    """Return one split of a Hub dataset.
 
     Args:
         repository: ``owner/name``, or a local folder laid out like one.
@@ -218,7 +218,7 @@ def load_hub_split(
 
 
 def reachable(url: str) -> bool:
-    """Return whether a server answers, whatever it says, within ``PATIENCE``; looking its name up counts too."""
+    """Return whether a server answers at all within ``PATIENCE`` seconds, name lookup included."""
     answers: list[bool] = []
     asking = Thread(target=lambda: answers.append(_answers(url)), daemon=True)  # a name lookup knows no timeout
     asking.start()
@@ -245,7 +245,7 @@ def endpoint() -> str:
 
 @contextmanager
 def _cached_copies(only: bool) -> Iterator[None]:
-    """Have the libraries look at earlier downloads alone, at once, instead of retrying."""
+    """Let the libraries use only earlier downloads inside the block, without retries."""
     import datasets
     from huggingface_hub import constants
 
@@ -259,7 +259,7 @@ def _cached_copies(only: bool) -> Iterator[None]:
 
 
 def _with_names(rows: "datasets.Dataset") -> pa.Table:
-    """Return the rows with names of classes for numbers; the Hub's -1 for a class withheld becomes null."""
+    """Return the rows with class names instead of numbers; -1, the Hub's number for a withheld class, becomes null."""
     table = rows.with_format("arrow")[:]
     for index, (column, feature) in enumerate(rows.features.items()):
         names = getattr(getattr(feature, "feature", feature), "names", None)  # a class, or a list of classes

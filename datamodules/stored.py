@@ -1,4 +1,4 @@
-"""Corpora in files: columns in, content compared with known counts, words out, kept on disk.
+"""The base class of corpora in files: their content is compared with known counts, tokenised, and kept on disk.
 
 ``StoredDataModule`` is what they share, ``QuestionDataModule`` what those share that have a question, or a hypothesis, beside
 each text.
@@ -29,7 +29,7 @@ Tables = dict[str, pa.Table]
 
 
 class Originals(NamedTuple):
-    """The texts of a split as they stand in their source, before any recipe.
+    """The unchanged texts of a split as they are in their source.
 
     Args:
         texts: strings, in tagging lists of words.
@@ -41,7 +41,7 @@ class Originals(NamedTuple):
 
 
 class StoredDataModule(TextDataModule):
-    """A corpus read from files; a subclass says where they are and what is made of them (``prepare``)."""
+    """A corpus read from files; a subclass names the files and defines how they are prepared (``prepare``)."""
 
     folder: ClassVar[str]
     """Folder of the corpus below ``ATTEST_DATA``."""
@@ -62,27 +62,27 @@ class StoredDataModule(TextDataModule):
 
     @property
     def hub(self) -> str:
-        """The repository on the Hugging Face Hub."""
+        """Return the name of the repository on the Hugging Face Hub."""
         return CATALOGUE[self.folder].hub
 
     def tables(self) -> Tables:
-        """Read the splits as their source has them, one row an instance."""
+        """Return the splits as their source has them, one row per instance."""
         return {split: load_split(self.folder, split, self.columns, self.public) for split in self.splits}
 
     def public(self, split: str) -> pa.Table:
-        """Load a split from its public source."""
+        """Return a split from its public source."""
         return load_hub_split(self.hub, split, self.revision)
 
     @abstractmethod
     def prepare(self, tables: Tables) -> Corpus:
-        """Tokenise, split and filter; depends on ``tables`` and ``settings`` alone."""
+        """Return the corpus, tokenised, split and filtered; it depends on ``tables`` and ``settings`` only."""
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Return ``id``, ``text`` and ``label`` of all that a split of the source has for the task, whatever the recipe."""
+        """Return ``id``, ``text`` and ``label`` of all instances in a split of the source, before any filter."""
         raise NotImplementedError(f"{type(self).__name__} must say what its texts and labels are: define labelled.")
 
     def originals(self, split: str) -> Originals:
-        """Read a split of the source itself, for models with a tokenizer of their own.
+        """Return a split of the source itself, for models with their own tokenizer.
 
         Args:
             split: ``train``, ``validation`` or ``test``.
@@ -99,7 +99,7 @@ class StoredDataModule(TextDataModule):
         return Originals(list(texts), named)
 
     def settings(self) -> dict[str, Any]:
-        """Return all that ``prepare`` depends on beside the content; what is kept on disk is found again by it."""
+        """Return all settings, beside the content, on which ``prepare`` depends; they identify the corpus on disk."""
         shared = ("sentences", "min_df", "max_words")
         own = [name for name in self.recipe if hasattr(self, name)]
         return {name: getattr(self, name) for name in (*shared, *own)} | {"spacy": version("spacy")}
@@ -108,7 +108,7 @@ class StoredDataModule(TextDataModule):
         return {"spacy": version("spacy")}
 
     def read(self) -> Corpus:
-        """Read the source, say where it differs from the known one, and prepare it or find it prepared."""
+        """Read the source, print how it differs from the known source, and return the corpus, prepared now or earlier."""
         tables = self.tables()
         fingerprints = {split: Fingerprint.of(table) for split, table in tables.items()}
         for split, fingerprint in fingerprints.items():
@@ -121,12 +121,12 @@ class StoredDataModule(TextDataModule):
         return self.documents(range(len(texts)), pa.array(texts, pa.string()), None)
 
     def tokenised(self, table: pa.Table, tokeniser: Tokeniser | None = None) -> Documents:
-        """Tokenise what ``labelled`` makes of a split; by another tokeniser than ``tokenise`` if one is given."""
+        """Return the result of ``labelled`` for a split, tokenised by ``tokenise`` or by another given tokeniser."""
         table = self.labelled(table)
         return self.documents(table["id"], table["text"].combine_chunks(), table["label"], tokeniser)
 
     def documents(self, ids: Any, texts: pa.Array, labels: Any, tokeniser: Tokeniser | None = None) -> Documents:
-        """Tokenise texts, cut into sentences where that is asked for; the tokens are the same."""
+        """Return the texts as documents, cut into sentences if ``sentences`` is set; the tokens are the same."""
         tokeniser = tokeniser or self.tokenise
         if not self.sentences:
             return Documents.of(ids, tokeniser(texts), label=labels)
@@ -134,7 +134,7 @@ class StoredDataModule(TextDataModule):
         return Documents.of(ids, tokens, label=labels, sentences=sentences)
 
     def tenth_apart(self, documents: Documents) -> tuple[Documents, Documents]:
-        """Part training texts in training and validation, drawn by ``split_seed``, in classification stratified."""
+        """Split training texts into training and validation by ``split_seed``, stratified by class in classification."""
         parts = split_at_random(np.arange(len(documents)), VALIDATION, self.split_seed, documents.labels)
         train, validation = (documents.take(np.sort(part)) for part in parts)
         return train, validation
@@ -143,7 +143,7 @@ class StoredDataModule(TextDataModule):
 def split_at_random(
     rows: np.ndarray, share: float, seed: int, labels: Sequence[int] | np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Part rows in two by scikit-learn's ``train_test_split``, as the papers' code does.
+    """Split rows in two by scikit-learn's ``train_test_split``, as the code of the papers does.
 
     Args:
         rows: int64 ``(N,)``.
@@ -158,13 +158,13 @@ def split_at_random(
 
 
 def between(documents: Documents, shortest: int, longest: int | None = None) -> Documents:
-    """Keep texts longer than ``shortest`` and shorter than ``longest`` tokens, or than the longest of these documents."""
+    """Return the texts longer than ``shortest`` and shorter than ``longest`` tokens; by default the longest stay out."""
     lengths = documents.lengths
     return documents.where((lengths > shortest) & (lengths < (longest or lengths.max())))
 
 
 class QuestionDataModule(StoredDataModule):
-    """A corpus of passages with a question and an answer each; attention is over the passage, the question is its query.
+    """A corpus of passages with a question and an answer each; attention is over the passage, with the question as its query.
 
     Raises:  AttestError: texts are to be read as sentences or in subwords, or come without questions.
     """
@@ -182,7 +182,7 @@ class QuestionDataModule(StoredDataModule):
         return super().read()
 
     def fit_words(self, documents: Documents, min_df: int = 1) -> Vocabulary:
-        """Fit the vocabulary of passages and questions, each a text of its own, as in Jain & Wallace's code."""
+        """Return the vocabulary of passages and questions, each counted as a text, as in the code of Jain & Wallace."""
         texts = [documents.table[column].combine_chunks() for column in ("tokens", "question")]
         return self.fit_vocabulary(pa.concat_arrays(texts), min_df)
 
@@ -200,7 +200,7 @@ class QuestionDataModule(StoredDataModule):
 
 
 def published_file(corpus: str, *patterns: str) -> Path | None:
-    """Find a file of a corpus as it is published, below ``ATTEST_DATA``; None if that is not set.
+    """Return the path of a published corpus file below ``ATTEST_DATA``; None if this variable is not set.
 
     Args:
         corpus: its folder there.
@@ -223,7 +223,7 @@ def published_file(corpus: str, *patterns: str) -> Path | None:
 
 
 def classes(answers: Any, names: Sequence[str], where: str) -> pa.Array:
-    """Return the numbers of answers, int64.
+    """Return the class numbers of answers, int64.
 
     Args:
         answers: strings, an Arrow array.

@@ -1,4 +1,4 @@
-"""From strings to words: the recipes of the papers, each a function from an Arrow array of texts to one of token lists.
+"""The tokenisers of the papers; each is a function from an Arrow array of texts to an array of token lists.
 
 All of them keep this law, so that documents can be cut into sentences without changing a token: cutting a text after a blank
 and tokenising the pieces gives the tokens of the whole.
@@ -29,7 +29,7 @@ SEPARATORS = "[" + re.escape(string.punctuation.replace("'", "")) + r"\t\n]"
 
 @cache
 def english() -> "Tokenizer":
-    """Load spaCy's blank English tokenizer: rules only, no model to download."""
+    """Return spaCy's blank English tokenizer, which has rules only and needs no download."""
     import spacy  # half a second that other corpora need not wait for
 
     return spacy.blank("en").tokenizer
@@ -40,23 +40,23 @@ def _spacy_words(texts: Iterable[str]) -> list[list[str]]:
 
 
 def spacy_tokens(texts: pa.Array) -> pa.Array:
-    """Apply spaCy's blank English tokenizer, then lower case."""
+    """Return the tokens of spaCy's blank English tokenizer, in lower case."""
     return pa.array(_spacy_words(texts.to_pylist()), TOKENS)
 
 
 def treebank_tokens(texts: pa.Array) -> pa.Array:
-    """Cut as Jain & Wallace do SST: brackets and non-word characters become blanks, then ``spacy_tokens``."""
+    """Return tokens as Jain & Wallace do for SST: brackets and non-word characters become blanks, then ``spacy_tokens``."""
     return pa.array(_spacy_words(words_only(text) for text in texts.to_pylist()), TOKENS)
 
 
 def words_only(text: str) -> str:
-    """Turn brackets and every run of characters that are no letters, digits or underscores into one blank."""
+    """Replace brackets and every run of characters other than letters, digits or underscores by one blank."""
     text = text.replace("-LRB-", "").replace("-RRB-", " ")
     return re.sub(r"\W+", " ", text).strip()
 
 
 def review_tokens(texts: pa.Array) -> pa.Array:
-    """Cut into the words of Keras' IMDb index, which Jain & Wallace start from.
+    """Return the words of Keras' IMDb index in each text, as Jain & Wallace use them.
 
     ASCII punctuation except the apostrophe, tabs and newlines separate words, as blanks do, so that ``<br />`` leaves the
     word ``br``; ASCII letters alone are lower-cased.
@@ -66,7 +66,7 @@ def review_tokens(texts: pa.Array) -> pa.Array:
 
 
 def newsgroup_tokens(texts: pa.Array) -> pa.Array:
-    """Cut as Jain & Wallace do 20 Newsgroups: spaCy tokens, lower case, ``qqq`` for a token with a digit.
+    """Return tokens as Jain & Wallace do for 20 Newsgroups: spaCy, lower case, ``qqq`` for a token with a digit.
 
     Of each run of non-word characters, blanks among them, only the last is kept, so that punctuation between blanks
     disappears while apostrophes stay as tokens.
@@ -77,7 +77,7 @@ def newsgroup_tokens(texts: pa.Array) -> pa.Array:
 
 
 def masked_tokens(texts: pa.Array) -> pa.Array:
-    """Cut as Jain & Wallace do AG News: spaCy tokens, lower case, ``qqq`` for a token with a digit; punctuation stays."""
+    """Return tokens as Jain & Wallace do for AG News: spaCy, lower case, ``qqq`` for tokens with a digit, punctuation kept."""
     return pa.array([_masked(words) for words in _spacy_words(" ".join(text.split()) for text in texts.to_pylist())], TOKENS)
 
 
@@ -92,7 +92,7 @@ def _without_punctuation(words: list[str], text: str) -> list[str]:
 
 
 def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:
-    """Leave some tokens out of token lists.
+    """Return token lists without the tokens that are not kept.
 
     Args:
         texts: lists ``(N,)``.
@@ -119,7 +119,7 @@ SENTENCE_ENDS = frozenset({".", "!", "?", "…"})
 
 
 def split_sentences(text: str) -> list[str]:
-    """Cut a text after its sentences; joined together they are the text again.
+    """Return the sentences of a text; joined together they are the text again.
 
     A sentence ends at a mark that a blank and a capital or a digit follow, unless the mark is the stop of an abbreviation,
     at a line break of a web page and at an empty line.
@@ -130,7 +130,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _abbreviates(match: re.Match[str]) -> bool:
-    """Return whether what ends in this stop is an abbreviation; a longer word than the window is none."""
+    """Return whether the word before this full stop is an abbreviation; words longer than the window are not."""
     if match["mark"] != ".":
         return False
     before = match.string[max(0, match.start() - LONGEST_ABBREVIATION) : match.start()]
@@ -139,7 +139,7 @@ def _abbreviates(match: re.Match[str]) -> bool:
 
 
 def tokenise_sentences(texts: pa.Array, tokeniser: Tokeniser) -> tuple[pa.Array, pa.Array]:
-    """Tokenise texts sentence by sentence.
+    """Return the tokens of texts, which are tokenised sentence by sentence.
 
     Returns:
         Tokens, lists of strings ``(N,)``, those that the tokeniser gives for whole texts (spaCy's may tell apart what a line
@@ -157,12 +157,12 @@ def tokenise_sentences(texts: pa.Array, tokeniser: Tokeniser) -> tuple[pa.Array,
 
 
 def sentence_lengths(tokens: Iterable[str]) -> Iterator[int]:
-    """Count the tokens of each sentence of a tokenised text: a sentence ends after a mark."""
+    """Return the number of tokens in each sentence of a tokenised text; a punctuation mark ends a sentence."""
     return _cut_long(_between_marks(tokens))
 
 
 def _cut_long(lengths: Iterable[int]) -> Iterator[int]:
-    """Cut sentences of more than ``LONGEST`` tokens into pieces of so many; none of no tokens."""
+    """Cut sentences of more than ``LONGEST`` tokens into pieces of this length; drop sentences without tokens."""
     for length in lengths:
         yield from [LONGEST] * (length // LONGEST)
         if length % LONGEST:

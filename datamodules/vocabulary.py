@@ -1,4 +1,4 @@
-"""The words that a model knows, and one symbol for all others."""
+"""The vocabulary of a model: the words that it knows, and one symbol for all others."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ class Vocabulary:
 
     @classmethod
     def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":
-        """Keep the words that occur in at least ``min_df`` texts, in alphabetical order.
+        """Return the vocabulary of all words that occur in at least ``min_df`` texts, in alphabetical order.
 
         Args:
             texts: tokenised texts, an Arrow list array or lists of words.
@@ -46,25 +46,25 @@ class Vocabulary:
 
     @property
     def published_size(self) -> int:
-        """|V| as the papers count it: with padding, unknown, <SOS> and <EOS>."""
+        """Return |V| as the papers count it: with padding, unknown, <SOS> and <EOS>."""
         return len(self) + BOUNDARIES
 
     def knows(self, token: str) -> bool:
-        """Return whether the word has an id of its own."""
+        """Return whether the word has its own id."""
         return token in self._ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Return token ids, unseen words as ``UNKNOWN``."""
+        """Return the token ids of words, with ``UNKNOWN`` for unseen words."""
         return [self._ids.get(token, UNKNOWN) for token in tokens]
 
     def encode_all(self, tokens: pa.Array) -> np.ndarray:
-        """Return token ids of a whole split at once, int64 ``(N,)``, unseen words as ``UNKNOWN``."""
+        """Return the token ids of a whole split in one array, int64 ``(N,)``, with ``UNKNOWN`` for unseen words."""
         found = pc.index_in(tokens, value_set=pa.array(self.words, pa.string()))
         return pc.fill_null(pc.add(found.cast(pa.int64()), len(SPECIALS)), UNKNOWN).to_numpy()
 
 
 def document_frequencies(texts: Any) -> tuple[list[str], np.ndarray]:
-    """Return the distinct words of tokenised texts and in how many texts each occurs, int64 ``(V,)``."""
+    """Return the distinct words of tokenised texts, and the number of texts that contain each word, int64 ``(V,)``."""
     texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     texts = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.list_(pa.string()))
     encoded = pc.list_flatten(texts).dictionary_encode()

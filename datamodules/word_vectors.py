@@ -1,4 +1,4 @@
-"""Pretrained word vectors: from a text file, from an installed package, or downloaded once.
+"""The pretrained word vectors of a text file, of an installed package, or of a file that is downloaded once.
 
 Legend: V token ids of the vocabulary, E dimensions.
 """
@@ -29,7 +29,7 @@ NOT_TEXT = "expected text, a word and its numbers on each line, as fastText (.ve
 
 
 def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
-    """Read the vectors of the words that a vocabulary knows; the first vector of a word counts.
+    """Return the vectors of the words that a vocabulary knows; the first vector of a word counts.
 
     Returns:
         float32 ``(V, E)``, by token id; zeros for padding, unknown and words without a vector.
@@ -56,7 +56,7 @@ def rows_of_words(vocabulary: Vocabulary) -> dict[str, int]:
 
 
 def _vectors(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
-    """Go through word and vector of each line whose word is wanted; no other line is parsed, to bear a large file."""
+    """Yield word and vector of each line whose word is wanted; other lines are not parsed, because files can be large."""
     if not path.is_file():
         raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
     first_words = {word.encode() for word in wanted}
@@ -111,7 +111,7 @@ class VectorPackage:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A published set of vectors, and where it is.
+    """A published set of vectors, with its source.
 
     Args:
         name: what it is called.
@@ -133,7 +133,7 @@ class WordVectors:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "WordVectors":
-        """Make vectors from plain values, as a configuration file has them.
+        """Return the word vectors that plain values of a configuration file describe.
 
         Raises:
             AttestError: something is missing or not known.
@@ -149,7 +149,7 @@ class WordVectors:
 
 
 def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen = "zeros", seed: int = 0) -> Tensor:
-    """Find the vectors of a vocabulary's words; say how many have one, and how the others start.
+    """Return the vectors for the words of a vocabulary; print how many words have one, and how the others are initialised.
 
     Args:
         source: published vectors, or the path of a file of vectors as text.
@@ -193,7 +193,7 @@ def _installed(package: VectorPackage) -> Path | None:
 
 
 def _of_package(package: VectorPackage, folder: Path, vocabulary: Vocabulary) -> np.ndarray:
-    """Read the vocabulary's rows of the array that a package holds; the first vector of a word counts."""
+    """Return the rows of the array in a package for the words of a vocabulary; the first vector of a word counts."""
     array, index = folder / package.vectors, folder / package.words
     _require_hash(array, package.sha256, f"the package {package.name}")
     known = pq.read_table(index).column(0).to_pylist()
@@ -209,7 +209,7 @@ def _of_package(package: VectorPackage, folder: Path, vocabulary: Vocabulary) ->
 
 
 def _downloaded(source: WordVectors) -> Path:
-    """Download the public file into the cache, unless it is there; of an archive the one member that is needed."""
+    """Return the cached public file, downloaded if missing; of an archive only the needed member is kept."""
     folder = cache_folder() / "downloads"
     path = folder / (source.member or source.url.rsplit("/", 1)[-1])
     folder.mkdir(parents=True, exist_ok=True)
@@ -238,7 +238,7 @@ def _download(source: WordVectors, path: Path) -> None:
 
 
 def _unpack(archive: Path, member: str, path: Path) -> None:
-    """Unpack one file of an archive, whole or not at all; the archive goes."""
+    """Unpack one file of an archive completely or not at all, then delete the archive."""
     temporary = path.with_suffix(".part")
     with zipfile.ZipFile(archive).open(member) as packed, temporary.open("wb") as sink:
         shutil.copyfileobj(packed, sink)

@@ -1,4 +1,4 @@
-"""Stories as bAbI's simulation tells them (Weston et al. 2016): people move between rooms and carry things about.
+"""The stories of bAbI's simulation (Weston et al. 2016), in which people move between rooms and carry things.
 
 Tasks 1, 2 and 3 alone: where is a person, where is a thing, where was a thing before. Words and forms of the sentences are
 those of the published files, with full stops 36 words, so that |V| is the published 40 with the four symbols. How many
@@ -24,7 +24,7 @@ Asked = tuple[str, str, list[int]]
 
 @dataclass
 class Stay:
-    """A thing in a room.
+    """A period in which a thing is in a room.
 
     Args:
         room: where.
@@ -41,7 +41,7 @@ class Stay:
 
 @dataclass
 class World:
-    """One story while it is told: where everybody and everything is, and which lines said so."""
+    """The state of one story: where every person and thing is, and the lines that said so."""
 
     draw: random.Random
     lines: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class World:
         self.hidden = {thing: self.draw.choice(ROOMS) for thing in THINGS}
 
     def tell(self, text: str) -> int:
-        """Write a line; returns its number."""
+        """Write a line and return its number."""
         self.lines.append(f"{len(self.lines) + 1} {text}")
         return len(self.lines)
 
@@ -88,7 +88,7 @@ class World:
         return self.stays[thing][-1].room if thing in self.stays else self.hidden[thing]
 
     def act(self) -> None:
-        """Let somebody take or drop a thing where that can be, or move; a move is as likely as both."""
+        """Let a person take or drop a thing, or move; a move is as likely as taking and dropping together."""
         free = [thing for thing in THINGS if thing not in self.holder]
         within = [(person, thing) for thing in free for person, room in self.room.items() if room == self.where(thing)]
         if self.draw.random() < 0.5 or not (within or self.holder):
@@ -105,7 +105,7 @@ def _person(world: World) -> Asked | None:
 
 
 def _thing(world: World) -> Asked | None:
-    """Ask for a thing; who handled it, and how that person came where it is, support the answer."""
+    """Ask where a thing is; the answer is supported by who handled it and how this person came to the room."""
     if not world.handled:
         return None
     thing = world.draw.choice(sorted(world.handled))
@@ -114,7 +114,7 @@ def _thing(world: World) -> Asked | None:
 
 
 def _earlier(world: World) -> Asked | None:
-    """Ask where a thing was before; how it came, for the last time, into the two rooms supports the answer."""
+    """Ask where a thing was before; the answer is supported by how it came, for the last time, into the two rooms."""
     travelled = [thing for thing, stays in sorted(world.stays.items()) if len(stays) > 1]
     if not travelled:
         return None
@@ -135,7 +135,7 @@ TASKS: dict[int, tuple[Callable[[World], None], Callable[[World], Asked | None]]
 
 
 def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str]:
-    """Tell stories in the public format until so many questions are asked; equal arguments give equal lines.
+    """Return stories in the public format with the wanted number of questions; equal arguments give equal lines.
 
     Args:
         task: 1, 2 or 3.

@@ -1,4 +1,4 @@
-"""LightningModules: how each kind of model is trained.
+"""The LightningModules, which train each kind of model.
 
 In: batches as ``datamodules`` describes them and a network as ``attest.models.networks`` builds it. Out: trained parameters
 and logged metrics. Evidence is gathered elsewhere, in ``callbacks``. Start at ``text_module.py``, the base

@@ -21,7 +21,7 @@ MakeNetwork = Callable[[int, int], nn.Module]
 
 
 class ReferenceOutput(NamedTuple):
-    """The output of the base on a batch, without a graph."""
+    """The output of the base network on a batch, without a gradient graph."""
 
     logits: Tensor
     """``(B, C)``, for a tagger ``(B, T, K)``."""
@@ -30,7 +30,7 @@ class ReferenceOutput(NamedTuple):
 
     @property
     def pooled(self) -> Tensor:
-        """The attention that pools, ``(B, T)``."""
+        """Return the pooled attention, ``(B, T)``."""
         return self.weights[POOLED]
 
 
@@ -39,7 +39,7 @@ POOLED = "attention"
 
 
 class BaseNetwork:
-    """The network of a base run. It is no ``nn.Module``, so that no checkpoint, optimiser or DDP takes it in.
+    """The network of a base run. It is not an ``nn.Module``, so checkpoints, optimisers and DDP do not include it.
 
     Args:
         network: as the base run has it; in evaluation mode from now on.
@@ -51,13 +51,13 @@ class BaseNetwork:
         self._memory: _Memory | None = None
 
     def load(self, state: dict[str, Tensor]) -> None:
-        """Take the parameters of the base over."""
+        """Copy the parameters of the base run into the network."""
         self.network.load_state_dict(state)
         self._loaded = True
 
     @torch.no_grad()
     def reference(self, batch: Batch) -> ReferenceOutput:
-        """Compute attention and predictions of a batch.
+        """Return attention and predictions of the base for a batch.
 
         Raises:
             AttestError: the base was never loaded, and is a network of random parameters.
@@ -73,7 +73,7 @@ class BaseNetwork:
         return ReferenceOutput(logits, dict(weights))
 
     def cache(self, texts: EncodedDocuments, batch_size: int, device: torch.device) -> None:
-        """Look at every training text once, if what pools all of them fits the memory budget.
+        """Compute the output for every training text once, if all pooled attention fits the memory budget.
 
         Texts are looked at in evaluation order, so that what is remembered depends on neither epoch nor rank.
         """
@@ -83,12 +83,12 @@ class BaseNetwork:
             self._memory = _Memory([(batch["id"], attended(batch), self.reference(batch)) for batch in placed])
 
     def cached(self, batch: Batch) -> ReferenceOutput:
-        """Return what ``reference`` does, up to rounding, of a batch of training texts; from memory if they are remembered."""
+        """Return the same as ``reference``, up to rounding, for a batch of training texts; from memory if it is there."""
         return self.reference(batch) if self._memory is None else self._memory.of(batch)
 
 
 class _Memory:
-    """A memory of pooled attention and predictions of many texts.
+    """A memory of the pooled attention and the predictions of many texts.
 
     Args:
         seen: ids ``(B,)``, mask ``(B, T)`` and what was seen, of one batch after the other.
@@ -102,7 +102,7 @@ class _Memory:
         self.starts = lengths.cumsum(dim=0) - lengths
 
     def of(self, batch: Batch) -> ReferenceOutput:
-        """Return the texts of a batch, in its order and with its padding."""
+        """Return the remembered output for the texts of a batch, in its order and with its padding."""
         mask = attended(batch)
         rows = self.row_of[torch.searchsorted(self.ids, batch["id"])]
         source = self.starts[rows].unsqueeze(-1) + torch.arange(mask.shape[1], device=mask.device)

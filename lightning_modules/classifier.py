@@ -1,4 +1,4 @@
-"""Training a classifier whose attention will be put on trial."""
+"""The training of a classifier whose attention will be put on trial."""
 
 from collections.abc import Callable
 from typing import Any, Literal, cast
@@ -16,12 +16,12 @@ from attest.models.contract import require_forward, require_steps
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return what pooled attention can attend to: bool ``(B, T)`` real tokens, or ``(B, S)`` real sentences of such texts."""
+    """Return the mask of pooled attention: bool ``(B, T)`` for real tokens, or ``(B, S)`` for real sentences of such texts."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]
 
 
 class Classifier(TextModule):
-    """A network trained on one label per text.
+    """A network that is trained on one label per text.
 
     Two classes are decided by one sigmoid, as in the papers, more by a softmax. Logs ``train/loss`` and
     ``{validation,test}/{loss,accuracy,f1,roc_auc}``.
@@ -54,11 +54,11 @@ class Classifier(TextModule):
 
     @property
     def outputs(self) -> int:
-        """Number of logits: one where there are two classes."""
+        """Return the number of logits, which is one for two classes."""
         return 1 if self.num_classes == 2 else self.num_classes
 
     def observe(self, batch: Batch) -> Observation:
-        """Observe the forward pass that all experiments on this batch share.
+        """Return the observation of a forward pass, which all experiments on this batch share.
 
         Raises:
             AttestError: the network pools by a mean, so there is no pooled attention to observe.
@@ -72,12 +72,12 @@ class Classifier(TextModule):
         return self.observe_steps(batch)
 
     def observe_steps(self, batch: Batch) -> Observation:
-        """Observe any network, for experiments that put another explanation on trial than the weights that pool."""
+        """Return the observation of any network, for experiments on another explanation than pooled attention."""
         network, known = cast(Network, self.network), (batch.get("label"), batch.get("word"))
         return observe(network, batch["id"], batch["token_ids"], attended(batch), *known)
 
     def instance_losses(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Compute the cross-entropy of each instance, ``(B,)``; positive instances weighted in a binary task."""
+        """Return the cross-entropy of each instance, ``(B,)``; positive instances are weighted in a binary task."""
         if self.num_classes > 2:
             return functional.cross_entropy(logits, labels, reduction="none")
         weight = torch.where(labels == 1, self.positive_weight, 1.0)
@@ -95,7 +95,7 @@ class Classifier(TextModule):
         self._predict("validation", batch, self._logits)
 
     def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Observation]:
-        """Predict one batch; where there is attention to observe, return the observation, which evidence is gathered from."""
+        """Predict one batch; return the observation for the evidence if the network pools by attention."""
         if not (self._pools_by_attention and len(batch["label"])):
             self._predict("test", batch, self._logits)
             return {}
@@ -111,13 +111,13 @@ class Classifier(TextModule):
         return getattr(self.network, "pools_by_attention", True)
 
     def _predict(self, stage: str, batch: Batch, logits_of: Callable[[Batch], Tensor]) -> None:
-        """Collect predictions; a rank without texts gets an empty batch, which is not shown to the network."""
+        """Collect the predictions of a batch; the empty batch of a rank without texts is not given to the network."""
         labels = batch["label"]
         logits = logits_of(batch) if len(labels) else torch.zeros(0, self.outputs, device=self.device)
         self.collected(stage).update(batch["id"], self.instance_losses(logits, labels), labels, probabilities(logits))
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Compute accuracy, F1 and ROC-AUC as ``decision_scores`` has them, and the mean loss.
+        """Return accuracy, F1 and ROC-AUC as ``decision_scores`` computes them, and the mean loss.
 
         Args:
             rows: float64 ``(N, 2 + K)``: loss, label and predicted probabilities of each instance.
@@ -127,10 +127,10 @@ class Classifier(TextModule):
 
 
 class Retrained(Classifier):
-    """A classifier that begins where its base began, on texts without the tokens that the base leans on (Hooker et al. 2019).
+    """A classifier with the initial parameters of its base, trained on texts with erased tokens (Hooker et al. 2019).
 
     The DataModule erases them (``data.init_args.erased``); what is learned from the base is over with that.
     """
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Leave the parameters as they were initialised."""
+        """Ignore the parameters of the base; the initial parameters are kept."""

@@ -1,4 +1,4 @@
-"""E6: training with given attention."""
+"""The training of E6, in which a network learns with the attention of another network."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -14,7 +14,7 @@ from attest.lightning_modules.text_module import Batch, TextModule
 
 
 class FixedAttention(TextModule):
-    """A network that attends as another network does, mixed into a classifier or a tagger.
+    """A network whose attention is given by another network; a base class beside a classifier or a tagger.
 
     Args:
         base_network: makes the network that says where to attend.
@@ -29,11 +29,11 @@ class FixedAttention(TextModule):
         self.base = BaseNetwork(base_network(self.vocab_size, self.outputs))
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the network that says where to attend."""
+        """Load the network that gives the attention."""
         self.base.load(state)
 
     def on_fit_start(self) -> None:
-        """Look at the training texts, where that pays."""
+        """Compute the given attention of all training texts once, if this saves time."""
         data = cast(Any, self.trainer).datamodule
         self.base.cache(data.train, data.batch_size, self.device)
 
@@ -48,12 +48,12 @@ class FixedAttention(TextModule):
             super().validation_step(batch, batch_idx)
 
     def on_test_batch_start(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Attend as given until the batch ends: its evidence, which callbacks gather, is of the given attention too."""
+        """Use the given attention until the batch ends, so that callbacks gather evidence on this attention."""
         self._given = ExitStack()
         self._given.enter_context(self._attending_as(self.base.reference, batch))
 
     def on_test_batch_end(self, outputs: Any, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Attend as before; callbacks are done with the batch."""
+        """Use the network's own attention again after the callbacks have finished with the batch."""
         self._given.close()
 
     def _attending_as(self, look: Callable[[Batch], ReferenceOutput], batch: Batch) -> AbstractContextManager[None]:
@@ -66,8 +66,8 @@ class FixedAttention(TextModule):
 
 
 class GuidedClassifier(FixedAttention, Classifier):
-    """A network without context, guided by the attention of one with context (Wiegreffe & Pinter 2019, Table 3)."""
+    """A network without context, guided by the attention of a network with context (Wiegreffe & Pinter 2019, Table 3)."""
 
 
 class ProbedTagger(FixedAttention, Tagger):
-    """A tagger whose attention in every head is another's (Yang 2020, §4.3); queries and keys are idle."""
+    """A tagger whose attention in every head is that of another tagger (Yang 2020, §4.3); its queries and keys are unused."""

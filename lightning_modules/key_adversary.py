@@ -1,4 +1,4 @@
-"""E9: training other keys for a trained Transformer, which stays as it is (Drozdyuk et al.).
+"""The training of E9: other keys for a trained Transformer, which stays unchanged (Drozdyuk et al.).
 
 Legend: B batch, Y layers, T tokens, H size of the keys of all heads side by side.
 """
@@ -26,7 +26,7 @@ Distance = Literal["log", "norm"]
 
 
 class Attacked(NamedTuple):
-    """A batch under attack."""
+    """The results of an attack on one batch."""
 
     observation: LayerObservation
     """The frozen network with the adversary's keys."""
@@ -39,7 +39,7 @@ class Attacked(NamedTuple):
 
 
 class KeyAdversary(Classifier):
-    r"""A learner of keys that replace those of a frozen Transformer, in all layers at once and at real tokens only.
+    r"""A module that learns keys, which replace the keys of a frozen Transformer in all layers, at real tokens only.
 
     * ``adversarial``: :math:`K' = MLP(K)`, the right prediction from keys that are far away,
       :math:`w\,CE(y, \hat y) - (1 - w) d(K, K')`.
@@ -85,17 +85,17 @@ class KeyAdversary(Classifier):
         self.adversary = KeyPerturbation(keys_11H.shape[-1], hidden_size)
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Take over the parameters of the trained network; they never change."""
+        """Copy the parameters of the trained network, which never change."""
         self.network.load_state_dict(state)
 
     def train(self, mode: bool = True) -> "KeyAdversary":
-        """Set the adversary to training; the network under attack stays in evaluation mode, without dropout."""
+        """Set the adversary to training mode; the attacked network stays in evaluation mode, without dropout."""
         super().train(mode)
         self.network.eval()
         return self
 
     def attacked(self, batch: Batch) -> Attacked:
-        """Attack a batch with the adversary's keys; in evaluation an instance's keys are the same in any batch."""
+        """Return the results on a batch with the adversary's keys; in evaluation the keys do not depend on other texts."""
         mask, labels = batch["mask"], batch["label"]
         with torch.no_grad():
             clean_BYTH = clean_keys(self.network, self.layers, batch["token_ids"], mask)
@@ -111,7 +111,7 @@ class KeyAdversary(Classifier):
         return Attacked(observation, scored, squared, losses)
 
     def _noise(self, ids: Tensor, like_BYTH: Tensor) -> Tensor:
-        """Draw numbers in (0, 1) by instance and step; step 0 is evaluation."""
+        """Return random numbers in (0, 1) by instance and step; step 0 is evaluation."""
         step = self.global_step + 1 if self.training else 0
         seed = cast(Any, self.trainer).datamodule.seed
         layer_Y, token_T, place_H = (torch.arange(size, device=ids.device) for size in like_BYTH.shape[1:])
@@ -126,15 +126,15 @@ class KeyAdversary(Classifier):
         return losses.mean()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Attack one batch."""
+        """Collect the predictions of one validation batch under attack."""
         self._collect("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Any]:
-        """Attack one batch; evidence is gathered from the same pass, which is returned."""
+        """Attack one batch, and return the results, from which evidence is gathered."""
         return self._collect("test", batch)
 
     def _collect(self, stage: str, batch: Batch) -> dict[str, Any]:
-        """Collect predictions under attack; a rank without texts gets an empty batch, which is not shown to the network."""
+        """Collect predictions under attack; the empty batch of a rank without texts is not given to the network."""
         labels = batch["label"]
         if not len(labels):
             nothing = torch.zeros(0, device=self.device)
@@ -146,5 +146,5 @@ class KeyAdversary(Classifier):
         return {"attacked": attacked}
 
     def configure_optimizers(self) -> Any:
-        """Make one optimiser over the adversary's parameters alone."""
+        """Return one optimiser over the parameters of the adversary only."""
         return self.optimisation.make(self.adversary.parameters())

@@ -1,4 +1,4 @@
-"""Training on texts with masked tokens, so that the model has seen such texts.
+"""The training on texts with masked tokens, so that the model knows such texts.
 
 Legend: B batch.
 """
@@ -17,7 +17,7 @@ PADDING = 0
 
 
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:
-    """Mask a share of the tokens of each text, the share uniform in (0, 1) and drawn anew every epoch.
+    """Return the token ids with a share of each text masked; the share is uniform in (0, 1) and new in every epoch.
 
     Masked means the unknown token in a token's place, as under ``mask`` of E14. Madsen et al. (2024) leave half the texts of
     a batch whole; here each text has a rate of its own.

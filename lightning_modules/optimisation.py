@@ -1,4 +1,4 @@
-"""One optimiser for everything a network learns, attention apart from the rest.
+"""The optimiser of all parameters of a network, with separate settings for attention.
 
 The papers train attention without weight decay and sometimes faster; two parameter groups of one optimiser say the same as
 the two or three optimisers of their code.
@@ -20,7 +20,7 @@ from attest.core.errors import AttestError
 
 @dataclass
 class Optimisation:
-    """The optimiser of a network, with its schedule and its rates.
+    """The optimiser of a network, with its schedule and its learning rates.
 
     Args:
         optimizer: makes the optimiser from parameter groups; attention gets no weight decay, whatever the optimiser's.
@@ -37,7 +37,7 @@ class Optimisation:
     attention_learning_rate_scale: float = 1.0
 
     def configure(self, network: nn.Module, steps: Callable[[], float] = lambda: math.inf) -> Any:
-        """Make what ``configure_optimizers`` returns for a network, which may tell its ``attention_parameters``.
+        """Return the result of ``configure_optimizers`` for a network, which may define ``attention_parameters``.
 
         Args:
             network: what is trained.
@@ -56,7 +56,7 @@ class Optimisation:
         return {"optimizer": optimizer, "lr_scheduler": _schedule(self.scheduler, optimizer, steps)}
 
     def make(self, parameters: Iterable[Any]) -> torch.optim.Optimizer:
-        """Make the optimiser of parameters, or of groups of them.
+        """Return the optimiser of parameters, or of groups of parameters.
 
         Raises:
             AttestError: the optimiser refuses its settings.
@@ -70,7 +70,7 @@ class Optimisation:
 
 
 def training_steps(trainer: Trainer) -> float:
-    """Count the steps of the optimiser from the first epoch to the last; infinity if no end is set.
+    """Return the number of optimiser steps from the first epoch to the last; infinity if training has no end.
 
     Lightning's ``estimated_stepping_batches`` sets the loaders up before a checkpoint is read, and training that is taken up
     would then begin its epoch again.
@@ -84,7 +84,7 @@ def training_steps(trainer: Trainer) -> float:
 
 
 def parameter_groups(network: Any) -> list[dict[str, Any]]:
-    """Group all parameters but those of attention, then those of attention, which are never decayed; none if untold."""
+    """Return two groups: all parameters except attention, and attention, which has no decay; empty if attention is unknown."""
     attention = list(network.attention_parameters()) if hasattr(network, "attention_parameters") else []
     theirs = {id(parameter) for parameter in attention}
     others = [parameter for parameter in network.parameters() if id(parameter) not in theirs]
@@ -92,7 +92,7 @@ def parameter_groups(network: Any) -> list[dict[str, Any]]:
 
 
 def require_attention_parameters(network: nn.Module) -> None:
-    """Refuse a network that does not tell which of its parameters make attention, where that must be known.
+    """Refuse a network that does not tell its parameters of attention, if the settings need them.
 
     Raises:
         AttestError: it does not.
@@ -106,7 +106,7 @@ def require_attention_parameters(network: nn.Module) -> None:
 
 
 class WarmUp(LRScheduler):
-    """The rate rises to its full height and falls back to 0, both along a line, batch by batch (Devlin et al. 2019, A.2).
+    """A schedule: the rate rises linearly to its maximum and falls linearly to 0, batch by batch (Devlin et al. 2019, A.2).
 
     Args:
         optimizer: whose rates are scheduled.
@@ -118,7 +118,7 @@ class WarmUp(LRScheduler):
         super().__init__(optimizer)
 
     def spread_over(self, steps: float) -> None:
-        """Say how many batches there will be.
+        """Set the number of batches over which the schedule spreads.
 
         Raises:
             AttestError: training has no end that is known.

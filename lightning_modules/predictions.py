@@ -1,4 +1,4 @@
-"""Every prediction of an evaluation pass, so that scores are computed once, over all ranks' instances."""
+"""The predictions of an evaluation pass, collected over all ranks, so that scores are computed once over all instances."""
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from attest.datamodules.notice import some
 
 
 class InstanceRows(Metric):
-    """A collection of one row of numbers an instance, batch by batch, and gathers them over ranks.
+    """A collection with one row of numbers per instance, filled batch by batch and gathered over all ranks.
 
     Scores summed up rank by rank depend, in their last bits, on who saw which batch; scores of the sorted whole do not.
     A rank without instances must update with an empty batch, or the others wait for it.
@@ -36,7 +36,7 @@ class InstanceRows(Metric):
 
 
 def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
-    """Refuse losses that are no numbers, by the instances that have them.
+    """Refuse losses that are not finite, and name their instances.
 
     Args:
         losses: ``(N,)``, or of the whole batch ``()``.

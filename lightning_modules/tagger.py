@@ -1,4 +1,4 @@
-"""Training a tagger whose self-attention will be put on trial."""
+"""The training of a tagger whose self-attention will be put on trial."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ NO_TAG = -100
 
 
 class Tagger(TextModule):
-    """A network trained on one tag per token.
+    """A network that is trained on one tag per token.
 
     Batches hold ``token_ids`` int64 (B, T), ``mask`` bool (B, T) and ``tags`` int64 (B, T), -100 at padding. Logs
     ``train/loss`` and ``{validation,test}/{loss,accuracy,token_f1,chunk_f1}``; all are over tokens or chunks of the whole
@@ -59,15 +59,15 @@ class Tagger(TextModule):
         return loss
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Score one batch."""
+        """Collect the counts of one validation batch."""
         self._score("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """Score one batch."""
+        """Collect the counts of one test batch."""
         self._score("test", batch)
 
     def _score(self, stage: str, batch: Batch) -> None:
-        """Collect what each sentence contributes; the empty batch of a rank without any is not shown to the network."""
+        """Collect the counts of each sentence; the empty batch of a rank without texts is not given to the network."""
         tags = batch["tags"]
         if len(tags):
             logits = self(batch["token_ids"], batch["mask"])
@@ -76,7 +76,7 @@ class Tagger(TextModule):
         self.collected(stage).update(batch["id"], tagging_columns(logits, tags, self.label_names))
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Compute the scores over all tokens and chunks of a split.
+        """Return the scores over all tokens and chunks of a split.
 
         Args:
             rows: as ``tagging_columns`` returns them, ``(N, 12)``.
@@ -94,7 +94,7 @@ class Tagger(TextModule):
 
 
 def tagging_columns(logits: Tensor, tags: Tensor, label_names: Sequence[str]) -> Tensor:
-    """Compute what each sentence contributes to the scores of a tagger, float64 ``(B, 12)``; B may be 0.
+    """Return the counts of each sentence for the scores of a tagger, float64 ``(B, 12)``; B may be 0.
 
     Args:
         logits: ``(B, T, K)``.

@@ -1,4 +1,4 @@
-"""The base of classifiers and taggers: a network, its first embedding, its optimiser, and scores over a whole split."""
+"""The base class of classifiers and taggers: a network, its embedding, its optimiser, and scores over a whole split."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ Batch = dict[str, Any]
 
 
 class TextModule(LightningModule):
-    """A network that is trained on texts; a subclass says what it predicts and how that is scored.
+    """A network that is trained on texts; a subclass defines its predictions and scores.
 
     Args:
         network: makes the network from vocabulary size and number of logits.
@@ -59,20 +59,20 @@ class TextModule(LightningModule):
 
     @property
     def outputs(self) -> int:
-        """Number of logits."""
+        """Return the number of logits."""
         return self.num_classes
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids and mask ``(B, T)`` to logits ``(B, C)``, of a tagger ``(B, T, K)``."""
+        """Return the logits ``(B, C)``, of a tagger ``(B, T, K)``, for token ids and mask ``(B, T)``."""
         return self.network(tokens, mask)
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
-        """Observe what the network's layers attend to, where it has self-attention."""
+        """Return the observation of the attention inside layers; the network must have self-attention."""
         special = batch["word"] < 0 if "word" in batch else None
         return observe_layers(self.network, batch["id"], batch["token_ids"], batch["mask"], batch.get(self.target), special)
 
     def training_tokens(self, batch: Batch) -> Tensor:
-        """Return the token ids that a training step shows the network, of the shape of ``token_ids``; masked if asked for."""
+        """Return the token ids of a training step, in the shape of ``token_ids``; masked if masking is enabled."""
         if self.masking is None:
             return batch["token_ids"]
         seed = getattr(getattr(self.trainer, "datamodule", None), "seed", 0)
@@ -88,7 +88,7 @@ class TextModule(LightningModule):
         self._log_scores("test")
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Compute the scores of a split from the columns that were collected for its instances, float64 ``(N, columns)``."""
+        """Return the scores of a split, computed from the columns of its instances, float64 ``(N, columns)``."""
         raise NotImplementedError(f"{type(self).__name__} must say how it is scored: define scores.")
 
     def _log_scores(self, stage: str) -> None:
@@ -100,17 +100,17 @@ class TextModule(LightningModule):
         collected.reset()
 
     def collected(self, stage: str) -> InstanceRows:
-        """Return what has been collected in ``validation`` or ``test``: a row an instance, whose first column is its loss."""
+        """Return the rows that were collected in ``validation`` or ``test``: one per instance, with the loss first."""
         rows = self.predictions[f"{stage}_split"]
         assert isinstance(rows, InstanceRows)
         return rows
 
     def configure_optimizers(self) -> Any:
-        """Make one optimiser over two groups, attention and the rest; and its schedule, if there is one."""
+        """Return one optimiser with a group for attention and a group for the rest, and its schedule, if any."""
         return self.optimisation.configure(self.network, lambda: training_steps(self.trainer))
 
     def load_state_dict(self, state_dict: Mapping[str, Any], *arguments: Any, **options: Any) -> Any:
-        """Load parameters as PyTorch does.
+        """Load the parameters as PyTorch does.
 
         Raises:
             AttestError: they are those of another network.
@@ -127,7 +127,7 @@ class TextModule(LightningModule):
 
 
 def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze: bool = False) -> None:
-    """Start the token embedding of a network from vectors, and leave it so where it is frozen.
+    """Copy vectors into the token embedding of a network, and freeze the embedding if ``freeze`` is set.
 
     Args:
         network: with one ``nn.Embedding`` as long as the vocabulary, where there are vectors or it is frozen.

@@ -1,4 +1,4 @@
-"""E7: training a classifier that predicts as its base does and attends elsewhere."""
+"""The training of E7: a classifier that predicts as its base does and attends to other tokens."""
 
 from typing import Any, Literal, cast
 
@@ -25,7 +25,7 @@ Variant = Literal["unfrozen", "frozen"]
 
 
 class Adversarial(TextModule):
-    """A network against its base, mixed into a classifier or a tagger.
+    """A network that is trained against its base; a base class beside a classifier or a tagger.
 
     Logs, beside what the module logs, ``validation/objective``, the loss as a mean over validation instances that chooses the
     epoch, and its two terms, ``validation/distance`` and ``validation/divergence``. The gold labels are never trained on.
@@ -59,11 +59,11 @@ class Adversarial(TextModule):
         self.objectives = InstanceRows()
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
-        """Compute the terms of the loss of one batch."""
+        """Return the terms of the loss of one batch."""
         raise NotImplementedError(f"{type(self).__name__} must say what it minimises: define objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the base; frozen, take all but the parameters of attention over, which alone are trained and begin anew.
+        """Load the base; if frozen, copy all its parameters except attention, which alone is trained, from new initial values.
 
         At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
         """
@@ -77,14 +77,14 @@ class Adversarial(TextModule):
                     parameter.data.copy_(state[name])
 
     def train(self, mode: bool = True) -> Any:
-        """Set to training mode; a frozen network stays in evaluation mode: dropout would hide the hidden states."""
+        """Set training mode; a frozen network stays in evaluation mode, because dropout would change the hidden states."""
         super().train(mode)
         if self.variant == "frozen":
             self.network.eval()
         return self
 
     def on_fit_start(self) -> None:
-        """Look at the training texts, where that pays."""
+        """Compute the output of the base for all training texts once, if this saves time."""
         data = cast(Any, self.trainer).datamodule
         self.base.cache(data.train, data.batch_size, self.device)
 
@@ -95,7 +95,7 @@ class Adversarial(TextModule):
         return losses.mean() if self.convention == "instances" else losses.sum()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Score one batch against its labels and against the base."""
+        """Collect the predictions of one batch, and both terms of the loss."""
         super().validation_step(batch, batch_idx)
         terms = [torch.zeros(0), torch.zeros(0)]
         if len(batch["id"]):
@@ -118,7 +118,7 @@ class Adversarial(TextModule):
 
 
 class TrainedAdversary(Adversarial, Classifier):
-    """A classifier against its base (Wiegreffe & Pinter 2019, §4; Meister et al. 2021, Table 5).
+    """A classifier that is trained against its base (Wiegreffe & Pinter 2019, §4; Meister et al. 2021, Table 5).
 
     Args:
         options: as in ``Adversarial`` and ``Classifier``.
@@ -134,7 +134,7 @@ class TrainedAdversary(Adversarial, Classifier):
 
 
 class TaggingAdversary(Adversarial, Tagger):
-    """A tagger against its base (Yang 2020, §4.2); the divergence is a mean over tokens, heads and layers.
+    """A tagger that is trained against its base (Yang 2020, §4.2), by the mean divergence over tokens, heads and layers.
 
     Args:
         lam: λ > 0, weight of the divergence.

@@ -1,4 +1,4 @@
-"""Models of the library transformers, made ready for a trial. The library is imported only for such a model."""
+"""The preparation of a model of the library transformers for a trial. The library is imported only for such a model."""
 
 import sys
 from collections.abc import Mapping, Sequence

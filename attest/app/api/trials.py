@@ -111,7 +111,7 @@ def trial(
     prompt: str | None = None,
     answers: Mapping[str, str] | None = None,
 ) -> Trial:
-    """Put the attention of a model on trial, on texts of your own.
+    """Put the attention of a model on trial, on texts of the caller.
 
     Args:
         model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see

@@ -1,4 +1,4 @@
-"""Output that ends no command, if its reader has gone, the disk is full or a terminal lacks a character.
+"""The output of a command, which continues although the reader has gone, the disk is full or the terminal lacks a character.
 
 ``attest fit … | head -1`` reads one line of a run that takes hours. Processes of ``ddp`` end with the first one.
 """
