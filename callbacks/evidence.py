@@ -117,7 +117,7 @@ class Evidence(Callback):
 
     @property
     def at_validation(self) -> Mapping[str, Any]:
-        """Return the settings at validation end; empty if the registry has no such experiment."""
+        """Return the settings of the experiment that are used at validation end; empty if it is not in the registry."""
         return {} if self._spec is None else self._spec.at_validation
 
     @property

@@ -18,7 +18,7 @@ SHIPPED: Mapping[str, Projection] = {"softmax": Softmax(), "sparsemax": Sparsema
 def activation_swap(
     observation: Observation, projections: Mapping[str, Projection] | None = None, labels: Tensor | None = None
 ) -> dict[str, Tensor]:
-    """Evaluate a batch under each projection, all parameters and hidden states untouched.
+    """Return how predictions change if another projection (softmax, sparsemax, …) turns scores into attention.
 
     Args:
         observation: the batch, as the trained projection has it.

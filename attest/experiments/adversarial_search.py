@@ -85,7 +85,7 @@ class Objective:
         return weights * (slope - (weights * slope).sum(dim=-1, keepdim=True))
 
     def _jsd_slope(self, weights: Tensor, log_weights: Tensor) -> Tensor:
-        r"""Return the slope of the sum of JSDs: each pair adds :math:`\frac12 \log(p / (p + q))`, and a constant.
+        r"""Return the derivative of the JSDs by the weights: each pair adds :math:`\frac12 \log(p / (p + q))`, and a constant.
 
         Constants drop out, because weights keep their sum.
         """

@@ -226,5 +226,5 @@ class Reading:
 
 
 def without_context(numbers: Tensor) -> Tensor:
-    """Return what is read without each token if no token knows of another: ``(B, T, F)`` -> ``(B, T, T, F)``, a view."""
+    """Return the features without each token in turn, if tokens do not interact: ``(B, T, F)`` -> ``(B, T, T, F)``."""
     return numbers.unsqueeze(1).expand(-1, numbers.shape[1], -1, -1)

@@ -23,7 +23,7 @@ LARGEST = 32
 
 
 def _left_alone(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """Apply ``torch.compiler.disable`` at the first call, because it imports the compiler, which takes a second."""
+    """Decorate a function with ``torch.compiler.disable``, at its first call, because that import takes a second."""
     disabled: list[Callable[[Tensor], Tensor]] = []
 
     @wraps(function)

@@ -120,7 +120,7 @@ def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) ->
 
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
-    """Return where the AOPC under ``attention`` lies between the least and the most that any sets reach."""
+    """Return the place of the AOPC under ``attention`` between the least and the most that any sets of tokens reach."""
     counts = sizes(observation.erasable)
     chosen = torch.arange(len(counts), device=counts.device) < beam_texts
     if has_exact_limits(observation):

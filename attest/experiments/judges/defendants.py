@@ -199,7 +199,7 @@ class Noisy(Honest):
 
 
 class Smuggled(Defendant):
-    """A defendant whose encoder moves the decision into a decoy, at which attention looks."""
+    """A network with wrong attention: its encoder moves the decision into a decoy token, which gets the attention."""
 
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
         return read.margin * read.decoy, SHARP * read.decoy

@@ -107,7 +107,7 @@ def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
 
 
 def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tensor:
-    """Return the attributions of some texts, int64 ``(N,)`` rows of the batch, by so many points, ``(N, T)``."""
+    """Return the attributions ``(N, T)`` of N texts of the batch, an integral computed at a given number of points."""
     embedded = observation.embedded.detach()
     points, shares = (torch.tensor(each).to(embedded) for each in _gauss_legendre(steps))
 

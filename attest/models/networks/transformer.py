@@ -133,7 +133,7 @@ class KeyPerturbation(nn.Module):
         self.hidden, self.output = nn.Linear(size, hidden_size), nn.Linear(hidden_size, size)
 
     def forward(self, keys: Tensor) -> Tensor:
-        """Map keys ``(..., H)`` to keys ``(..., H)``."""
+        """Return the keys ``(..., H)`` after the adversary's change, from the keys ``(..., H)``."""
         return self.output(self.hidden(keys).relu())
 
 

@@ -161,7 +161,7 @@ def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
 
 
 def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
-    """Return the weights under a projection; what a sink keeps for itself is a column of its own, which is then left out.
+    """Return the weights under a projection. A learned sink takes part as one more column, which is dropped afterwards.
 
     Args:
         within: what rounding alone may take from the sum of a row.
