@@ -141,7 +141,7 @@ def questions_in(lines: Iterable[str], where: str) -> pa.Table:
     """Read the questions of stories, as ``QUESTIONS`` says.
 
     Args:
-        lines: in the public format; empty ones are passed over.
+        lines: the lines in the public format; empty lines are skipped.
         where: the file, for messages.
     Raises:
         AttestError: a line has no number or no answer, or a supporting fact is no statement before its question.

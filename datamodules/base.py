@@ -245,7 +245,7 @@ class TextDataModule(LightningDataModule):
         """Raise an error if the data differ from the data of the trained model.
 
         Raises:
-            AttestError: it is not, or it cannot be read.
+            AttestError: the data differ, or cannot be read.
         """
         if self.expected is not None:
             self.expected.record.require(self.found, self.expected.whose)
@@ -258,7 +258,7 @@ class TextDataModule(LightningDataModule):
         """Raise an error if the model of the checkpoint was trained on other data.
 
         Raises:
-            AttestError: it was.
+            AttestError: the model was trained on other data.
         """
         if state_dict:  # checkpoints of earlier versions hold none
             DataRecord.from_plain(state_dict).require(self.found, "the model of this checkpoint")

@@ -18,19 +18,19 @@ from attest.datamodules.encoded import Batch, EncodedDocuments
 MOST_PADDING = 0.05
 """Largest share of padding among the tokens of all batches over sorted texts."""
 LIMITS = (1.0, 0.5, 0.4, 0.3, 0.2, 0.1, MOST_PADDING)
-"""Largest share within one batch, tried from the loosest; the last cannot but keep the whole below ``MOST_PADDING``."""
+"""Largest shares of padding in one batch, tried in this order; the last one always keeps the whole below ``MOST_PADDING``."""
 JITTER = 0.05
-"""Lengths are jittered by up to so much of themselves. Jain & Wallace's tenth pads 9 % of IMDb and 12 % of 20 Newsgroups."""
+"""The largest jitter, as a share of each length. Jain & Wallace's tenth pads 9 % of IMDb and 12 % of 20 Newsgroups."""
 
 
 def batch_sizes(lengths: np.ndarray, batch_size: int) -> list[int]:
     """Return the number of texts in each batch, shortest texts first: full batches, unless they would need too much padding.
 
-    A corpus with few texts of each length has batches that end early, the longest texts' above all.
+    A corpus with few texts of each length has smaller batches, above all for the longest texts.
 
     Args:
         lengths: int64 ``(N,)``, tokens in each text, in any order.
-        batch_size: largest batch.
+        batch_size: the largest number of texts in a batch.
     """
     ordered = np.sort(lengths)
     for limit in LIMITS:
@@ -66,8 +66,8 @@ def batches_by_length(lengths: np.ndarray, batch_size: int) -> list[list[int]]:
 def shuffled_batches(lengths: np.ndarray, batch_size: int, seed: int, epoch: int) -> list[list[int]]:
     """Return the training batches of an epoch: each row once, in an order that ``(seed, epoch)`` determines.
 
-    Lengths are jittered before sorting, as Jain & Wallace do, and whole batches are shuffled: texts of like length meet in a
-    batch, never the same ones twice.
+    Lengths are jittered before sorting, as Jain & Wallace do, and whole batches are shuffled: a batch has texts of similar
+    length, and every epoch has other batches.
     """
     generator = np.random.default_rng([seed, epoch])
     jittered = lengths * generator.uniform(1 - JITTER, 1 + JITTER, size=len(lengths))
@@ -98,11 +98,11 @@ def deal(batches: list[list[int]], rank: int, ranks: int, *, equally: bool) -> l
 def fair_places(count: int, rank: int, ranks: int) -> list[int]:
     """Return the positions of the batches of one rank, shortest texts first, so that long texts are shared among all ranks.
 
-    They are dealt in rounds, of which every second, counted from the longest texts, goes the other way round.
+    Batches are dealt in rounds; every second round, counted from the longest texts, deals in the opposite order.
 
     Args:
-        count: batches of all ranks.
-        rank, ranks: this rank, and how many there are.
+        count: the number of batches of all ranks.
+        rank, ranks: the number of this rank, and the number of all ranks.
     """
     rounds = [
         range(max(0, end - ranks), end)[:: -1 if number % 2 else 1] for number, end in enumerate(range(count, 0, -ranks))
@@ -114,12 +114,12 @@ def fair_places(count: int, rank: int, ranks: int) -> list[int]:
 class Shard:
     """A part of a split, one of several of equal size, which independent jobs can evaluate.
 
-    Its batches are whole ones of the split, every ``shards``-th, so that all shards have texts of all lengths and every text
-    meets the same neighbours as in an evaluation of the whole.
+    A shard has every ``shards``-th batch of the split, so that all shards have texts of all lengths, and every text is in the
+    same batch as in an evaluation of the whole split.
 
     Args:
-        number: from 0.
-        shards: how many there are.
+        number: the number of this shard, from 0.
+        shards: the number of all shards.
     """
 
     number: int = 0
@@ -131,7 +131,7 @@ class Shard:
 
 
 WHOLE = Shard()
-"""The only part."""
+"""The shard that is the whole split."""
 
 
 class BatchLoader(DataLoader):
@@ -143,9 +143,9 @@ class BatchLoader(DataLoader):
         dataset: the encoded texts.
         batches: gives this rank's batches of the epoch that is about to begin.
         num_workers: processes that assemble batches; 0 does it in this one.
-        batch_size: of the largest batch, where that is known; not all are as large.
-        batches_of_all_ranks: how many there are in an epoch, over all ranks; None for as many as this rank has.
-        places: of this rank's batches among these; None where they were dealt in turn.
+        batch_size: the size of the largest batch, if it is known; other batches may be smaller.
+        batches_of_all_ranks: the number of batches in an epoch over all ranks; None for the number of this rank.
+        places: the positions of this rank's batches among these; None if they were dealt in turn.
         dealt: this rank and the number of ranks that batches were dealt to, where these are not the Trainer's.
     """
 

@@ -31,7 +31,7 @@ def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
         ids: int64 ``(N,)``, from 0; what a text is chosen by, so that a sample holds every smaller one and other texts that
             come or go change little of it.
         labels: ``(N,)``, the class of each text, or the list of its tags.
-        most: from 1.
+        most: the largest number of rows, from 1.
     """
     keys = np.random.PCG64(KEY).random_raw(ids.max(initial=0) + 1)[ids]
     rows, classes = _bearers(labels)
@@ -50,9 +50,9 @@ def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str]
     """Return a sentence that names the classes without a text in a sample; None if no class is missing.
 
     Args:
-        labels, chosen: of all texts, and of those of the sample.
-        where: they stand, in words.
-        names: of the classes, where labels are their numbers.
+        labels, chosen: the labels of all texts, and of the texts in the sample.
+        where: the source of the texts, in words.
+        names: the names of the classes, if labels are numbers.
     """
     lacking = sorted({*_flat(labels).unique().to_pylist()} - {*_flat(chosen).unique().to_pylist()})
     if not lacking:
@@ -240,8 +240,8 @@ def told(copied: Mapping[str, int], texts: Mapping[str, int]) -> list[str]:
     """Return a sentence for each entry of ``Corpus.copies``.
 
     Args:
-        copied: what that returns.
-        texts: how many each split has.
+        copied: the number of copies, as ``Corpus.copies`` returns it.
+        texts: the number of texts in each split.
     """
     return [
         f"{count:,} of the {texts[later]:,} texts of the {later} split are also in the {earlier} split, so scores on them do "

@@ -187,7 +187,7 @@ def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
     """Return the erased tokens of each text of a split, bool ``(T,)``, by id.
 
     Raises:
-        AttestError: the table is not there.
+        AttestError: the table does not exist.
     """
     if not path.is_file():
         raise AttestError(f"data.init_args.erased: {path} does not exist; expected a table that `attest roar` wrote.")
@@ -209,9 +209,9 @@ def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequenc
     texts that are longer than the model reads are cut, and counted; so are words with a tag that have no subword.
 
     Args:
-        documents: in words.
-        subwords: of the model.
-        label_names: of the tags, in class order, where there are tags.
+        documents: the texts in words.
+        subwords: the tokenizer of the model.
+        label_names: the names of the tags, in class order, if there are tags.
     """
     from attest.models.pretrained.subwords import tags_of_subwords, told_of_unread  # whoever gives subwords has waited for it
     from attest.models.pretrained.texts import side_cut

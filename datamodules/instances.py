@@ -30,7 +30,7 @@ class FileOptions:
         text_column: texts, or words in tagging.
         label_column: labels, or tags in tagging.
         tagging: one tag a word instead of one label a text.
-        encoding: of CSV, TSV and JSONL files.
+        encoding: the encoding of CSV, TSV and JSONL files.
         on_bad_rows: ``refuse`` the data, or ``skip`` bad rows.
     """
 
@@ -66,8 +66,8 @@ def read_instances(
     """Read the texts and labels of files; refuse bad rows, or leave them out and say so.
 
     Args:
-        sources: by split, a path or Hub id; the columns are those of the first.
-        options: how the user wants them to be read.
+        sources: a path or Hub id by split; the first split decides the columns.
+        options: the options of the user for reading the files.
         classes: whether the labels of the first must be classes, and those of the others among them.
     Raises:
         AttestError: a file has no rows, no such columns or bad rows, or labels are no classes.
@@ -124,7 +124,7 @@ def _refuse_bad(
         known: the classes, once they are.
         only_if_all: whether a good row is enough for now, because more is checked later.
     Raises:
-        AttestError: there are bad rows.
+        AttestError: the file has bad rows that may not be skipped, or no good row.
     """
     problems = {row.problem for row in rows if row.problem is not None}
     useless = all(row.problem is not None for row in rows)
@@ -187,8 +187,8 @@ def choose_columns(source: str, rows: Sequence[Row], options: FileOptions) -> Co
 
     Args:
         source: the training file, for messages.
-        rows: of it; at least one of them can be read.
-        options: what the user names.
+        rows: the rows of the file; at least one of them can be read.
+        options: the columns that the user names.
     Raises:
         AttestError: a column that was named is not there, none can be guessed, one is named for both, or the first line of
             the file is a text and its label instead of the columns' names.

@@ -50,8 +50,8 @@ class Labelled:
     Args:
         texts: strings, or lists of words.
         labels: names of classes; in tagging, lists of names, one a word.
-        of: how many there were to choose from.
-        whence: where they stand, in words.
+        of: the number of texts in the source.
+        whence: the source of the texts, in words.
         every: all names that stand there, also of texts that were not chosen.
     """
 
@@ -89,14 +89,14 @@ def labelled(
 
     Args:
         source: one of ``CORPORA``, unless a file or folder is called so; else a file, or a dataset on the Hub.
-        split: of a corpus or dataset.
-        most: from 1.
-        text_column, label_column: of a file; guessed where None.
+        split: the split of a corpus or dataset.
+        most: the largest number of texts, from 1.
+        text_column, label_column: the columns of a file; None to guess them.
         tagging: whether words with a tag each are expected, instead of texts with a label each.
-        encoding: of a CSV, TSV or JSONL file.
+        encoding: the encoding of a CSV, TSV or JSONL file.
         on_bad_rows: ``refuse`` the file, or ``skip`` bad rows.
     Raises:
-        AttestError: there is no such thing, it is of the other kind, or rows are bad.
+        AttestError: the source does not exist or has tags instead of labels (or labels instead of tags), or rows are bad.
     """
     if source in CORPORA and not Path(source).exists():
         texts, labels = CORPORA[source]().originals(split)

@@ -154,7 +154,7 @@ def fetched(split: str) -> pa.Table:
     """Return the raw posts of one split from scikit-learn's fetcher, in the order of their files.
 
     Raises:
-        AttestError: they were never downloaded and the archive is out of reach.
+        AttestError: the posts were never downloaded, and the archive cannot be reached.
     """
     from sklearn.datasets import fetch_20newsgroups
 

@@ -31,13 +31,13 @@ class DataRecord:
     """The record of the data of a model: everything that the model must know about them, as plain values.
 
     Args:
-        words: of the vocabulary, in id order.
-        label_names: of the classes, or of the tags, by number.
+        words: the words of the vocabulary, in id order.
+        label_names: the names of the classes, or of the tags, by number.
         positive_weight: negative over positive training texts.
-        tokenising: what decides how a raw text becomes words, as the DataModule says it.
+        tokenising: the settings that decide how a raw text becomes words, from the DataModule.
         counts: texts of each split.
         fingerprints: SHA-256 of each split's content, as ``fingerprint_of`` gives it.
-        sources: where each split came from, as far as that is known.
+        sources: the source of each split, if it is known.
         files: SHA-256 of those sources that are files, to see cheaply whether one was touched.
         preprocessing: the version of the code that made tokens of texts.
         copies: texts of a split that stand in an earlier one too, by ``test in train``, where there are any; records of before

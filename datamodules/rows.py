@@ -60,10 +60,10 @@ def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[Row]:
 
     Args:
         source: path of a file whose ending says what it is, id of a Hub dataset, or a local folder laid out like one.
-        split: which split of a Hub dataset.
-        encoding: of text files.
+        split: the split of a Hub dataset.
+        encoding: the encoding of text files.
     Raises:
-        AttestError: there is no such file, dataset or encoding, the file's kind is not known, or it is broken as a whole.
+        AttestError: the file, dataset or encoding does not exist, or the file is of an unknown kind or broken.
     """
     path, suffix = Path(source).expanduser(), Path(source).suffix.lower()
     if path.is_file():
@@ -87,7 +87,7 @@ def _read_text(path: Path, encoding: str) -> str:
     A file that is UTF-8 although another encoding was named is said to be so.
 
     Raises:
-        AttestError: there is no such encoding, or the file is no text.
+        AttestError: the encoding does not exist, or the file is not a text.
     """
     try:
         name = codecs.lookup(encoding).name
@@ -153,7 +153,7 @@ def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
     """Return the names in the first line, without surrounding blanks.
 
     Raises:
-        AttestError: they are in another encoding, there is one alone, or two columns have the same name.
+        AttestError: the line has another encoding or only one column, or two columns have the same name.
     """
     if any(UNDECODABLE.search(name) or "\0" in name for name in header):
         raise AttestError(

@@ -36,7 +36,7 @@ class Source:
         splits: each has a file below ``ATTEST_DATA/<corpus>``.
         hub: its repository on the Hugging Face Hub; empty where it comes from ``archive``.
         archive: the site that it is downloaded from.
-        file: how the file of a split is called, a glob pattern.
+        file: the glob pattern for the file of a split.
         instead: the same of each split in another layout, where there are two.
     """
 
@@ -110,7 +110,7 @@ def load_split(name: str, split: str, columns: tuple[str, ...], public: Callable
     Args:
         name: folder of the corpus below ``ATTEST_DATA``, holding ``<split>.parquet``.
         split: ``train``, ``validation`` or ``test``.
-        columns: what to return, in this order.
+        columns: the columns to return, in this order.
         public: loads the same columns of a split from the public source.
     Raises:
         AttestError: the folder lacks the file, the file lacks a column, or the public source is out of reach.
@@ -131,7 +131,7 @@ def read_parquet(path: Path) -> pa.Table:
     """Return the table in a parquet file.
 
     Raises:
-        AttestError: it is none, or broken.
+        AttestError: the file is not a parquet file, or is broken.
     """
     try:
         return pq.ParquetFile(path).read()
@@ -145,7 +145,7 @@ def require_columns(table: pa.Table, columns: tuple[str, ...], where: str) -> pa
     """Return these columns of a table, in this order.
 
     Raises:
-        AttestError: it lacks one.
+        AttestError: the table lacks a column.
     """
     missing = [column for column in columns if column not in table.column_names]
     if missing:
@@ -197,7 +197,7 @@ def load_hub_split(
         split: ``train``, ``validation`` or ``test``.
         revision: branch; None for the main one.
         names: give classes by name instead of by number.
-        subset: of a dataset that is several; None for the only one.
+        subset: the subset of the dataset; None if it has only one.
     Raises:
         AttestError: neither the Hub nor a copy from an earlier download is within reach, or there is no such split.
     """

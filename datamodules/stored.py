@@ -147,7 +147,7 @@ def split_at_random(
 
     Args:
         rows: int64 ``(N,)``.
-        share: of the second part, rounded up to whole rows.
+        share: the share of the second part, rounded up to whole rows.
         seed: ``random_state``.
         labels: ``(N,)``, to keep the classes' shares in both parts; None for no stratification.
     """
@@ -204,7 +204,7 @@ def published_file(corpus: str, *patterns: str) -> Path | None:
 
     Args:
         corpus: its folder there.
-        patterns: where the file may lie, the first that matches first; the likeliest one is named where none does.
+        patterns: the possible places of the file; the first match counts, and the error names the likeliest place.
     Raises:
         AttestError: none is there.
     """

@@ -34,7 +34,7 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
     Returns:
         float32 ``(V, E)``, by token id; zeros for padding, unknown and words without a vector.
     Raises:
-        AttestError: there is no such file, it is no text, a line is no vector, or no word of the vocabulary has one.
+        AttestError: the file does not exist or is not text, a line is not a vector, or no word of the vocabulary has one.
     """
     rows = rows_of_words(vocabulary)
     found: dict[int, np.ndarray] = {}
@@ -95,8 +95,8 @@ class VectorPackage:
     """A Python package that holds the vectors as an array, and their words.
 
     Args:
-        name: by which it is installed.
-        module: by which it is imported; it is looked for and never run.
+        name: the name under which the package is installed.
+        module: the name of its module, which is searched for and never run.
         vectors: the file of the array ``(words, E)``, as NumPy writes it, below the module's folder.
         words: the parquet file of the words, in its first column, in the order of the array.
         sha256: of the file of the array.
@@ -114,13 +114,13 @@ class WordVectors:
     """A published set of vectors, with its source.
 
     Args:
-        name: what it is called.
+        name: the name of the vectors.
         dimensions: E.
-        licence: of the vectors.
-        url: of the public download.
+        licence: the licence of the vectors.
+        url: the address of the public download.
         sha256: of that file; None where it is not known.
         member: the file in the archive that is downloaded; None where that is no archive.
-        package: that has the same vectors; None for none.
+        package: the package that has the same vectors; None if there is none.
     """
 
     name: str
@@ -153,10 +153,10 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
 
     Args:
         source: published vectors, or the path of a file of vectors as text.
-        vocabulary: of the corpus.
+        vocabulary: the vocabulary of the corpus.
         unseen: what stands for words without a vector and for unknown words: zeros, as in Jain & Wallace, or numbers from
             N(0, 0.1²).
-        seed: of those numbers.
+        seed: the seed of these numbers.
     Returns:
         float32 ``(V, E)``, by token id; padding is zero.
     Raises:

@@ -139,7 +139,7 @@ def told_lines(task: int, questions: int, seed: int, split: str) -> Iterator[str
 
     Args:
         task: 1, 2 or 3.
-        questions: how many; the last story may end early.
+        questions: the number of questions; the last story may end early.
         seed, split: say which stories.
     """
     draw = random.Random(f"bAbI {task} {split} {seed}")

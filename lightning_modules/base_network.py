@@ -42,7 +42,7 @@ class BaseNetwork:
     """The network of a base run. It is not an ``nn.Module``, so checkpoints, optimisers and DDP do not include it.
 
     Args:
-        network: as the base run has it; in evaluation mode from now on.
+        network: the network of the base run; it stays in evaluation mode.
     """
 
     def __init__(self, network: nn.Module) -> None:

@@ -40,7 +40,7 @@ class Optimisation:
         """Return the result of ``configure_optimizers`` for a network, which may define ``attention_parameters``.
 
         Args:
-            network: what is trained.
+            network: the network that is trained.
             steps: says how many batches training will have; asked where the schedule depends on it.
         Raises:
             AttestError: attention is to be trained at another rate, and the network does not tell its parameters.
@@ -95,7 +95,7 @@ def require_attention_parameters(network: nn.Module) -> None:
     """Refuse a network that does not tell its parameters of attention, if the settings need them.
 
     Raises:
-        AttestError: it does not.
+        AttestError: the network does not tell them.
     """
     if not hasattr(network, "attention_parameters"):
         raise AttestError(

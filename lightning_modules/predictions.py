@@ -41,7 +41,7 @@ def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
     Args:
         losses: ``(N,)``, or of the whole batch ``()``.
         ids: int64 ``(N,)``.
-        stage: of the run, for the message.
+        stage: the stage of the run, for the message.
     Raises:
         AttestError: a loss is NaN or infinite.
     """

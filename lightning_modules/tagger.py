@@ -79,7 +79,7 @@ class Tagger(TextModule):
         """Return the scores over all tokens and chunks of a split.
 
         Args:
-            rows: as ``tagging_columns`` returns them, ``(N, 12)``.
+            rows: the counts from ``tagging_columns``, ``(N, 12)``.
         Returns:
             ``loss``, mean over tokens; ``accuracy`` over tokens, ``token_f1`` and ``chunk_f1``, in [0, 1], NaN where
             undefined: F1 where there is nothing to find and nothing found, and of chunks where tags mark none.

@@ -113,7 +113,7 @@ class TextModule(LightningModule):
         """Load the parameters as PyTorch does.
 
         Raises:
-            AttestError: they are those of another network.
+            AttestError: the parameters belong to another network.
         """
         try:
             return super().load_state_dict(state_dict, *arguments, **options)
@@ -130,12 +130,12 @@ def load_vectors(network: nn.Module, vectors: Tensor | None, words: int, freeze:
     """Copy vectors into the token embedding of a network, and freeze the embedding if ``freeze`` is set.
 
     Args:
-        network: with one ``nn.Embedding`` as long as the vocabulary, where there are vectors or it is frozen.
+        network: a network with an ``nn.Embedding`` of ``words`` rows, if there are vectors or ``freeze`` is set.
         vectors: float ``(words, E)``; None leaves the embedding as it is.
-        words: number of token ids.
-        freeze: whether training leaves the embedding as it is.
+        words: the number of token ids.
+        freeze: whether training leaves the embedding unchanged.
     Raises:
-        AttestError: there is no such embedding, or the vectors have another dimension than it.
+        AttestError: the network has no such embedding, or the dimensions of vectors and embedding differ.
     """
     if vectors is None and not freeze:
         return

@@ -40,7 +40,7 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
     """Raise an error if the base cannot have this kind of adversary.
 
     Raises:
-        AttestError: it does not attend, or has nothing to learn in attention, or KL to its attention is infinite.
+        AttestError: the base has no attention or none that is learned, or KL to its attention is infinite.
     """
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
     if kind == "label" and not capabilities.pools_by_attention(network):
@@ -118,7 +118,7 @@ def require_controls(base: Settings) -> None:
     """Refuse a base that has no learned attention to control for.
 
     Raises:
-        AttestError: it is neither classifier nor tagger, or its attention is uniform itself.
+        AttestError: the base is neither a classifier nor a tagger, or its attention is uniform.
     """
     run = base["run"]
     if predicts(base) not in GUIDE_OVERLAYS:

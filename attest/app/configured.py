@@ -400,7 +400,7 @@ def require_work(trainer: Namespace, subcommand: str) -> None:
     """Refuse options of the Trainer under which nothing would be trained, validated or tested.
 
     Raises:
-        AttestError: there is such an option.
+        AttestError: an option leaves nothing to do.
     """
     for name in WORK[subcommand]:
         value = trainer.get(name)

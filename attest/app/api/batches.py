@@ -41,8 +41,8 @@ def batches_of(
         labels: the class of each text, as ``class_numbers`` takes them; batches bring their own.
         words: the word of each token id, for display. Batches may have ``tokens`` instead. By default the words of a text
             between spaces are its tokens if their number is the same, else the token ids are shown.
-        batch_size: largest batch of texts, shortest texts first.
-        label_names: of the classes, in class order; empty where labels are numbers.
+        batch_size: the largest number of texts in a batch; batches begin with the shortest texts.
+        label_names: the names of the classes, in class order; empty if labels are numbers.
     Raises:
         AttestError: there is no text, a text is empty, or something is missing or of the wrong type.
     """
@@ -72,7 +72,7 @@ def read_once(data: Iterable[Any]) -> list[Any]:
     """Return the texts or batches as a list.
 
     Raises:
-        AttestError: there is none, or the data are one text, one batch or a table.
+        AttestError: the data are empty, one text, one batch or a table.
     """
     require_no_table("texts", data)
     if isinstance(data, str | Mapping) or not isinstance(data, Iterable):

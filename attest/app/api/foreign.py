@@ -111,7 +111,7 @@ def require_known_ids(model: Any, tokenizer: Any, *tokens: torch.Tensor) -> None
     """Refuse token ids for which the model has no embedding.
 
     Raises:
-        AttestError: there is such an id.
+        AttestError: the model has no embedding for an id.
     """
     from attest.models.pretrained.network import embeddings_of
 

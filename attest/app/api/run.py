@@ -88,7 +88,7 @@ class Outcome:
         """Write the report as one page that holds all its figures.
 
         Args:
-            path: of the page; it ends in ``.html``. An existing page is replaced.
+            path: the path of the page, which ends in ``.html``. An existing page is replaced.
         Returns:
             The path.
         Raises:

@@ -73,9 +73,9 @@ class Trial(Outcome):
         """Write tables, numbers, figures and report into a folder like that of a run; ``attest report`` reads the folder.
 
         Args:
-            path: of a folder that is empty or does not exist.
+            path: the path of a folder that is empty or does not exist.
         Raises:
-            AttestError: there is something in it, or it cannot be written.
+            AttestError: the folder is not empty or cannot be written.
         """
         folder = RunFolder(Path(path))
         with folder.claimed_anew():
@@ -123,7 +123,7 @@ def trial(
             neither ranked nor erased, and ``tokens``, the words of each text; or a list of texts, of lists of words where the
             model decides words.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
-        tokenizer: of a model of transformers.
+        tokenizer: the tokenizer of a model of transformers.
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
         labels: the class of each text, or the classes of its words if the model decides words: numbers from 0 or names, in
             any list, array or column, taken by position; batches have their own. Without labels there is no accuracy.
@@ -132,7 +132,7 @@ def trial(
         background: training texts, or their token ids. E14's ``resample`` draws replacements of erased tokens from them;
             without them that operator is left out.
         seed: fixes the random draws of a text, together with its id.
-        batch_size: largest batch of texts.
+        batch_size: the largest number of texts in a batch.
         memory_gib: working memory of a step of evidence, besides the model and the batch, in GiB.
         max_tokens: numbers that compare every token with every other are NaN for longer texts.
         progress: whether a bar shows how far it is, where there is a terminal or a notebook.

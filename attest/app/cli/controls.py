@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
     Args:
         arguments: what follows ``attest controls``.
     Raises:
-        AttestError: such a base has no controls.
+        AttestError: the base has no controls.
     """
     if {"-h", "--help"} & {*arguments}:
         print(plain_help(__doc__))

@@ -86,7 +86,7 @@ def carry_out(command: list[str], log: Path, jobs: Sequence[Watched]) -> int:
         log: the file for Snakemake's own log.
         jobs: what Snakemake will run.
     Raises:
-        AttestError: it is not installed.
+        AttestError: Snakemake is not installed.
     """
     if find_spec("snakemake") is None:
         raise AttestError(

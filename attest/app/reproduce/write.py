@@ -27,8 +27,8 @@ def write_results(configuration: Mapping[str, Any], name: str) -> Path:
     """Write one table from its finished runs, and return its folder.
 
     Args:
-        configuration: of the workflow: ``tables``, ``files``, ``results``, ``suffix``, ``command``, ``settings``.
-        name: of the table.
+        configuration: the workflow: ``tables``, ``files``, ``results``, ``suffix``, ``command``, ``settings``.
+        name: the name of the table.
     """
     experiment = read_published(Path(configuration["files"][name]))
     folders = finished(configuration["tables"][name])
