@@ -340,7 +340,6 @@ class TextDataModule(LightningDataModule):
 
     @property
     def _ranks(self) -> tuple[int, int]:
-        """Return the number of this rank, and the number of all ranks."""
         return self._running.global_rank, self._running.world_size
 
     @property

@@ -186,7 +186,6 @@ def _row_of_cells(header: list[str], cells: list[str], place: str, encoding: str
 
 
 def _jsonl(path: Path, encoding: str) -> Iterator[Row]:
-    """Read one JSON object per line."""
     for number, line in enumerate(_read_text(path, encoding).split("\n"), start=1):
         if line.strip():
             yield _row_of_json(line, f"line {number}", encoding)

@@ -256,7 +256,6 @@ class ConfiguredRun(LightningCLI):
         return None if folder is None or not folder.data.is_file() else DataRecord.from_plain(read_json(folder.data))
 
     def _wandb_id(self) -> str:
-        """Return the W&B id of the resumed run, or a new id."""
         if self.folder.timing.is_file() and not self.run.force:
             return read_json(self.folder.timing)["wandb_id"]
         return secrets.token_hex(4)

@@ -224,6 +224,5 @@ def _name_tables(request: Request, plan: Plan) -> None:
 
 
 def _failure(job: Job) -> str:
-    """Return the run that failed, with the last lines of its log."""
     last = job.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:] if job.log.is_file() else []
     return "\n    ".join([f"not there: {job.folder}  (attest {shlex.join(job.command)})", *last])

@@ -204,7 +204,6 @@ def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, o
 
 
 def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str]) -> Job:
-    """Return the run that ``then`` describes, which depends on all runs of the chain; the chain begins with the base."""
     folder, command = dependent_run(chain[0].folder, typed, then)
     return Job(folder, command, tuple(job.folder for job in chain))
 
