@@ -1,4 +1,3 @@
-"""The report: figures, tables, published numbers and the page that shows them.
-
-In: a run folder, and nothing else. Out: ``summary.json`` and ``report.html``, self-contained. Start at ``page.py``.
+"""The report writes ``summary.json`` and the self-contained page ``report.html`` from a run folder and from nothing else;
+start at ``page.py``.
 """

@@ -1,4 +1,6 @@
-"""What the numbers of a run say, a plain sentence a question; where a test decides a word, its p-value stands beside it."""
+"""Say in one plain sentence for each question what the numbers of a run mean, with the p-value of each test that decides a
+word.
+"""
 
 from attest.core.measures import Paired
 from attest.core.measures.comparison import LEVEL
@@ -12,12 +14,12 @@ from attest.report.controls import Baseline, Controls, sentence
 def answers(
     controls: Controls, instances: int | None, held: Baseline | None = None, pair: Pairing | None = None
 ) -> dict[str, str]:
-    """A sentence for each experiment that ran.
+    """Return one sentence for each experiment that ran, by its id.
 
     Args:
         controls: of the run, and with them its summary.
-        instances: test texts; None where that is not known.
-        held: the run against a constant answer; None where that is not known.
+        instances: test texts; None if that is not known.
+        held: the run against a constant answer; None if that is not known.
         pair: the run, first, against its twin under uniform attention, where there is one.
     """
     mean = Means(controls.summary, instances)
@@ -42,7 +44,7 @@ def _uniform(controls: Controls, pair: Pairing | None) -> str:
 
 
 def _paired(pair: Pairing | None) -> str:
-    """What the texts say of the two, one by one."""
+    """Say what the paired test finds about learned and uniform attention, or why there is no test."""
     if pair is not None and pair.same is False:
         return "But the two runs were tested on different texts, so these numbers cannot be compared."
     if pair is None or pair.test is None:

@@ -1,4 +1,4 @@
-"""Many runs side by side: found below folders, grouped by setting, averaged over seeds, compared text by text."""
+"""Several runs side by side: they are grouped by setting, averaged over seeds, and compared text by text."""
 
 import math
 import re
@@ -29,7 +29,7 @@ Named = TypeVar("Named")
 
 
 def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named]:
-    """Return the same items, those of a sweep by their numbers.
+    """Return the items in their order, but the members of each sweep sorted by their numbers.
 
     Names that differ in numbers alone are a sweep. Its items share the places among themselves that they have; all others
     stay where they are.
@@ -54,14 +54,14 @@ def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named
 
 
 def value_of(summary: Mapping[str, Any], key: str) -> float | None:
-    """Return a score itself, or the mean of evidence; None if there is none."""
+    """Return a score, or the mean of a column of evidence; None if the summary has neither."""
     value = summary.get(key, summary.get(f"{key}/mean"))
     return None if value is None or math.isnan(value) else float(value)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Runs that differ in their seed alone."""
+    """A setting: the runs that differ only in their seed."""
 
     name: str
     runs: dict[int, RunFolder]
@@ -70,17 +70,17 @@ class Setting:
 
     @property
     def any_run(self) -> RunFolder:
-        """The run of some seed."""
+        """Return one of the runs."""
         return next(iter(self.runs.values()))
 
     def over_seeds(self, key: str) -> OverSeeds | None:
-        """Return a number (a score, or the mean of evidence over instances) over seeds; None if no seed has it."""
+        """Return a score, or the mean of a column of evidence, over seeds; None if no seed has it."""
         values = [value for summary in self.summaries.values() if (value := value_of(summary, key)) is not None]
         return OverSeeds.of(values) if values else None
 
 
 def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
-    """Group runs by setting, in order of first appearance, sweeps by their numbers; names leave out a corpus of all."""
+    """Group runs by setting in order of appearance, sweeps by their numbers; names omit the corpus if all share it."""
     groups: dict[tuple[str, int], dict[int, RunFolder]] = {}
     for run in runs:
         identity = identity_of(run)
@@ -97,7 +97,7 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
 
 
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
-    """Return the numbers to show: those of the verdict that any setting has, or all that match a pattern such as ``E1/tau_*``.
+    """Return the keys of the numbers to show: those of the verdict, or all that match a pattern such as ``E1/tau_*``.
 
     Of the verdict, a number is left out if every setting that has it has also what is shown in its place. Patterns match part
     by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians.
@@ -147,11 +147,11 @@ class Interval(NamedTuple):
     high: float
 
     def apart(self, other: "Interval") -> int:
-        """Return 1 if this lies wholly above the other, -1 if wholly below, 0 if they overlap or touch."""
+        """Return 1 if the interval lies wholly above the other one, -1 if wholly below, 0 if they overlap or touch."""
         return int(self.low > other.high) - int(self.high < other.low)
 
     def gap(self, other: "Interval") -> float:
-        """Return how much lies between the two; 0 if they overlap."""
+        """Return the distance between the two intervals; 0 if they overlap."""
         return max(0.0, self.low - other.high, other.low - self.high)
 
     def __str__(self) -> str:
@@ -159,7 +159,7 @@ class Interval(NamedTuple):
 
 
 def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Interval | None:
-    """Return the interval over the texts of one run, as its summary has it; None if the number has none.
+    """Return the interval over the texts of one run, read from its summary; None if the summary has no interval.
 
     Args:
         summary: of the run.
@@ -176,7 +176,7 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
 
 
 def within(key: str, low: float, high: float) -> tuple[float, float]:
-    """Cut an interval at the least and the greatest value of its number, beyond which no mean can be."""
+    """Cut an interval at the smallest and the largest possible value of its number."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
     if column is None or column.range is None:
@@ -194,7 +194,7 @@ def whiskers(shares: pd.Series) -> tuple[float, float]:
 
 
 def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
-    """Return Student's interval of the mean over seeds; None of fewer than two, which say nothing of any other.
+    """Return Student's interval of the mean over seeds; None if there are fewer than two seeds.
 
     Args:
         over: the number.
@@ -210,7 +210,7 @@ Tested = dict[int, TextsOfRun]
 
 
 def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
-    """Return what a reader must know before numbers of several settings are compared; empty if there is nothing to say.
+    """Return the warnings that a reader needs before comparing settings; empty if there are none.
 
     Args:
         settings: its columns.
@@ -220,7 +220,7 @@ def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
 
 
 def other_texts(settings: Sequence[Setting]) -> str | None:
-    """Say that not all settings were tested on the same texts; None if they were, as far as is known."""
+    """Say which settings were tested on different texts; None if no difference is known."""
     groups: list[tuple[Tested, list[str]]] = []
     for setting in settings:
         tested = {seed: texts_of(run) for seed, run in setting.runs.items()}
@@ -235,7 +235,7 @@ def other_texts(settings: Sequence[Setting]) -> str | None:
 
 
 def _differ(first: Tested, second: Tested) -> bool:
-    """Whether two settings are known to differ in their texts: seed by seed, or all of one from all of the other."""
+    """Return whether two settings were tested on different texts, compared seed by seed if they share seeds."""
     shared = first.keys() & second.keys()
     pairs = [(first[seed], second[seed]) for seed in shared] or list(product(first.values(), second.values()))
     differing = [one.same_as(other) is False for one, other in pairs]
@@ -243,7 +243,7 @@ def _differ(first: Tested, second: Tested) -> bool:
 
 
 def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
-    """Say that orders of erasure were measured over different texts, as in older runs; None if they were not."""
+    """Say that orders of erasure were measured on different texts, as in older runs; None if they were not."""
     older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
@@ -261,24 +261,24 @@ def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two runs compared on the texts of the test split."""
+    """A comparison of two runs on the texts of the test split."""
 
     same: bool | None
-    """Whether they were tested on the same texts; None where their folders do not tell."""
+    """Whether they were tested on the same texts; None if their folders do not say so."""
     instances: int = 0
     tagging: bool = False
     """Whether the instances are sentences whose tokens are tagged."""
     test: Paired | None = None
-    """None where the texts are not the same, or a run has kept no table of them."""
+    """None if the texts are not the same, or a run has kept no table of them."""
 
     @property
     def better(self) -> int:
-        """1 where the first is better by more than chance, -1 where the second is; 0 where neither is shown to be."""
+        """Return 1 if the first run is better by more than chance, -1 if the second is, 0 if neither is."""
         return 0 if self.test is None or self.test.p_value >= LEVEL else self.test.favours
 
     @property
     def tested(self) -> str:
-        """The test that was made, with its p-value; empty where none was."""
+        """Return the name of the test and its p-value; empty if no test was made."""
         if self.test is None:
             return ""
         name = "Wilcoxon's signed-rank test over sentences" if self.tagging else "McNemar's exact test"
@@ -287,27 +287,27 @@ class Pairing:
 
 @dataclass(frozen=True)
 class Decided:
-    """What a run was tested on and how it decided, read once for all the runs that it is compared with."""
+    """The decisions of one run and the texts that it was tested on, read once for all comparisons."""
 
     texts: TextsOfRun
     rightly: pd.Series | None
-    """As ``rightly`` has it; None where the run has kept no table."""
+    """As ``rightly`` has it; None if the run has kept no table."""
     tagging: bool
 
     @classmethod
     def by(cls, run: RunFolder) -> "Decided":
-        """Read the folder of a run."""
+        """Read the decisions from the folder of a run."""
         path = table_of(run)
         return cls(texts_of(run), None if path is None else rightly(run), path is not None and path.stem == TAGGED)
 
 
 def pairing(first: RunFolder, second: RunFolder) -> Pairing:
-    """Compare two runs: texts by McNemar's exact test, tagged sentences by Wilcoxon's on the share of their tokens."""
+    """Compare two runs by McNemar's exact test on texts, or by Wilcoxon's test on the sentences of taggers."""
     return paired(Decided.by(first), Decided.by(second))
 
 
 def paired(first: Decided, second: Decided) -> Pairing:
-    """Compare two runs that were read already."""
+    """Compare two runs whose decisions were read already."""
     same = first.texts.same_as(second.texts)
     if not same or first.rightly is None or second.rightly is None:
         return Pairing(same)
@@ -317,7 +317,7 @@ def paired(first: Decided, second: Decided) -> Pairing:
 
 
 def rightly(run: RunFolder) -> pd.Series:
-    """Return whether each test text is decided rightly, bool by id; of a tagger the share of each sentence's tokens.
+    """Return whether each test text is decided correctly, bool by id; for a tagger the share of correct tokens, float by id.
 
     It is empty if the run has kept no table of its texts.
     """
@@ -333,7 +333,7 @@ def rightly(run: RunFolder) -> pd.Series:
 
 
 def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gold and predicted tags of all tokens that have a gold one, ``(N,)`` each, and how many each sentence has.
+    """Return gold tags ``(N,)`` and predicted tags ``(N,)`` of all tokens with a gold tag, and their number in each sentence.
 
     Of a word in subwords, the first subword alone has a tag.
     """

@@ -1,6 +1,5 @@
-"""``comparison.html``: runs side by side, over seeds, with paired tests.
-
-The page says what the settings differ in, which numbers differ beyond their intervals, and which decisions differ.
+"""Write ``comparison.html``, which shows runs side by side: how their settings differ, which numbers differ by more than their
+intervals, and which decisions differ in a paired test.
 """
 
 import math
@@ -43,7 +42,7 @@ from attest.runs.identity import identity_of
 
 @dataclass(frozen=True)
 class Decision:
-    """Two settings with the same seed, compared text by text."""
+    """A comparison of the decisions of two settings with the same seed, text by text."""
 
     names: tuple[str, str]
     seed: int
@@ -71,12 +70,12 @@ Differing = dict[str, list[str]]
 
 
 def choices_apart(settings: Sequence[Setting]) -> Differing:
-    """Return the choices that are not the same for all."""
+    """Return the choices of corpus, model and the like that differ between settings, with their values."""
     return _differing([_choices(setting) for setting in settings])
 
 
 def settings_apart(settings: Sequence[Setting]) -> Differing:
-    """Return the single settings, by dotted name, that tell apart those whose choices are the same."""
+    """Return the options, by dotted name, that differ between settings whose choices are the same."""
     alike: dict[tuple[str, ...], list[Setting]] = {}
     for setting in settings:
         alike.setdefault(tuple(_choices(setting).values()), []).append(setting)
@@ -122,7 +121,7 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class DifferingNumber:
-    """A number whose intervals part two settings, the two that lie farthest apart.
+    """A number whose intervals do not overlap in two settings, the two that lie farthest apart.
 
     Args:
         key: of the number.
@@ -137,7 +136,7 @@ class DifferingNumber:
 
     @property
     def gap(self) -> float:
-        """Between the intervals, as a share of the scale that the number is drawn on."""
+        """Return the gap between the two intervals as a share of the scale on which the number is drawn."""
         low, high = scale_of(self.key)
         return self.intervals[0].gap(self.intervals[1]) / (high - low)
 
@@ -147,7 +146,7 @@ class DifferingNumber:
 
 
 def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[DifferingNumber]:
-    """Return the numbers that differ beyond their intervals, those with the widest gap first.
+    """Return the numbers whose intervals do not overlap in some two settings, the widest gap first.
 
     Args:
         settings: of one alone none differs.
@@ -169,7 +168,7 @@ def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
 
 
 def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
-    """Return the interval over seeds if there are several, else over the texts of the one run; None if it has neither.
+    """Return the interval over seeds, or over texts if there is one seed; None if the setting has neither.
 
     Args:
         setting: whose number.
@@ -185,7 +184,7 @@ def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
 def conclusions(
     settings: Sequence[Setting], keys: Sequence[str], decided: Sequence[Decision], same_texts: bool
 ) -> list[Conclusion]:
-    """Return what is said of settings, numbers and decisions.
+    """Return the conclusions on settings, numbers and decisions.
 
     Args:
         settings: as ``settings_of`` finds them.
@@ -235,7 +234,7 @@ def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
 
 
 def _on_decisions(decided: Sequence[Decision]) -> Iterator[Conclusion]:
-    """Judge by p-values that are multiplied by the number of tests (Bonferroni)."""
+    """Say which decisions differ, by p-values multiplied by the number of tests (Bonferroni)."""
     tested = [(each, each.found.test) for each in decided if each.found.test is not None]
     if not tested:
         return
@@ -260,7 +259,7 @@ MARKS = "os^Dv*PX"
 
 
 def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
-    """Write the page that sets runs side by side.
+    """Write the page that compares runs.
 
     Args:
         path: of the page.
@@ -291,7 +290,7 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
 
 
 def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the rows of a table by question: the name of a number and one cell a setting."""
+    """Return the rows of the table by question, each with the name of a number and one cell for each setting."""
     groups = []
     for experiment in dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)]):
         rows = [
@@ -305,13 +304,13 @@ def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, 
 
 
 def _cell(setting: Setting, key: str) -> str:
-    """Return mean and spread over seeds; of one seed the mean over its texts and its interval."""
+    """Return the mean and its spread over seeds; for a single seed the mean over its texts and its interval."""
     only = over_texts(next(iter(setting.summaries.values())), key) if len(setting.summaries) == 1 else None
     return cell(setting.over_seeds(key)) if only is None else str(only)
 
 
 def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
-    """Draw every seed of every setting as a mark, one line a number, numbers of one scale in one panel.
+    """Draw every seed of every setting as a mark, with one line for each number and one panel for each scale.
 
     Args:
         settings: told apart by mark and colour.

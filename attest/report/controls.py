@@ -1,6 +1,5 @@
-"""What a run's numbers are compared with: chance within the run, its uniform twin, its siblings of other seeds.
-
-Is the model worth asking? Its decisions beside those of a constant answer, read from a run's folder.
+"""Controls: the numbers that a run is compared with, which are a constant answer, chance within the run, the same model with
+uniform attention, and other seeds.
 """
 
 import math
@@ -35,26 +34,26 @@ UNDEFINED = {
 
 @dataclass(frozen=True)
 class Baseline:
-    """A model beside the constant answer that fits the test labels best."""
+    """A comparison of a model with the constant answer that fits the test labels best."""
 
     majority: Majority
     answer: str
     """Name of the constant answer."""
     only: str | None
-    """Name of the class that the model always predicts; None where it predicts several."""
+    """Name of the class that the model always predicts; None if it predicts several."""
     instances: int
     """Texts, or sentences of a tagger."""
     tagging: bool
 
     @property
     def test(self) -> str:
-        """The test that was made, with its p-value."""
+        """Return the name of the test and its p-value."""
         name = "Wilcoxon's signed-rank test over sentences" if self.tagging else "McNemar's exact test"
         return f"{name}: {p_value(self.majority.test.p_value)}"
 
 
 def baseline(run: RunFolder) -> Baseline | None:
-    """The baseline of a run's test texts; None where it has kept no table of them, or their labels are not known."""
+    """Return the baseline of a run on its test texts; None if the run has no table of texts or no labels."""
     path = table_of(run)
     if path is None:
         return None
@@ -74,7 +73,7 @@ def baseline(run: RunFolder) -> Baseline | None:
 
 
 def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
-    """How well a model does on a split, in a line: ``Test:       accuracy 0.8010, F1 0.8000``; None without scores.
+    """Return the scores of a split as a line, ``Test:       accuracy 0.8010, F1 0.8000``; None if there are no scores.
 
     Args:
         split: ``test`` or ``validation``.
@@ -86,14 +85,14 @@ def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
 
 
 def _value(metric: str, value: float | None, style: str) -> str:
-    """A score, or why it is undefined: ``undefined: one class only``."""
+    """Format a score, or say why it is undefined: ``undefined: one class only``."""
     if value is None or math.isnan(value):
         return f"undefined: {UNDEFINED.get(metric, 'no instances')}"
     return format(value, style)
 
 
 def last_words(run: RunFolder) -> list[str]:
-    """How well a run does, in a line, and a warning where that is no better than a constant answer."""
+    """Return a line of test scores, and warnings if the model is no better than a constant answer; empty without scores."""
     summary, held = read_json(run.summary), baseline(run)
     scores = scores_line("test", summary)
     if scores is None:
@@ -105,7 +104,7 @@ def last_words(run: RunFolder) -> list[str]:
 
 
 def warnings(held: Baseline) -> list[str]:
-    """Sentences on a model that is no better than a constant answer; none of any other.
+    """Return warnings about a model that is no better than a constant answer; empty if it is better.
 
     Args:
         held: the model against its baseline.
@@ -121,10 +120,10 @@ def warnings(held: Baseline) -> list[str]:
 
 
 def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
-    """Whether the model is worth asking, for the report; None of a run that has no accuracy.
+    """Say whether the model is better than a constant answer; None if the run has no accuracy.
 
     Args:
-        held: against its baseline; None where that is not known.
+        held: against its baseline; None if that is not known.
         summary: of the run.
     """
     if summary.get("test/accuracy") is None:
@@ -160,13 +159,13 @@ Summary = dict[str, Any]
 
 @dataclass(frozen=True)
 class Control:
-    """One number that another is to be held against."""
+    """A number that another number is compared with."""
 
     name: str
     text: str
     """As a reader should see it."""
     value: float | None = None
-    """None where it is undefined."""
+    """None if it is undefined."""
 
 
 NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
@@ -174,13 +173,13 @@ NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
 
 
 class Controls:
-    """The controls of one run, read from its own folder and from the folders of its relatives.
+    """The controls of one run, read from its folder and from the folders of related runs.
 
     Args:
         folder: of the run.
         settings: its configuration.
         summary: its numbers.
-        held: the run against a constant answer; None where that is not known.
+        held: the run against a constant answer; None if that is not known.
     """
 
     def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary, held: Baseline | None = None) -> None:
@@ -197,7 +196,7 @@ class Controls:
         """Of the base's attention and that of its other seeds, ``E5/…``, where ``make controls`` has compared them."""
 
     def of(self, key: str) -> list[Control]:
-        """Everything that one number can be held against, the nearest first; without what was not run."""
+        """Return all controls of one number, the closest first."""
         constant = [self._constant(self.held)] if key == "test/accuracy" and self.held is not None else []
         within = [self._within_run(key)]
         beside = (*constant, *within, self._of_uniform(key), self._of_seeds(key))
@@ -205,7 +204,7 @@ class Controls:
 
     @cached_property
     def not_run(self) -> list[str]:
-        """The kinds of controls that were not run, but could be: ``uniform``, ``seeds``."""
+        """Return the kinds of controls that could be run but were not: ``uniform``, ``seeds``."""
         if self.of_trial:
             return []
         missing = {"uniform": not self.is_uniform and self.uniform is None, "seeds": len(self.seeds) < 2}
@@ -213,7 +212,7 @@ class Controls:
 
     @cached_property
     def commands(self) -> dict[str, str]:
-        """What to type for the controls that were not run, by their kind; of the base where the run depends on one."""
+        """Return the commands that run the missing controls, by kind; those of the base if the run depends on one."""
         if not self.not_run:
             return {}
         return {kind: command for kind, command in _commands(*self._base).items() if kind in self.not_run}
@@ -247,7 +246,7 @@ class Controls:
 
 
 def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:
-    """Return what to type for the controls of a run, by their kind; empty if the words that trained it are not known."""
+    """Return the commands that run the controls, by kind; empty if the command that trained the run is not known."""
     seed, projection, model = settings["seed_everything"], settings["run"]["projection"], settings["run"]["model"]
     typed = typed_of(folder)
     if typed is None or not are_plain(typed):  # nothing that a stranger may have written goes into a command
@@ -260,7 +259,7 @@ def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:
 
 
 def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[str, Any]]:
-    """The run whose twins are looked for, and its configuration: the run itself, or the one that it depends on."""
+    """Return the run that controls are searched for, and its settings: the base if the run has one, else the run itself."""
     if not folder.base.is_file():
         return folder, settings
     base = RunFolder(folder.corpus)
@@ -272,14 +271,14 @@ def _between_seeds(compared: dict[str, Any]) -> Summary:
 
 
 def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
-    """The summaries of this run and of its siblings, which differ in the seed alone."""
+    """Return the summaries of the run and of the runs that differ from it only in the seed."""
     paths = sorted(folder.setting.glob("seed*/summary.json"))
     require_together([RunFolder(path.parent) for path in paths if path.parent.name != folder.path.name])
     return [read_json(path) for path in paths]
 
 
 def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | None:
-    """The run that differs in its projection alone; None where that was not run."""
+    """Return the run that differs only in its uniform projection; None if there is none."""
     mine = _but_for_projection(settings)
     for config in sorted(folder.corpus.glob(f"*-uniform*/{folder.path.name}/config.yaml")):
         other = RunFolder(config.parent)
@@ -290,7 +289,7 @@ def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | No
 
 
 def _but_for_projection(settings: dict[str, Any]) -> dict[str, Any]:
-    """What a run is, without its projection and without what was measured on it."""
+    """Return the settings that identify a run, without its projection."""
     rest = identity(settings)
     (rest.get("run") or {}).pop("projection", None)
     network = ((rest.get("model") or {}).get("init_args") or {}).get("network") or {}

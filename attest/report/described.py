@@ -1,4 +1,4 @@
-"""What the numbers of a run are called and mean: its scores, and the measures of all experiments."""
+"""Names and descriptions of the numbers of a run: its scores and the measures of all experiments."""
 
 from functools import cache
 
@@ -37,24 +37,24 @@ QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for
 
 @cache
 def described() -> dict[str, Measure]:
-    """Every number that has a description, by key, in the order of the report."""
+    """Return the description of every score and measure, by key, in the order of the report."""
     return SCORES | measures()
 
 
 @cache
 def labels() -> dict[str, str]:
-    """Return the names of all numbers where they stand alone, such as ``E2 decisions flipped``, by key as in the report."""
+    """Return the full names of all described numbers, such as ``E2 decisions flipped``, by key in the order of the report."""
     titles = {key: measure.title for key, measure in described().items()}
     return {key: title if key in SCORES else f"{key.split('/')[0]} {title}" for key, title in titles.items()}
 
 
 def label_of(key: str) -> str:
-    """Return what a number is called where it stands alone; its key if it has no description."""
+    """Return the full name of a number; its key if it has no description."""
     return labels().get(key, key)
 
 
 @cache
 def newer() -> dict[str, str]:
-    """Numbers that are shown of older runs alone, and what newer ones have in their place; by key."""
+    """Return the key that replaces each number that only older runs have, by the key of the older number."""
     replaced = {key: measure.replaced_by for key, measure in measures().items() if measure.replaced_by}
     return {key: f"{key.split('/')[0]}/{column}" for key, column in replaced.items()}

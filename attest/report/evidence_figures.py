@@ -1,4 +1,4 @@
-"""Figures of a run: what its tables say, drawn. Each function takes the data alone, and equal data give equal figures."""
+"""Draw the tables of a run as figures; each function takes only data, and the same data give the same figure."""
 
 import re
 import textwrap
@@ -62,7 +62,7 @@ def learning_curves(epochs: Sequence[dict[str, float]]) -> Figure:
 
 
 def _panels(class_names: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[Figure, list[Axes]]:
-    """Begin a figure with one panel for each predicted class; long labels would overlap, so all panels share one."""
+    """Create a figure with one panel for each predicted class and one shared label of the x axis."""
     size = (max(8.0, PANEL_WIDTH * len(class_names)), PANEL_HEIGHT)
     figure = Figure(figsize=size, layout="constrained")
     panels = list(figure.subplots(1, len(class_names), sharex=True, squeeze=False)[0])
@@ -74,7 +74,6 @@ def _panels(class_names: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[
 
 
 def _set_class_title(axes: Axes, name: str, beside: str = "") -> None:
-    """Name the class above its panel, in as many lines as it needs; a dollar sign begins no formula."""
     lines = textwrap.wrap(f"predicted: {name}{beside}", TITLE)
     axes.set_title("\n".join(lines).replace("$", r"\$"), fontsize=10)
 
@@ -84,7 +83,7 @@ def _colour(k: int) -> str:
 
 
 def _name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = True) -> None:
-    """Name the rows of a panel and give them the same places in every panel, whatever is drawn in it.
+    """Label the rows of a panel and place them at the same heights in every panel.
 
     Args:
         axes: the panel; its rows lie at ``first``, ``first`` + 1, …
@@ -99,7 +98,7 @@ def _name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = T
 def _violins_by_attention(
     panels: Sequence[Axes], values: np.ndarray, max_attention: pd.Series, classes: np.ndarray, largest: float
 ) -> None:
-    """Draw values as violins, a row for each bin of the largest attention weight and a panel for each class.
+    """Draw values as violins, with a row for each bin of the largest attention weight and a panel for each class.
 
     Args:
         panels: one for each class.
@@ -117,7 +116,7 @@ def _violins_by_attention(
 
 
 def _draw_violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None:
-    """Draw horizontal violins at 1, 2, …; a group too small for a density is drawn as its points."""
+    """Draw horizontal violins at 1, 2, …; a group that is too small for a density is drawn as points."""
     for place, group in enumerate(groups, start=1):
         if len(group) >= 5 and np.ptp(group) > 0:
             parts = axes.violinplot(group, [place], orientation="horizontal", widths=0.8, showmedians=True)
@@ -136,7 +135,7 @@ def _scatter(axes: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
 
 
 def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Jain & Wallace's Figure 3: median TVD under permutation, by largest attention weight, one panel a predicted class.
+    """Draw Jain & Wallace's Figure 3: median TVD under permutation by largest attention weight, one panel for each class.
 
     Args:
         rows: ``predicted``, ``max_attention`` and ``tvd_median`` of each instance.
@@ -148,7 +147,7 @@ def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Jain & Wallace's Figures 2 and 8: tau-b with gradients above, with leave-one-out below, one panel a predicted class.
+    """Draw Jain & Wallace's Figures 2 and 8: histograms of tau-b with gradients and with leave-one-out, by predicted class.
 
     Args:
         rows: ``predicted``, ``length`` and ``tau_gradient_inputs``, ``tau_leave_one_out_inputs`` of each instance; NaN is left
@@ -177,7 +176,7 @@ def _histogram(axes: Axes, taus: pd.Series, colour: str, needed: float) -> None:
 
 
 def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Meister et al.'s Figures 1 and 4: mean tau-b with importance of inputs and of hidden states, a panel a predicted class.
+    """Draw Meister et al.'s Figures 1 and 4: mean tau-b with importance of inputs and hidden states, by predicted class.
 
     Args:
         rows: ``predicted`` and ``tau_<importance>`` of each instance. Whiskers: standard deviation over instances; open
@@ -199,7 +198,7 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str]) -> Figure:
-    """Epsilon-max JSD by largest attention weight, one panel a predicted class.
+    """Draw epsilon-max JSD by largest attention weight, one panel for each predicted class.
 
     Args:
         rows: ``predicted``, ``max_attention`` and the column of each instance.
@@ -213,12 +212,12 @@ def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str
 
 
 def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """``adversary_violins`` of the exact answer where there is one, else of the search's."""
+    """Draw ``adversary_violins`` of the exact adversary if the table has it, else of the searched adversary."""
     return adversary_violins(rows, "jsd_exact" if "jsd_exact" in rows else "jsd_search", class_names)
 
 
 def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """The survey's Figure 11: epsilon-max JSD, searched and exact, one panel a predicted class.
+    """Draw the survey's Figure 11: epsilon-max JSD, searched and exact, one panel for each predicted class.
 
     Args:
         rows: ``predicted`` and any of ``jsd_search``, ``jsd_search_filter``, ``jsd_exact`` of each instance.
@@ -237,7 +236,7 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """What the search missed: exact epsilon-max JSD against the searched one, one panel a predicted class.
+    """Draw exact epsilon-max JSD against the JSD that the search found, one panel for each predicted class.
 
     Args:
         rows: ``predicted``, ``jsd_search`` and ``jsd_exact`` of each instance; no point can lie below the diagonal.
@@ -252,7 +251,7 @@ def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Serrano & Smith's scatter (the survey's Figure 4): how much more the top token matters, by how much more it weighs.
+    """Draw Serrano & Smith's scatter (the survey's Figure 4): the excess JS divergence of the top token by its excess weight.
 
     Args:
         rows: ``predicted``, ``attention_gap`` and ``delta_js`` of each instance. In the corner of each panel, the share of
@@ -272,7 +271,7 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "fraction") -> Figure:
-    """Serrano & Smith's boxes: share of weights zeroed until the decision flips, by order, one panel a predicted class.
+    """Draw Serrano & Smith's boxes: the share of weights zeroed until the decision flips, by order and predicted class.
 
     Args:
         rows: ``predicted`` and ``<over>_<order>`` of each instance; only texts that flip in every order are drawn.
@@ -294,7 +293,7 @@ def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "f
 
 
 def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """How spread attention and influence are, 0 to 1, one panel a predicted class.
+    """Draw the normalised entropy of attention and of influence, 0 to 1, one panel for each predicted class.
 
     Args:
         rows: ``predicted`` and any of the columns ``entropy_…`` of each instance; whiskers are standard deviations.
@@ -323,7 +322,7 @@ MARKS = {"E3": "*", "E4": "s", "E5": "x"}
 
 
 def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFrame, cost: str, gained: str) -> Figure:
-    """Wiegreffe & Pinter's Figure 5 and Yang's Figure 1: what adversaries gain in attention, and what it costs them.
+    """Draw Wiegreffe & Pinter's Figure 5 and Yang's Figure 1: the change in attention of adversaries against its cost.
 
     Args:
         adversaries: ``lambda``, ``knee`` (True at one at most) and the two columns of each, by λ.
@@ -356,7 +355,7 @@ def _by_experiment(baselines: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]
 
 
 def _with_room(points: np.ndarray) -> np.ndarray:
-    """Which points can be labelled, bool ``(N,)``: the first, and each that is not beside one that is.
+    """Return which points have room for a label, bool ``(N,)``: points that are not close to a labelled point.
 
     Args:
         points: ``(N, 2)``.
@@ -371,7 +370,7 @@ def _with_room(points: np.ndarray) -> np.ndarray:
 
 
 def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Wiegreffe & Pinter's Figure 3: JSD to the base by its largest weight, one panel a predicted class.
+    """Draw Wiegreffe & Pinter's Figure 3: JSD to the base by its largest weight, one panel for each predicted class.
 
     Args:
         rows: ``jsd``, ``max_attention`` and ``predicted`` of each instance; of taggers ``jsd_matched`` in its place, and
@@ -387,7 +386,7 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
 
 def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], random: str) -> Figure:
-    """Draw the accuracy of models against the share of tokens that were erased, one line a reading.
+    """Draw the accuracy of models against the share of erased tokens, one line for each reading.
 
     Args:
         shares: of tokens erased.
@@ -410,7 +409,7 @@ HEAD = re.compile(r"sink_layer(\d+)_head(\d+)")
 
 
 def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Attention on the first token, a row a layer and a column a head, mean over texts, on one scale from 0 to 1.
+    """Draw the mean attention on the first token, 0 to 1, with one row for each layer and one column for each head.
 
     Args:
         rows: ``sink_layer<l>_head<h>`` of each instance.
@@ -434,7 +433,7 @@ def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Mean fall of the logit difference by window of layers and by what was cut; whiskers 95 % of the mean over texts.
+    """Draw the mean fall of the logit difference by window of layers and by cut, with 95 % intervals over texts.
 
     Args:
         rows: ``drop``, ``drop_random`` and ``drop_sink`` of each instance, of all layers and of windows.
@@ -466,7 +465,7 @@ INCHES = 2.6
 
 
 def attention_map_grid(maps: Mapping[str, Sequence[np.ndarray]], tokens: Sequence[str]) -> Figure:
-    """Attention maps side by side: one column a condition, one row a layer, darker where there is more.
+    """Draw attention maps in a grid, with one column for each condition and one row for each layer.
 
     Args:
         maps: of each condition the maps ``(T, T)`` of its layers, first to last; a row attends, a column is attended to.
@@ -499,10 +498,10 @@ def _name_tokens(axes: Axes, tokens: Sequence[str]) -> None:
 
 
 def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | None) -> Figure:
-    """Accuracy with one layer tampered with, and with all.
+    """Draw the accuracy when the attention of one layer, or of all layers, is changed.
 
     Args:
-        swapped, shuffled: tables of E8 and E9; None where one is missing. Whiskers: 95 % of the mean over instances. Dashed:
+        swapped, shuffled: tables of E8 and E9; None if one is missing. Whiskers: 95 % of the mean over instances. Dashed:
             the model as it is.
     """
     figure = Figure(figsize=(8, 3), layout="constrained")
@@ -521,7 +520,7 @@ def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | Non
 
 
 def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[float], np.ndarray]]:
-    """Of each kind of tampering its label, and mean and margin for every layer alone and then for all."""
+    """Return the label of each kind of change, and its mean and margin for every single layer and then for all layers."""
     if table is None:
         return []
     kinds = [name for name in table.columns if name.startswith("correct_") and "_layer" not in name]
@@ -538,7 +537,7 @@ EXPLAINED, RANDOM = "#0072B2", "#999999"
 
 
 def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Comprehensiveness and sufficiency under each operator, beside random sets.
+    """Draw comprehensiveness and sufficiency under each operator, beside those of random sets.
 
     Args:
         rows: ``<either>_<operator>`` and ``random_<either>_<operator>`` of each instance; NaN is left out.
@@ -567,7 +566,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Random sets beaten by each reading, best first, under two operators.
+    """Draw the share of random sets that each reading beats under two operators, the best reading first.
 
     The order is that of the table of readings: by the mean of both operators.
 
@@ -600,7 +599,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
 
 def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Mean τ-b of every two readings as a square of numbers.
+    """Draw the mean τ-b of every two readings as a matrix of numbers.
 
     Args:
         rows: ``tau_<reading>_and_<reading>``; NaN is left out.

@@ -1,8 +1,5 @@
-"""Texts explained one by one, in the terminal with colour and as a page.
-
-One text, what a model says of it, and everything that might explain why; shows itself in a terminal and in a notebook.
-
-Every explanation of one text: attention beside what else might explain it, each a weight a token.
+"""Explanations of single texts, each with one weight for each token: attention and all other readings, shown in a terminal, in
+a notebook and on a page.
 """
 
 import io
@@ -32,7 +29,7 @@ TOP = 3
 
 @dataclass(frozen=True)
 class Explanation:
-    """One way to explain a text."""
+    """An explanation of one text: one weight for each token."""
 
     key: str
     """Experiment and column, ``E1/gradient_inputs``."""
@@ -45,18 +42,18 @@ class Explanation:
 
     @cached_property
     def heat(self) -> np.ndarray:
-        """Weights relative to the largest, in [0, 1]; all 0 where there is none."""
+        """Return the weights relative to the largest one, in [0, 1]; all 0 if no weight is positive."""
         weights = np.nan_to_num(self.weights)
         largest = weights.max(initial=0.0)
         return weights / largest if largest > 0 else weights
 
     @property
     def is_undefined(self) -> bool:
-        """Whether it says nothing of this text, as leave-one-out of a text of one token."""
+        """Return whether a weight is NaN, as in leave-one-out of a text of one token."""
         return bool(np.isnan(self.weights).any())
 
     def top(self, tokens: Sequence[str]) -> list[tuple[str, float]]:
-        """The heaviest tokens with their weights, those without any left out."""
+        """Return the tokens with the largest positive weights, and these weights."""
         order = np.argsort(-self.weights, kind="stable")[:TOP]
         return [(tokens[place], float(self.weights[place])) for place in order if self.weights[place] > 0]
 
@@ -66,20 +63,20 @@ ATTENTION = f"{INSTANCES}/attention"
 
 @cache
 def _shown() -> dict[str, TokenWeights]:
-    """Columns with one weight a token, by key, in the report's order."""
+    """Return the columns that hold one weight for each token, by key, in the order of the report."""
     specs = EXPERIMENTS.values()
     return {f"{spec.id}/{weights.column}": weights for spec in specs for weights in spec.weights}
 
 
 @cache
 def _wanted() -> frozenset[str]:
-    """Columns that are shown, and those that the notes quote, by key."""
+    """Return the keys of the columns that are shown, and of those that the notes quote."""
     quoted = (f"{key.split('/')[0]}/{column}" for key, weights in _shown().items() for column in weights.quotes)
     return frozenset((*_shown(), *quoted))
 
 
 def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention") -> pd.DataFrame:
-    """The table of the texts with every explanation beside it, its columns named ``E1/gradient_inputs`` and so on.
+    """Return the table of texts with the columns of all explanations, named ``E1/gradient_inputs`` and so on.
 
     Args:
         tables: one row an instance, by experiment; ``instances`` among them.
@@ -97,7 +94,7 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
 
 
 def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explanation]:
-    """What is known of one text; swaps to the projection that was trained are left out.
+    """Return the explanations of one text, except swaps to the projection that the model was trained with.
 
     Args:
         row: one of ``joined``; without ``label`` where that is not known.
@@ -129,7 +126,7 @@ LONG = 400
 
 
 def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:
-    """Print what a model says of each text, and every explanation with its weights as colour behind the words.
+    """Print the prediction for each text, and every explanation with its weights as colour behind the words.
 
     Args:
         texts: a row of ``explanations`` each, with ``title``, ``tokens``, ``unknown``, ``predicted`` and ``probabilities``.
@@ -161,7 +158,7 @@ def _print_explanation(console: Console, explanation: Explanation, tokens: Seque
 
 
 def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
-    """The table of all readings, where the text has more tokens than one."""
+    """Print the table of all readings, if the text has more than one token."""
     readings = readings_of_text(text, text["tokens"])
     if readings is None:
         return
@@ -176,7 +173,7 @@ def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
 
 
 def coloured(explanation: Explanation, tokens: Sequence[str]) -> Text:
-    """The words, each on a background as strong as its weight."""
+    """Return the tokens as one line, each on a background whose strength is its weight."""
     line = Text()
     for token, heat in zip(tokens, explanation.heat, strict=True):
         line.append(printable(token), style=_behind(COLOURS[explanation.kind], float(heat)) if heat >= VISIBLE else None)
@@ -185,18 +182,18 @@ def coloured(explanation: Explanation, tokens: Sequence[str]) -> Text:
 
 
 def printable(text: str) -> str:
-    """The text without what would move the cursor or change the terminal."""
+    """Return a text with every character that could control the terminal replaced."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def _behind(colour: tuple[int, int, int], heat: float) -> Style:
-    """Black on the colour, thinned with white."""
+    """Return a style of black text on the given colour, mixed with white by the heat."""
     red, green, blue = (round(255 - heat * (255 - part)) for part in colour)
     return Style(color="black", bgcolor=Color.from_rgb(red, green, blue))
 
 
 def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) -> None:
-    """The same as a self-contained page."""
+    """Write the explained texts as a self-contained page."""
     shown = [
         {
             "id": number,
@@ -233,7 +230,7 @@ class ExplainedText:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any], class_names: Sequence[str]) -> "ExplainedText":
-        """From a row of ``joined``, where classes are numbers.
+        """Create the text from a row of ``joined``, in which classes are numbers.
 
         Args:
             row: as ``joined`` has it.
@@ -251,31 +248,31 @@ class ExplainedText:
 
     @property
     def tokens(self) -> list[str]:
-        """The words of the text."""
+        """Return the tokens of the text."""
         return list(self._row["tokens"])
 
     @property
     def predicted(self) -> str:
-        """The class that the model decides for."""
+        """Return the name of the class that the model predicts."""
         return str(self._row["predicted"])
 
     @property
     def label(self) -> str | None:
-        """The class that the data say, where they say one."""
+        """Return the name of the class that the data give; None if they give none."""
         return self._row.get("label")
 
     @property
     def probabilities(self) -> dict[str, float]:
-        """Of each class."""
+        """Return the probability of each class, by its name."""
         return dict(self._row["probabilities"])
 
     @property
     def explanations(self) -> list[Explanation]:
-        """Every explanation, each with one weight a token; attention first."""
+        """Return every explanation, attention first, each with one weight for each token."""
         return explanations(self._row, in_detail=True)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """Float ``(T,)`` of each explanation, by its name."""
+        """Return the weights of each explanation, float ``(T,)``, by its name."""
         return {each.name: each.weights for each in self.explanations}
 
     def __repr__(self) -> str:

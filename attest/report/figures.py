@@ -1,6 +1,5 @@
-"""What a figure is and how it is saved: in a run's folder and in its page; and how it names the classes of a run.
-
-Colours are those of Okabe and Ito, which differ for any colour vision; classes differ in place or label as well.
+"""Figures of a run: how they are saved in its folder and put into its page, and how they write the names of classes. Colours
+are those of Okabe and Ito, which people with any colour vision can tell apart.
 """
 
 import io
@@ -25,7 +24,7 @@ DPI = 150
 
 
 def to_svg(figure: Figure) -> str:
-    """Return the figure as an ``<svg>`` element; equal data give equal text."""
+    """Return the figure as an ``<svg>`` element; the same data give the same text."""
     with matplotlib.rc_context({"svg.hashsalt": "attest", "svg.fonttype": "none"}):
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
@@ -34,7 +33,7 @@ def to_svg(figure: Figure) -> str:
 
 
 def save_png(figure: Figure, path: Path) -> None:
-    """Save the figure as a PNG of ``DPI`` pixels an inch, whatever the file's ending.
+    """Save the figure as a PNG with ``DPI`` pixels per inch, whatever the ending of the file name.
 
     Args:
         figure: the figure.
@@ -52,7 +51,7 @@ SYMBOLS = {"So", "Sk"}
 
 
 def drawable(names: Sequence[str]) -> list[str]:
-    """Each name as it is where the font has all its signs; else emoji by their Unicode names, and other scripts by number.
+    """Return class names that the font can draw: emoji by their Unicode names, names in other scripts by class number.
 
     Args:
         names: in class order.
@@ -68,7 +67,7 @@ def drawable(names: Sequence[str]) -> list[str]:
 
 
 def legend(names: Sequence[str]) -> str:
-    """Sentences on classes that figures leave out, and on names that they draw otherwise; empty where there is none."""
+    """Return sentences on classes without a panel and on names drawn differently; empty if there are none."""
     others = [f"{own} is {name}" for own, name in zip(drawable(names), names, strict=True) if own != name]
     few = f"Of {len(names):,} classes, figures have a panel for each of the {PANELS} that are predicted most."
     unsigned = f"Figures have no signs for some names of classes: {'; '.join(others)}."
@@ -76,7 +75,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """The classes that get a panel each, numbered from 0, and the rows of these: all up to ``PANELS`` classes.
+    """Return the rows of the most predicted classes, renumbered from 0, and the names of these at most ``PANELS`` classes.
 
     Args:
         rows: ``predicted`` of each instance.
@@ -102,7 +101,7 @@ def _in_font(name: str) -> bool:
 
 
 def _spelled(name: str) -> str | None:
-    """Emoji as words; None where a sign that the font lacks is no emoji."""
+    """Return the name with emoji as words; None if the font lacks a sign that is no emoji."""
     signs = [sign for sign in name if sign not in JOINING]
     lacking = [sign for sign in signs if not _font_has(sign)]
     if any(unicodedata.category(sign) not in SYMBOLS for sign in lacking):
@@ -112,7 +111,7 @@ def _spelled(name: str) -> str | None:
 
 @dataclass(frozen=True)
 class Illustration:
-    """A figure, what it shows and how to read it; drawn when it is first looked at, as many ask for its name alone."""
+    """A figure with its title and its caption, drawn when it is first used."""
 
     key: str
     """Where W&B files it: experiment and name."""
@@ -122,7 +121,7 @@ class Illustration:
 
     @cached_property
     def drawing(self) -> Figure:
-        """The figure, the same object every time; its layout is solved once, not again for each format."""
+        """Return the figure, always the same object, with its layout computed once."""
         figure = self.draw()
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
@@ -135,12 +134,12 @@ IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
-    """Where a figure lies: ``figures/E2-permutation_by_max_attention.svg`` for the key ``E2/permutation_by_max_attention``."""
+    """Return the path of a figure: ``figures/E2-permutation_by_max_attention.svg`` for E2/permutation_by_max_attention."""
     return folder.figures / f"{figure.key.replace('/', '-')}.{ending}"
 
 
 def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
-    """Write every figure as SVG and PNG, remove those that were drawn earlier, and return each with its SVG text.
+    """Write every figure as SVG and PNG, remove older figures, and return each figure with its SVG text.
 
     Files that are on no list of ours stay.
 
@@ -170,10 +169,10 @@ def _save(folder: RunFolder, figure: Illustration) -> str:
 
 
 def as_svg(figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
-    """Every figure with its SVG text, no file written."""
+    """Return every figure with its SVG text; write no file."""
     return [(figure, to_svg(figure.drawing)) for figure in figures]
 
 
 def embedded(drawn: Sequence[tuple[Illustration, str]]) -> list[tuple[Illustration, str]]:
-    """The same with identifiers that are different for each figure, so that all can stand in one page."""
+    """Return the figures with SVG identifiers that are unique, so that all can stand in one page."""
     return [(figure, IDENTIFIER.sub(rf"\g<1>f{number}-", svg)) for number, (figure, svg) in enumerate(drawn)]

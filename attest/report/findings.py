@@ -1,4 +1,4 @@
-"""What the files of one run say, before anything is drawn: its settings, numbers, controls, verdict and answers."""
+"""The contents of a run folder before anything is drawn: settings, numbers, controls, verdict and answers."""
 
 from functools import cached_property
 from typing import Any
@@ -27,7 +27,7 @@ CHUNKS = "test/chunk_f1"
 
 
 class Findings:
-    """Reads the folder of a run, each file when it is first asked for.
+    """A reader of the folder of a run, which reads each file when it is first needed.
 
     Args:
         folder: of a run that is finished, or of a trial.
@@ -38,7 +38,7 @@ class Findings:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The configuration."""
+        """Return the configuration of the run."""
         settings = self.folder.settings()
         named = [(settings.get("run") or {}).get(name) for name in ("data", *NAME_PARTS)]
         if not all(isinstance(name, str) for name in named) or not isinstance(settings.get("seed_everything"), int):
@@ -47,27 +47,27 @@ class Findings:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The numbers, by key."""
+        """Return the numbers of the run, by key."""
         return read_json(self.folder.summary)
 
     @cached_property
     def experiments(self) -> list[str]:
-        """Ids of the tables that are there."""
+        """Return the ids of the tables of evidence in the folder."""
         return [path.stem for path in sorted(self.folder.evidence(INSTANCES).parent.glob("*.parquet"))]
 
     def table(self, identity: str) -> pd.DataFrame | None:
-        """The table of one experiment, one row an instance; None where it is not there."""
+        """Return the table of one experiment, one row for each instance; None if the folder has no such table."""
         path = self.folder.evidence(identity)
         return read_table(path) if path.is_file() else None
 
     @cached_property
     def instances(self) -> pd.DataFrame | None:
-        """The table of the texts themselves."""
+        """Return the table of the texts; None if the folder has none."""
         return self.table(INSTANCES)
 
     @cached_property
     def class_names(self) -> list[str]:
-        """In class order: as the table of the texts has them, else as the run's record of its data."""
+        """Return the names of the classes in their order, from the table of texts or from the record of the data."""
         columns = [] if self.instances is None else self.instances.filter(regex="^probability_").columns
         if len(columns):
             return [name.removeprefix("probability_") for name in columns]
@@ -76,32 +76,32 @@ class Findings:
 
     @cached_property
     def held(self) -> Baseline | None:
-        """The run against a constant answer; None where labels are not known."""
+        """Return the comparison with a constant answer; None if the labels are not known."""
         return baseline(self.folder)
 
     @cached_property
     def controls(self) -> Controls:
-        """What the numbers are held against."""
+        """Return the controls that the numbers are compared with."""
         return Controls(self.folder, self.settings, self.summary, self.held)
 
     @cached_property
     def verdict(self) -> list[Group]:
-        """Each number with its definition and its controls, by experiment."""
+        """Return each number with its description and its controls, grouped by experiment."""
         return verdict(self.controls, self.class_names)
 
     @cached_property
     def truth(self) -> str | None:
-        """Whether the attention is right, where the corpus knows which tokens decide."""
+        """Say whether attention finds the tokens that decide; None if the corpus does not mark these."""
         return truth_sentence(self.instances, self.table("E1"))
 
     @cached_property
     def first_tokens(self) -> FirstTokens | None:
-        """Whether other readings rank the same tokens first as attention does, where weights of tokens are stored."""
+        """Return how well other readings agree with attention on the first tokens; None if their weights are not stored."""
         return compared_first_tokens(self.instances, self.table("E1"))
 
     @cached_property
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
-        """What the page opens with, the truth first where it is known: link, question and the lines that are drawn."""
+        """Return link, question and drawn lines of each section at the top of the page, the truth first if it is known."""
         known = truth_lines(self.instances, self.table("E1"))
         drawn = [("truth", "Does its top token decide?", known)] if known else []
         for group in self.verdict:
@@ -118,14 +118,14 @@ class Findings:
 
     @cached_property
     def judged(self) -> dict[str, str]:
-        """What each experiment on attention that pools has been shown to miss and whom it falsely accuses, by id."""
+        """Return what the trial of the judges found about each experiment, by id; empty if the attention does not pool."""
         if not pools(self.settings):
             return {}
         return {name: said for name in self.experiments if (said := sentence_about(name))}
 
     @cached_property
     def answers(self) -> dict[str, str]:
-        """A sentence for each experiment that ran, by id."""
+        """Return one sentence for each experiment that ran, by id."""
         twin = self.controls.uniform_run
         pair = None if twin is None else pairing(self.folder, twin)
         said = answers(self.controls, None if self.instances is None else len(self.instances), self.held, pair)
@@ -137,6 +137,6 @@ class Findings:
 
 
 def pools(settings: dict[str, Any]) -> bool:
-    """Whether the attention on trial pools; else rollout stands for attention inside the layers."""
+    """Return whether the attention on trial pools tokens; if not, rollout stands for the attention inside layers."""
     evidence = (settings.get("experiments") or {}).get(INSTANCES) or {}
     return (evidence.get("init_args") or {}).get("explanation") != "rollout"

@@ -1,6 +1,5 @@
-"""The per-instance table of the report, and the texts that can be opened from it: plain data for the page's own script.
-
-Tagged sentences with what a tagger attends to: of each, the words that it tags wrongly or is least sure of.
+"""The table of texts, or of tagged sentences, in the report, and the texts that a reader can open from it, as plain data for
+the script of the page.
 """
 
 import json
@@ -28,7 +27,7 @@ LEVELS = np.array([*"0123456789abcdefghijklmnopqrstuvwxyz"])
 
 
 class Column(NamedTuple):
-    """A measure that the table shows."""
+    """A column of the table, which shows one measure."""
 
     key: str
     name: str
@@ -45,7 +44,7 @@ COLUMNS = (
 
 @cache
 def of_measures() -> tuple[Column, ...]:
-    """All of experiments that a table can show; those are shown whose columns a run has."""
+    """Return the columns of all experiments that the table can show."""
     short = ((key, measure.short) for key, measure in measures().items())
     return tuple(Column(key, *words) for key, words in short if words)
 
@@ -53,7 +52,7 @@ def of_measures() -> tuple[Column, ...]:
 def instance_table(
     tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str = "Attention"
 ) -> dict[str, Any]:
-    """Everything that the page's script needs, as plain data.
+    """Return the data of the table of texts that the script of the page needs.
 
     Args:
         tables: one row an instance, by experiment; ``instances`` among them.
@@ -61,7 +60,7 @@ def instance_table(
         attention_name: as in ``joined``.
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
-        then the measures, None where undefined), ``texts`` by id (see ``_whole``), ``empty`` (names of the measures that are
+        then the measures, None if undefined), ``texts`` by id (see ``_whole``), ``empty`` (names of the measures that are
         undefined on every text, which have no column) and ``total``.
     """
     rows = joined(tables, attention_name).assign(**_of_texts(tables[INSTANCES]), **of_experiments(tables))
@@ -75,7 +74,7 @@ def instance_table(
 
 
 def columns_of(rows: pd.DataFrame, known: Sequence[Column]) -> tuple[list[Column], dict[str, Any]]:
-    """The columns that some row has a number in, and what the page's script is told of them.
+    """Return the columns with a number in some row, and what the script of the page needs to know about them.
 
     Args:
         rows: one a text, with columns by key.
@@ -91,7 +90,7 @@ def columns_of(rows: pd.DataFrame, known: Sequence[Column]) -> tuple[list[Column
 
 
 def as_script_data(content: Any) -> str:
-    """JSON that cannot end the ``<script>`` element it stands in, nor begin anything else."""
+    """Return the content as JSON that cannot end the ``<script>`` element around it or begin another element."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -99,7 +98,7 @@ def as_script_data(content: Any) -> str:
 
 
 def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
-    """At most so many rows, evenly spread over the order they stand in, the first and the last among them."""
+    """Return at most ``count`` rows at even distances, with the first and the last."""
     places = np.unique(np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(int))
     return rows.iloc[places]
 
@@ -114,7 +113,7 @@ def _of_texts(instances: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def of_experiments(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
-    """The measures of the table that the tables of experiments have, by key, each by id."""
+    """Return the measures that the tables of experiments have, by key, each indexed by the id of the text."""
     found = {}
     for column in of_measures():
         experiment, name = column.key.split("/")
@@ -130,7 +129,7 @@ def _row(row: dict[str, Any], shown: Sequence[Column]) -> list[Any]:
 
 
 def cells(row: Mapping[str, Any], shown: Sequence[Column]) -> list[float | int | None]:
-    """The numbers of a row, None where undefined."""
+    """Return the numbers of a row, rounded; None if a number is undefined."""
     return [_rounded(row[column.key]) for column in shown]
 
 
@@ -141,13 +140,13 @@ def _rounded(value: float) -> float | int | None:
 
 
 def excerpt(tokens: Sequence[str]) -> str:
-    """How a text begins."""
+    """Return the beginning of a text."""
     text = " ".join(tokens)
     return text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
 
 
 def whole_texts(rows: pd.DataFrame, whole: Callable[[dict[Any, Any]], dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """As many texts as the page has room for, evenly spread over the order of the rows, by id.
+    """Return as many whole texts as the page has room for, at even distances in the rows, by id.
 
     Args:
         rows: one a text.
@@ -160,7 +159,7 @@ def whole_texts(rows: pd.DataFrame, whole: Callable[[dict[Any, Any]], dict[str, 
 
 
 def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Tokens; places of those that decide; name, kind, note and weights of each explanation, a character a token."""
+    """Return the tokens of a text, the places of deciding tokens, and each explanation with one character for each token."""
     shown = [
         {
             "name": each.name,
@@ -177,7 +176,7 @@ def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def question(row: Mapping[str, Any]) -> str | None:
-    """What was read beside a text: a question or a hypothesis; None where nothing was."""
+    """Return the question or hypothesis that was read beside a text; None if there was none."""
     words = row.get("question")
     return None if words is None else " ".join(words)
 
@@ -192,7 +191,7 @@ LIGHT = ("id", "tokens", "tags", "predicted_tags", "max_attention")
 
 
 def tagged_sentences(path: Path) -> pd.DataFrame | None:
-    """All sentences without their attention and probabilities; None where there are none to show.
+    """Return all sentences without attention and probabilities; None if the table is missing or lacks columns.
 
     Args:
         path: of the table of tagged sentences.
@@ -206,19 +205,19 @@ def tagged_sentences(path: Path) -> pd.DataFrame | None:
 
 
 def tag_names(path: Path) -> list[str]:
-    """The names of the tags, in their order."""
+    """Return the names of the tags in their order."""
     return [name.removeprefix("probability_") for name in columns_in(path) if name.startswith("probability_")]
 
 
 def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Sentences with their tags, evenly spread from the one tagged worst to the one tagged best.
+    """Return sentences with their tags, at even distances from the worst to the best tagged one.
 
     Args:
         path: of the table of tagged sentences, of which whole rows are read of the sentences that are shown alone.
         rows: as ``tagged_sentences`` returns them.
     Returns:
         Of each sentence ``id``; ``right``, the share of its words that are tagged rightly; ``tokens``; ``tags``, of each token
-        what is predicted, the gold tag where that is another, or None where it is of no word; and ``explanations``, the
+        what is predicted, the gold tag where that is another, or None if it is of no word; and ``explanations``, the
         attention of the words that are wrong or least sure.
     """
     names = tag_names(path)
@@ -229,7 +228,7 @@ def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def right_share(rows: pd.DataFrame) -> np.ndarray:
-    """The share of the words of each sentence that are tagged rightly, NaN where none has a tag: float64 ``(N,)``."""
+    """Return the share of words of each sentence that are tagged correctly, float64 ``(N,)``; NaN if no word has a tag."""
     pairs = zip(rows["tags"], rows["predicted_tags"], strict=True)
     right = [(gold == predicted)[gold >= 0] for gold, predicted in pairs]
     return np.array([each.mean() if len(each) else np.nan for each in right])
@@ -253,7 +252,7 @@ def _tag(gold: int, predicted: int, names: Sequence[str]) -> tuple[str, str | No
 
 
 def _explanations(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:
-    """Attention of one word each, mean over all heads of all layers."""
+    """Return the attention of the most doubtful words, each the mean over all heads of all layers."""
     size = len(row["tokens"])
     attention = np.asarray(row["attention"]).reshape(size, size, -1).mean(axis=-1)
     probabilities = np.stack([row[f"probability_{name}"] for name in names], axis=-1).max(axis=-1)
@@ -264,7 +263,7 @@ def _explanations(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanat
 
 
 def _doubtful(row: Mapping[str, Any], probabilities: np.ndarray) -> list[int]:
-    """Places of the words that are wrong, then of those that the tagger is least sure of, in the order of the sentence."""
+    """Return the places of wrong words, then of the words with the least probable tag, in the order of the sentence."""
     wrong = row["tags"] != row["predicted_tags"]
     order = np.lexsort((probabilities, ~wrong))
     return sorted(order[row["tags"][order] >= 0][:WORDS].tolist())

@@ -1,6 +1,5 @@
-"""The judges on trial, as Markdown and as a page: which test sees which wrong attention, and whom it falsely accuses.
-
-First before constructed networks, then before trained ones: do both rank the tests alike?
+"""Write the trial of the judges as Markdown and as a page: which tests detect which wrong attention, and which accuse right
+attention; first on constructed networks, then on trained ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +36,7 @@ from attest.runs.folder import write_atomically, write_table, write_text
 
 @dataclass(frozen=True)
 class Trial:
-    """What the pages of a trial of the judges say besides their numbers.
+    """The wording of the pages of a trial of the judges.
 
     Args:
         name: of the files.
@@ -54,7 +53,7 @@ class Trial:
     limits: tuple[str, ...]
 
     def write(self, folder: Path, drawing: Figure, tables: Mapping[str, pd.DataFrame], words: str, stamp: str) -> None:
-        """Write ``<name>.png``, ``.html`` and ``.md`` into a folder."""
+        """Write ``<name>.png``, ``<name>.html`` and ``<name>.md`` into a folder."""
         write_atomically(folder / f"{self.name}.png", partial(save_png, drawing))
         notes = pd.DataFrame({"read this first": [words, stamp, *self.limits]})
         figure = Illustration(f"judges/{self.name}", self.seen, self.caption, lambda: drawing)
@@ -68,7 +67,6 @@ class Trial:
 
 
 def _frame_as_markdown(rows: pd.DataFrame) -> str:
-    """Return a table in Markdown; numbers with three digits."""
     cells = ([f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows.itertuples(index=False))
     return markdown_table([[*rows.columns], *cells])
 
@@ -118,7 +116,7 @@ TRAINED_TOO = f"[The same tests before trained networks]({TRAINED.name}.md)."
 
 
 def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], stamp: str) -> str:
-    """Write ``judges.parquet``, ``judges.png``, ``judges.html`` and ``judges.md`` into a folder.
+    """Write ``judges.parquet``, ``judges.png``, ``judges.html`` and ``judges.md`` into a folder, and return the conclusion.
 
     Args:
         folder: is made if it is missing.
@@ -147,7 +145,7 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
 
 
 def heat_map(judged: pd.DataFrame) -> Figure:
-    """Draw tests by defendants, wrong ones beside right ones, at each test's worst rule."""
+    """Draw the AUROC of each test at its worst rule, one column for each wrong and each right defendant."""
     panels = [_matrix(judged, "wrong", "least"), _matrix(judged, "right", "most")]
     tests = list(dict.fromkeys(judged.test))
     widths = [max(1, panel.shape[1]) for panel in panels]
@@ -160,7 +158,7 @@ def heat_map(judged: pd.DataFrame) -> Figure:
 
 
 def _draw_heat(axes: Axes, values: pd.DataFrame, title: str, low: float, high: float) -> AxesImage:
-    """Draw a square of colour and number for each test (row) and network (column)."""
+    """Draw a coloured square with its number for each test (row) and network (column)."""
     numbers, middle = values.to_numpy(dtype=float), (low + high) / 2
     shown = axes.imshow(numbers, vmin=low, vmax=high, cmap="RdBu", aspect="auto")
     axes.set_title(title, fontsize=9)
@@ -182,7 +180,7 @@ def _matrix(judged: pd.DataFrame, truth: str, column: str) -> pd.DataFrame:
 
 
 def in_words(judged: pd.DataFrame, sees: float) -> str:
-    """Say what this means for somebody who wants to show attention to users, from the numbers alone."""
+    """Say which tests detect wrong attention and which accuse right attention, in sentences made from the numbers alone."""
     sentences = []
     for of in ("tokens", "states"):
         mine = judged[(judged.family == "pooled") & (judged.of == of) & ~judged.test.isin(CALIBRATIONS)]
@@ -223,7 +221,7 @@ def in_words(judged: pd.DataFrame, sees: float) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence lists them."""
+    """Return the names as a list in a sentence: ``a, b and c``."""
     return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1] if names else ""
 
 
@@ -253,10 +251,10 @@ def write_trained(
     tests: Mapping[str, Any],
     stamp: str,
 ) -> str:
-    """Write ``judges-trained.md``, ``.html``, ``.png``, and a table each of models and of pairs into a folder.
+    """Write ``judges-trained.md``, ``.html``, ``.png`` and two tables into a folder, and return the conclusion.
 
     Args:
-        folder: is made where it is missing.
+        folder: is made if it is missing.
         trained: every model.
         judged: what was found before constructed defendants, as ``attest.experiments.judges.judging.judge`` returns it.
         stated: the configuration of trained defendants, with ``bootstrap`` and ``tolerance``.
@@ -284,7 +282,7 @@ def write_trained(
 
 
 def agreements(alone: pd.DataFrame, told_apart: pd.DataFrame, judged: pd.DataFrame, stated: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row a kind of test and a kind of trained network, as ``agreement`` says it."""
+    """Return how well constructed and trained networks agree, a row for each kind of test and of trained network."""
     constructed, rows = before_constructed(judged, stated["rules"]), []
     for of in ("tokens", "states"):
         for name, found, column in (("pairs", told_apart, "auroc"), ("models alone", alone, "tau")):
@@ -296,7 +294,7 @@ def agreements(alone: pd.DataFrame, told_apart: pd.DataFrame, judged: pd.DataFra
 def in_words_of_trained(
     trained: Sequence[Trained], alone: pd.DataFrame, told_apart: pd.DataFrame, agreed: pd.DataFrame, stated: Mapping[str, Any]
 ) -> str:
-    """Say what came out, from the numbers alone."""
+    """Say what the trained networks showed, in sentences made from the numbers alone."""
     free = [each for each in trained if each.guided_to == FREE]
     learned = sum(each.accuracy >= stated["learned"] for each in free)
     sentences = [f"{learned} of {len(free)} networks that nobody guided learned their rule."]
@@ -337,7 +335,7 @@ def _agreed(row: Any) -> str:
 
 
 def heat_maps(alone: pd.DataFrame, told_apart: pd.DataFrame) -> Figure:
-    """Draw tests by networks: pairs told apart beside what goes with the mass."""
+    """Draw each test (row) by network (column): AUROC on pairs of models, beside τ-b on models that nobody guided."""
     panels = {
         "pairs, AUROC": (_by_test(told_apart, "auroc"), 0, 1),
         "nobody guided, τ-b": (_by_test(alone, "tau"), -1, 1),
@@ -373,7 +371,7 @@ def _cost(alone: pd.DataFrame) -> pd.DataFrame:
 
 
 def _counted(trained: Sequence[Trained], told_apart: pd.DataFrame, stated: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row a setting: how many models of each kind learned their rule, and their mass on the deciding words."""
+    """Return one row for each setting: how many models of each kind learned their rule, and their mass on deciding words."""
     rows = []
     for setting in dict.fromkeys((each.network, each.projection, each.rule) for each in trained):
         same = [each for each in trained if (each.network, each.projection, each.rule) == setting]

@@ -1,7 +1,4 @@
-"""``report.html``: one self-contained page that opens from disk.
-
-Which figures the tables of a run allow where attention is inside layers, and how each is to be read.
-"""
+"""Write ``report.html``, a self-contained page that opens from disk, and choose the figures that the tables of a run allow."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -38,7 +35,7 @@ from attest.runs.identity import identity_of
 
 
 def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[str]) -> Iterator[Illustration]:
-    """The figure of E7, where there is its table.
+    """Yield the figure of E7 if the run has its table.
 
     Args:
         rows: one an instance, columns as in ``attest.runs.comparison``.
@@ -59,7 +56,7 @@ Tables = Mapping[str, pd.DataFrame]
 
 
 def evidence_illustrations(tables: Tables, class_names: Sequence[str]) -> Iterator[Illustration]:
-    """Figures of experiments, in the order of the report, where their tables are there.
+    """Yield the figures of all experiments whose tables are there, in the order of the report.
 
     Args:
         tables: one row an instance, by experiment.
@@ -97,7 +94,7 @@ PROJECTIONS = ("softmax", "entmax15", "sparsemax")
 
 
 def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
-    """Accuracy by layer under E8 and E9, then attention maps of a few texts, where their tables are there."""
+    """Yield the figures of E8 and E9 by layer, then attention maps of a few texts, if their tables are there."""
     tables = {identity: _table(folder, identity) for identity in ("E8", "E9", MAPS)}
     swapped, shuffled = (_by_layer(tables[identity]) for identity in ("E8", "E9"))
     if swapped is not None or shuffled is not None:
@@ -122,7 +119,7 @@ def _by_layer(table: pd.DataFrame | None) -> pd.DataFrame | None:
 
 
 def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
-    """Tables of maps of the runs beside this one that differ in their projection alone, by projection."""
+    """Return the tables of attention maps of the runs that differ only in their projection, by projection."""
     run = identity_of(folder)
     stem, _, mine = run.full_name.rpartition("-")
     others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
@@ -146,7 +143,7 @@ def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Il
 
 
 def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
-    """Maps ``(T, T)`` of each condition, by layer, from a row of the table of maps."""
+    """Return the maps ``(T, T)`` of each condition, by layer, from a row of the table of maps."""
     size = len(row["tokens"])
     conditions = list(dict.fromkeys(name.rpartition("_layer")[0] for name in row if "_layer" in name))
     layers = sum(name.startswith(f"{conditions[0]}_layer") for name in row)
@@ -165,7 +162,7 @@ TEXTS_SHOWN = 12
 
 
 def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = None, alone: Path | None = None) -> None:
-    """Write the report of one run, and its figures as files, from what is in its folder.
+    """Write the report of one run and its figures from the files in its folder.
 
     Args:
         folder: of the run.
@@ -217,19 +214,18 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
 
 
 def shown_name(folder: RunFolder, settings: Mapping[str, Any]) -> str:
-    """What the page is about: a run as people say it, or the class of a model that was trained elsewhere."""
+    """Return the title of the page: the name of the run, or the class of a model that was trained elsewhere."""
     if TRIAL in settings:
         return f"{settings[TRIAL]['model'].rpartition('.')[2]} on trial"
     return str(identity_of(folder))
 
 
 def _was_masked(settings: Mapping[str, Any]) -> bool:
-    """Whether the model was trained on texts with masked tokens."""
     return bool(((settings.get("model") or {}).get("init_args") or {}).get("masking"))
 
 
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
-    """What is to be known of the texts: copies of others among them, and a cut of the kind that is no longer made."""
+    """Return remarks on the data: texts that are copies of others, and texts sampled by an older method."""
     if not folder.data.is_file():
         return []
     record = read_json(folder.data)
@@ -239,19 +235,19 @@ def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
 
 
 def _readings(found: Findings, timing: Mapping[str, Any]) -> readings.Table | None:
-    """All readings of the model side by side, where E15 was asked."""
+    """Return the table that compares all readings; None if E15 did not run."""
     rows = found.table("E15")
     return None if rows is None else readings.readings_of_run(rows, timing.get("seconds_a_text"))
 
 
 def _sentences(folder: RunFolder, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    """The part of the page that is about all sentences of a tagger."""
+    """Return the part of the page about the sentences of a tagger."""
     table = sentence_table(tagged, tables, tag_names(folder.evidence(TAGGED)))
     return {"texts": [], "instances": None, "data": as_script_data(table), "empty": table["empty"]}
 
 
 def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str) -> dict[str, Any]:
-    """The part of the page that is about single texts; empty where attention was not over the tokens of a text."""
+    """Return the part of the page about single texts; empty if the attention is not over the tokens of a text."""
     instances = tables.get(INSTANCES)
     if instances is None or "attention" not in instances:
         return {"texts": [], "instances": None, "data": None}
@@ -263,7 +259,7 @@ def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], atten
 def shown_texts(
     tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str = "Attention"
 ) -> list[dict[str, Any]]:
-    """Texts with all their explanations, evenly spread over the confidence of the prediction.
+    """Return texts with all their explanations, at even distances in the confidence of the prediction.
 
     Args:
         tables: one row an instance, by experiment; ``instances`` among them.
@@ -292,7 +288,7 @@ def _shown(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
 
 
 def illustrations(folder: RunFolder) -> list[Illustration]:
-    """Every figure that the files in a run folder allow, in the order of the report."""
+    """Return every figure that the files in a run folder allow, in the order of the report."""
     found = Findings(folder)
     class_names = drawable(found.class_names)
     figures = []

@@ -1,6 +1,5 @@
-"""Attention beside the other readings of a model: do they find the tokens that decide, rank the same first, survive erasure?
-
-Everything is read off the tables that a run has stored. Each part gives the lines that are drawn, a sentence, and a table.
+"""Compare attention with the other readings of a model from the stored tables of a run: which finds the deciding tokens, ranks
+the same tokens first, or survives erasure; each comparison gives lines to draw, a sentence and a table.
 """
 
 import math
@@ -29,7 +28,7 @@ EMPTY = "–"
 
 
 def read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the texts that E1 read; all if it read none of them.
+    """Return the rows of the texts that E1 read; all rows if E1 read none of them.
 
     Args:
         instances: one row a text.
@@ -42,7 +41,7 @@ def read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.Dat
 
 
 def of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Return the importances of the texts of a run, in their order; None if a text lacks them.
+    """Return the importances of the given texts, in their order; None if a text has none.
 
     Args:
         instances: one row a text, with ``id``.
@@ -61,7 +60,7 @@ ABOUT_FIRST = "Share of texts in which the token ranked first is one that decide
 
 
 def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> str | None:
-    """Say how often attention finds a deciding token, and how much of it lies on them; None if these are not known.
+    """Say how often attention ranks a deciding token first, and its mass on such tokens; None if they are not known.
 
     Args:
         instances: one row a text; ``attention`` and ``rationale`` hold one value a token.
@@ -86,7 +85,7 @@ def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | N
 
 
 def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> list[Line]:
-    """Return how often the token ranked first decides: of attention, then of each importance; empty if that is not known.
+    """Return how often attention and each importance rank a deciding token first; empty if these tokens are not known.
 
     Args:
         instances: as in ``truth_sentence``.
@@ -106,12 +105,12 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
 
 
 def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
-    """Say how many of how many texts were read; empty if all were."""
+    """Say how many of all texts were read; empty if all were."""
     return "" if len(read) == len(instances) else f"{before}{len(read):,} of {len(instances):,} texts"
 
 
 def _hits(weights: Iterable[np.ndarray], decides: Iterable[np.ndarray]) -> list[float]:
-    """Return for each text the share of deciding tokens among those that tie for the first place."""
+    """Return for each text the share of deciding tokens among those that tie for the first rank."""
     pairs = ((np.asarray(each, dtype=float), truth) for each, truth in zip(weights, decides, strict=True))
     return [truth[each == each.max()].mean() if len(each) and not np.isnan(each).any() else np.nan for each, truth in pairs]
 
@@ -144,11 +143,11 @@ UNKNOWN = (
 
 @dataclass(frozen=True)
 class FirstTokens:
-    """How many of the first tokens of attention are also those of each importance.
+    """The agreement of attention with each importance on the tokens that they rank first.
 
     Args:
-        shares: one row a text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN where undefined.
-        taus: Kendall's τ-b with attention, mean over texts, by importance; NaN where undefined.
+        shares: one row a text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN if undefined.
+        taus: Kendall's τ-b with attention, mean over texts, by importance; NaN if undefined.
         legend: how to read the table.
     """
 
@@ -157,12 +156,12 @@ class FirstTokens:
     legend: str
 
     def lines(self, k: int = DRAWN) -> list[Line]:
-        """Return the lines of the importances that are drawn, each beside random tokens of the same texts."""
+        """Return one line for each importance that is drawn, with random tokens of the same texts as its control."""
         return [line for name, title in IMPORTANCES.items() if (line := self._line(name, title, k)) is not None]
 
     @property
     def sentence(self) -> str | None:
-        """How often the very first token is the same; None if that is not known."""
+        """Say how often attention and each importance rank the same token first; None if that is not known."""
         found = self.lines(1)
         if not found:
             return None
@@ -172,12 +171,12 @@ class FirstTokens:
 
     @property
     def header(self) -> list[str]:
-        """Headings of the table."""
+        """Return the headings of the table."""
         return ["reading", "τ-b with attention", *(f"first {k}" for k in self._sizes)]
 
     @property
     def rows(self) -> list[list[str]]:
-        """Its cells as text, random tokens last."""
+        """Return the cells of the table as text, random tokens last."""
         body = []
         for name in self.taus:
             lines = [self._line(name, name, k) for k in self._sizes]
@@ -187,7 +186,7 @@ class FirstTokens:
 
     @property
     def _sizes(self) -> list[int]:
-        """The sizes that some text is long enough for."""
+        """Return the numbers of first tokens for which some text is long enough."""
         return [k for k in K if self.shares[f"random/{k}"].notna().any()]
 
     def _line(self, name: str, title: str, k: int) -> Line | None:
@@ -234,14 +233,14 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
 
 
 def _only(weights: np.ndarray, kept: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the weights of the tokens that are kept, one array a text."""
+    """Return the weights of the kept tokens, one array for each text."""
     some = np.empty(len(weights), dtype=object)
     some[:] = [np.asarray(each)[left] for each, left in zip(weights, kept, strict=True)]
     return some
 
 
 def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Compare the first tokens, one row a text; texts are padded to the longest of those that are compared at once."""
+    """Return the shares of common first tokens, one row for each text, computed on padded batches of texts."""
     lengths = torch.tensor([len(weights) for weights in attention])
 
     def of_rows(texts: Tensor) -> Tensor:
@@ -273,7 +272,7 @@ ABOUT_SURVIVAL = "Share of random sets that its first tokens beat, the mean of b
 
 
 def survival_sentence(rows: pd.DataFrame) -> str | None:
-    """Say which reading survived erasure best; None if there is nothing to compare.
+    """Say which reading survives erasure best; None if there is nothing to compare.
 
     A text's score is the mean of the shares of random sets beaten under both operators. The best reading is chosen on the
     texts that it is then tested on, so that its p-value is multiplied by the number of readings that it was chosen from.
@@ -302,7 +301,7 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
 
 
 def survival_lines(rows: pd.DataFrame) -> list[Line]:
-    """Return the lines of the sentence, to be drawn: the attention, then the best reading if that is another.
+    """Return the lines that are drawn with ``survival_sentence``: the attention, and the best reading if it is another.
 
     Args:
         rows: the table of E15.
@@ -319,7 +318,7 @@ def survival_lines(rows: pd.DataFrame) -> list[Line]:
 
 
 def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
-    """Return one column a reading, of the texts that all have numbers for, and the attention; None if nothing is beside it."""
+    """Return the scores of all readings, on texts that all can score, and the name of the attention; None if it is alone."""
     first, second = SURVIVAL
     names = [name.removeprefix(f"{first}_") for name in rows if name.startswith(f"{first}_")]
     kept = [name for name in names if name not in APART and rows[f"{first}_{name}"].count() == rows[f"{first}_random"].count()]
@@ -362,7 +361,7 @@ ABOUT_TRUTH = (
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text, and what the columns and rows mean."""
+    """A table of text cells with an explanation of its columns and rows."""
 
     header: list[str]
     rows: list[list[str]]
@@ -370,7 +369,7 @@ class Table:
 
 
 def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> Table | None:
-    """Return means over the sampled texts, the reading that survived best first; None if there is no reading.
+    """Return the mean scores of each reading, the best first; None if there is no reading.
 
     Args:
         rows: the table of E15.
@@ -388,7 +387,7 @@ def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = No
 
 
 def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | None:
-    """Return the readings of one text, by magnitude, with the tokens that each ranks first; None if it has no such numbers.
+    """Return the scores of each reading on one text, with its first tokens; None if the text has no such numbers.
 
     Args:
         row: with the columns of E15 as ``E15/<column>``, weights of tokens among them.
@@ -415,7 +414,7 @@ def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | N
 
 
 def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> Table | None:
-    """Return a row a reading, in the order of ``survival_sentence``; columns without a number are left out.
+    """Return a table with a row for each reading, the best first; None if there is no reading.
 
     Args:
         values: numbers by the columns of E15.

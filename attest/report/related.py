@@ -1,4 +1,4 @@
-"""A page of several runs that belong together: what came out, tables and figures, for a browser and for a terminal."""
+"""Pages that compare several related runs, with conclusions, tables and figures, for a browser and for a terminal."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
 
 
 def _heading(distance: str) -> str:
-    """Return what the spec of E7 calls a distance to the base, and its unit; the mean of 0 or 1 a text is a share."""
+    """Return the title and the unit of a distance to the base, from the spec of E7; the mean of values 0 or 1 is a share."""
     spec = EXPERIMENTS["E7"]
     title = next(measure.title for measure in spec.measures if measure.column == distance)
     unit = getattr(spec.column(distance), "unit", "").replace("0 or 1", "share")
@@ -49,7 +49,7 @@ LONG = 12
 
 @dataclass(frozen=True)
 class Conclusion:
-    """One thing that came out.
+    """A conclusion from the numbers of several runs.
 
     Args:
         said: a plain sentence.
@@ -62,7 +62,7 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class Row:
-    """Cells as text, and the link of the first cell; None if there is no page to lead to."""
+    """A row of text cells, with the link of its first cell; None if it has no link."""
 
     cells: list[str]
     link: str | None
@@ -70,20 +70,20 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A header, and rows in groups; experiment and question of a group are empty if its rows have none."""
+    """A table with a header and groups of rows; a group may have an experiment and its question."""
 
     header: list[str]
     groups: list[tuple[str, str, list[Row]]]
 
     @property
     def is_long(self) -> bool:
-        """Whether it scrolls within the page."""
+        """Return whether the table is so long that it scrolls within the page."""
         return sum(len(rows) for _, _, rows in self.groups) > LONG
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page shows.
+    """A page with conclusions, tables and figures.
 
     Args:
         title: of the page.
@@ -98,7 +98,7 @@ class Page:
     conclusions: Sequence[Conclusion] = ()
 
     def write(self, path: Path) -> str:
-        """Write the page into a file, and return what it says and its tables, for a terminal."""
+        """Write the page into a file, and return its conclusions and tables as text for a terminal."""
         tables = {name: related_table(rows, path) for name, rows in self.tables.items() if len(rows)}
         figures = embedded(as_svg(self.figures))
         write_text(
@@ -108,7 +108,7 @@ class Page:
 
 
 def related_table(rows: pd.DataFrame, page: Path) -> Table:
-    """Return a table for a page; columns without any value are left out.
+    """Return the rows as a table of a page, without columns that have no value.
 
     Args:
         rows: one a run; may have the columns ``experiment`` and ``report``.
@@ -126,7 +126,7 @@ def related_table(rows: pd.DataFrame, page: Path) -> Table:
 
 
 def link_between(page: Path, report: Path | None) -> str | None:
-    """Return the link to a report as seen from a page; None if there is no such report."""
+    """Return the link from a page to a report; None if the report does not exist."""
     if report is None or not report.is_file():
         return None
     return os.path.relpath(report, page.parent).replace(os.sep, "/")
@@ -143,12 +143,12 @@ def _cell(name: str, value: object) -> str:
 
 
 def plain(value: float) -> str:
-    """Return λ and the like with all digits and no exponent: ``0.00001``."""
+    """Return a number such as λ with all digits and no exponent: ``0.00001``."""
     return np.format_float_positional(value, trim="-")
 
 
 def exceeds(value: float, other: float) -> bool:
-    """Return whether one number is larger as both are written; what a reader sees as the same is not called more."""
+    """Return whether the first number is larger when both are rounded as on the page."""
     return round(value, 3) > round(other, 3)
 
 
@@ -158,7 +158,7 @@ GAP = "  "
 
 
 def as_text(tables: Mapping[str, Table], conclusions: Sequence[Conclusion], width: int) -> str:
-    """Return the conclusions, then the tables.
+    """Return the conclusions and then the tables as text.
 
     Args:
         tables: by heading.
@@ -173,7 +173,7 @@ def as_text(tables: Mapping[str, Table], conclusions: Sequence[Conclusion], widt
 
 
 def _lines(name: str, table: Table) -> Iterator[str]:
-    """Yield the heading, the names of the columns, and the rows of each question below it."""
+    """Yield the lines of a table as text: its name, its header, and the rows below their question."""
     cells = [row.cells for _, _, rows in table.groups for row in rows]
     longest = [max(map(len, column)) for column in zip(*cells, strict=True)]
     heads = [
@@ -193,7 +193,7 @@ def _lines(name: str, table: Table) -> Iterator[str]:
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return the first cell to the left, numbers to the right."""
+    """Return one line of the table, the first cell aligned to the left and all others to the right."""
     numbers = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
     return GAP.join([cells[0].ljust(widths[0]), *numbers]).rstrip()
 
@@ -205,6 +205,6 @@ def scores_of(run: RunFolder) -> dict[str, float]:
 
 
 def distances_of(run: RunFolder) -> dict[str, float]:
-    """Return how far a run is from its base: the means of the columns of E7."""
+    """Return the distances of a run to its base: the means of the columns of E7."""
     summary = read_json(run.summary)
     return {name: summary[f"E7/{name}/mean"] for name in DISTANCES if f"E7/{name}/mean" in summary}

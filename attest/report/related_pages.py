@@ -1,4 +1,6 @@
-"""Pages of the runs that were trained for one base: its controls, its adversaries, and the models of recursive ROAR."""
+"""Write the pages about the runs that were trained for one base: its controls, its adversaries and the models of recursive
+ROAR.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +32,7 @@ PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
 
 def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]]) -> None:
-    """Write ``controls/`` into the base's folder, and print what its page says.
+    """Write ``controls/`` into the folder of the base, and print the page as text.
 
     ``summary.json`` holds ``rows``, one a control, and the summary of every table; ``evidence/E4.parquet``, ``E5.parquet`` and
     ``E6.parquet`` one row an instance: the columns of ``attest.runs.comparison``, each with the name of the control behind a
@@ -71,7 +73,7 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
 
 
 def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Join the comparisons of one experiment, and of seeds their means."""
+    """Join the comparisons of one experiment into one table; for seeds (E5) add the means over seeds."""
     tables = [*compared.values()]
     joined = tables[0][[column for column in PER_INSTANCE if column in tables[0]]]
     columns = [column for column in DISTANCES if column in tables[0]]
@@ -95,7 +97,7 @@ def _figures_of_seeds(evidence: Mapping[str, pd.DataFrame], class_names: Sequenc
 
 
 def guides_compared(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the names of the two controls that say whether a base's attention is of use; None if one of them is missing.
+    """Return the names of the two controls of E6 that show the use of the base's attention; None if one is missing.
 
     A tagger that must attend uniformly is what E4 has trained already.
     """
@@ -104,7 +106,7 @@ def guides_compared(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None) -> list[Conclusion]:
-    """Return a conclusion for each kind of control that was run.
+    """Return the conclusions on each kind of control that was run.
 
     Args:
         rows: of all runs.
@@ -122,7 +124,7 @@ def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None
 
 
 def _uniform(rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterator[Conclusion]:
-    """Say that uniform attention is better or worse only if a test says so."""
+    """Yield a conclusion that uniform attention does better or worse than learned attention only if a test says so."""
     found = _accuracies(rows, "E4")
     if pair is not None and found:
         does = {1: "does worse", 0: "is not shown to do worse", -1: "does better"}[pair.better]
@@ -131,7 +133,7 @@ def _uniform(rows: Rows, pair: Pairing | None, units: str, base: str) -> Iterato
 
 
 def _moved(rows: Rows) -> Iterator[Conclusion]:
-    """Say that an adversary has moved farther than seeds if it lies farther from the base than each of them."""
+    """Yield a conclusion on whether the adversary lies farther from the base than every other seed."""
     seeds = [_distance(row) for row in rows if row["experiment"] == "E5"]
     adversaries = [row for row in rows if row["name"].startswith(BY_ADVERSARY)]
     floor = f"Measured as JSD; {MOST}. Other seeds were not compared."
@@ -150,7 +152,7 @@ def _moved(rows: Rows) -> Iterator[Conclusion]:
 
 
 def _guided(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None, model: str, base: str) -> Iterator[Conclusion]:
-    """Say that the base's attention is of use if it guides better than uniform attention does, by more than chance."""
+    """Yield a conclusion on whether the base's attention guides another model better than uniform attention does."""
     found = _accuracies(rows, "E6")
     if not found:
         return
@@ -172,7 +174,7 @@ def _accuracies(rows: Rows, experiment: str) -> dict[str, float]:
 
 
 def _distance(row: Mapping[str, Any]) -> float:
-    """Return the JSD to the base's attention, of taggers with heads matched."""
+    """Return the JSD to the base's attention; for taggers that with matched heads."""
     return float(row.get("jsd_matched", row.get("jsd")))
 
 
@@ -187,7 +189,7 @@ def _lambda(name: str) -> str:
 
 
 def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
-    """Write ``adversarial/<sweep>.json`` and ``.html``, and print what the page says.
+    """Write ``adversarial/<sweep>.json`` and ``.html``, and print the page as text.
 
     Args:
         base: whose adversaries they are.
@@ -228,7 +230,7 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
 
 
 def _baselines(base: RunFolder) -> pd.DataFrame:
-    """Return what is known of the base without adversaries, maybe nothing: E3 of its summary, E4 and E5 of its controls."""
+    """Return the points that adversaries are compared with, if known: E3 of the base, E4 and E5 of its controls."""
     rows = []
     known, controls = read_json(base.summary), base.path / "controls" / "summary.json"
     if "E3/jsd_exact/mean" in known:
@@ -246,7 +248,7 @@ FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer t
 
 @dataclass(frozen=True)
 class Sweep:
-    """Two adversaries or more of one base, by λ.
+    """A sweep of two or more adversaries of one base, ordered by λ.
 
     Args:
         rows: one an adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
@@ -265,7 +267,7 @@ class Sweep:
     base: float | None = None
 
     def conclusions(self) -> list[Conclusion]:
-        """Return the change over the sweep, its price, the noise floor if it is known, and the knee."""
+        """Return conclusions on the change over the sweep, its cost, the distance of other seeds if known, and the knee."""
         moves = f"the adversaries' attention {FARTHER[self._change(self.gained)]} the base's"
         pay = FARTHER[self._change(self.cost)].replace("moves", "move").replace("comes", "come")
         return [
@@ -284,7 +286,7 @@ class Sweep:
         return f"; accuracy is {percent(min(scores), 1)} to {percent(max(scores), 1)}{theirs}" if scores else ""
 
     def _beyond_seeds(self) -> Iterator[Conclusion]:
-        """Say from where on adversaries lie farther from the base than every other seed."""
+        """Yield a conclusion on the λ at which adversaries lie farther from the base than every other seed."""
         if not self.seeds:
             return
         beyond = [exceeds(value, max(self.seeds)) for value in self.rows[self.gained]]
@@ -311,7 +313,7 @@ class Sweep:
         return [float(each) for each in self.rows["lambda"]]
 
     def _change(self, column: str) -> int:
-        """Return 1 if a number is larger at the end, -1 if smaller, 0 if the intervals of both ends overlap."""
+        """Return 1 if a number is larger at the largest λ than at the smallest, -1 if smaller, 0 if the intervals overlap."""
         found = self._intervals(column)
         return 0 if found is None else found[-1].apart(found[0])
 
@@ -324,7 +326,7 @@ class Sweep:
         return f"{said}; in between it reaches {between} at λ = {plain(self._lambdas[found.index(between)])}"
 
     def _intervals(self, column: str) -> list[Interval] | None:
-        """Return one interval an adversary; None if one has none."""
+        """Return the interval of each adversary; None if one adversary has none."""
         found = [over_texts(summary, f"E7/{column}") for summary in self.summaries]
         known = [each for each in found if each is not None]
         return known if len(known) == len(found) else None
@@ -336,7 +338,7 @@ def _unit(column: str) -> str:
 
 
 def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFolder]]]) -> None:
-    """Write ``roar/summary.json`` and ``roar/report.html`` into the base's folder, and print what the page says.
+    """Write ``roar/summary.json`` and ``roar/report.html`` into the folder of the base, and print the page as text.
 
     Args:
         base: the run on trial.
@@ -371,7 +373,7 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
 
 
 def _gains_most(areas: pd.DataFrame) -> Conclusion:
-    """Name the reading that gains most; in words only what shows in the number as it is written."""
+    """Return a conclusion on the reading with the largest area to random erasure, compared as the numbers are printed."""
     best = areas.loc[areas["area"].idxmax()]
     who = best["reading"] if exceeds(best["area"], 0.0) else "No reading"
     largest = f"The largest area to random erasure is {rounded(best['area'])} ({best['reading']})."

@@ -1,4 +1,4 @@
-"""Tables over many runs, a row a setting, as wide as a page: LaTeX for papers, Markdown for pages, CSV for programs."""
+"""Write tables over many runs, one row for each setting, as LaTeX, Markdown or CSV."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ Columns = list[list[str]]
 
 
 def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
-    """Return Markdown tables, one below the other, and below them what must be known before rows are compared.
+    """Return the settings as Markdown tables, followed by the notes on their comparison.
 
     Args:
         settings: the rows.
@@ -64,13 +64,13 @@ def _escaped(cell: str) -> str:
 
 
 def as_latex(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
-    """One ``tabular`` below the other, with booktabs' rules; as comments, what must be known before rows are compared."""
+    """Return the settings as LaTeX tables with the rules of booktabs, followed by notes on their comparison as comments."""
     tables = [_latex(part) for part in _parts(_columns(settings, keys), width)]
     return "\n".join([*tables, *(f"% {note.translate(LATEX)}" for note in notes(settings, keys)), ""])
 
 
 def _parts(columns: Columns, width: int) -> list[Columns]:
-    """Columns, the first two repeated, in groups that are no wider than a page; a column that is wider stands alone."""
+    """Split the columns into tables that fit a page, each with the first two columns; a column that is too wide is alone."""
     who, parts = columns[: len(WHO)], [columns[: len(WHO)]]
     for column in columns[len(WHO) :]:
         if len(parts[-1]) > len(who) and _wide([*parts[-1], column]) > width:
@@ -98,7 +98,7 @@ def _latex(columns: Columns) -> str:
 
 
 def as_csv(settings: Sequence[Setting], keys: Sequence[str], width: int = 0) -> str:
-    """A line a setting and number, unrounded: ``setting,measure,mean,std,seeds``; std is empty for one seed."""
+    """Return a line for each setting and number, unrounded: ``setting,measure,mean,std,seeds``; std is empty for one seed."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -111,12 +111,12 @@ def as_csv(settings: Sequence[Setting], keys: Sequence[str], width: int = 0) -> 
 
 
 def one_line(text: str) -> str:
-    """A name without what would end a line or move the cursor."""
+    """Return a text with a space for each character that could end the line or move the cursor."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def as_text(cell: str) -> str:
-    """A name as a cell of CSV that no spreadsheet computes: an apostrophe before what would begin a formula."""
+    """Return a text as a cell of CSV, with an apostrophe before text that a spreadsheet would compute as a formula."""
     line = one_line(cell)
     return f"'{line}" if line.lstrip().startswith(FORMULA) and not NUMBER.fullmatch(line) else line
 
@@ -138,7 +138,7 @@ BEGINNINGS = {
 
 
 def cell(over: OverSeeds | None) -> str:
-    """``mean ± std`` over seeds; a dash where there is nothing."""
+    """Return ``mean ± std`` over seeds; a dash if there is no number."""
     return "–" if over is None else spread(over.mean, over.std)
 
 

@@ -1,4 +1,6 @@
-"""The table of a tagger's sentences, and their tags to open: plain data for the page's own script."""
+"""The table of the sentences of a tagger, and the sentences that a reader can open from it, as plain data for the script of
+the page.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -34,7 +36,7 @@ PADDING = -1
 
 
 def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> dict[str, Any]:
-    """Everything that the page's script needs, as plain data.
+    """Return the data of the table of sentences that the script of the page needs.
 
     Args:
         rows: one row a sentence: ``id``, ``tokens``, ``tags``, ``predicted_tags``, ``max_attention``.
@@ -42,7 +44,7 @@ def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names
         names: of the tags, in their order.
     Returns:
         As ``instance_table``, with ``tagging``; rows have no label and no prediction, texts have of each token the predicted
-        and the gold tag, None where it is of no word.
+        and the gold tag, None if it is of no word.
     """
     rows = rows.set_index("id", drop=False).assign(**_of_sentences(rows, names), **of_experiments(tables))
     shown, described = columns_of(rows, (*COLUMNS, *of_measures()))
@@ -66,7 +68,7 @@ def _of_sentences(rows: pd.DataFrame, names: Sequence[str]) -> dict[str, np.ndar
 
 
 def _chunk_f1(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Of each sentence, NaN where it has no chunk and none is predicted."""
+    """Return the chunk F1 of each sentence, float64 ``(N,)``; NaN if it has no chunk and none is predicted."""
     predicted, gold = (_padded(rows[column]) for column in ("predicted_tags", "tags"))
     correct, claimed, true = of_scheme(chunk_counts(predicted, gold, names)).double().unbind(dim=-1)
     found: np.ndarray = (2 * correct / (claimed + true)).numpy()

@@ -1,4 +1,4 @@
-"""``summary.json``: the flat, versioned file that tables over many runs are made of."""
+"""Compute ``summary.json``, a flat file with a version that tables over many runs are made of."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ VERSION = 1
 def summarise_run(
     folder: RunFolder, expected_tables: Iterable[str], scores: dict[str, float], monitor: str, mode: str
 ) -> dict[str, Any]:
-    """Everything about a run that is a number and does not change when it is computed again.
+    """Return all numbers of a run that are the same when they are computed again.
 
     Args:
         folder: of the run; its curves and evidence are read.
@@ -35,7 +35,7 @@ def summarise_run(
 
 
 def summarise_tables(folder: RunFolder, expected_tables: Iterable[str]) -> dict[str, float]:
-    """``<id>/<column>/<statistic>`` of the tables of some experiments, and how many texts those read that stopped."""
+    """Return ``<id>/<column>/<statistic>`` of all tables, and how many texts an experiment read that stopped early."""
     summary: dict[str, float] = {}
     stopped = folder.stopped_evidence()
     for experiment in sorted({*expected_tables} - {INSTANCES}):

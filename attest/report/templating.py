@@ -1,4 +1,4 @@
-"""Pages from templates: all data are escaped, and an undefined variable is an error."""
+"""Render pages from templates, with all data escaped and an error for each undefined variable."""
 
 import re
 from functools import cache
@@ -20,5 +20,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, **content: Any) -> str:
-    """Fill in one of the templates of this folder."""
+    """Return the page that a template of this folder gives with the content."""
     return _environment().get_template(template).render(version=__version__, **content)

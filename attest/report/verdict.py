@@ -1,6 +1,5 @@
-"""The verdict table: each number with its definition, its interval, its controls and the published one.
-
-Published numbers that belong beside one run; all of them stand in ``configs/tables``, one file a table.
+"""The verdict table: each number of a run with its definition, its interval, its controls, and the published number from
+``configs/tables``.
 """
 
 import math
@@ -27,9 +26,9 @@ from attest.runs.published_tables import Row, Source, every_published_number
 
 @dataclass(frozen=True)
 class Published:
-    """One each_number of the literature.
+    """A published number that stands beside the number of a run.
 
-    ``comparable`` is False where the paper's setting differs from the run's, and ``why`` then says how.
+    ``comparable`` is False if the paper's setting differs from the run's, and ``why`` then says how.
     """
 
     value: str
@@ -40,7 +39,7 @@ class Published:
 
 
 def published(data: str, name: str) -> dict[str, Published]:
-    """The published numbers that belong beside a run, by summary key without its statistic; empty where there are none.
+    """Return the published numbers beside a run, by summary key without its statistic; empty if there are none.
 
     Where there are several, one that compares comes first, then one of the same recipe.
 
@@ -55,7 +54,7 @@ def published(data: str, name: str) -> dict[str, Published]:
 
 
 def _candidates(data: str, name: str) -> Iterator[tuple[str, Published]]:
-    """Numbers of the same recipe, then those of the same model, scoring and projection under another recipe."""
+    """Yield published numbers of the same recipe, then those of the same model under another recipe."""
     recipe, _, model = name.partition("-")
     mine = [
         (row, column.key, source, quoted)
@@ -67,7 +66,7 @@ def _candidates(data: str, name: str) -> Iterator[tuple[str, Published]]:
 
 
 def model_name(row: Row) -> str:
-    """``<model>-<scoring>-<projection>`` of a row's base run; empty where that is no whole name of a single finished run."""
+    """Return ``<model>-<scoring>-<projection>`` of the base run of a row; empty if the row is not one fully named run."""
     if row.sweep is not None or row.then or row.run.keys() != {"MODEL", "SCORING", "PROJECTION", "RECIPE"}:
         return ""
     return portable(f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}")
@@ -82,14 +81,14 @@ def _beside(text: str, source: Source, row: Row, recipe: str) -> Published:
 
 
 def scale_of(key: str) -> tuple[float, float]:
-    """The least and the greatest value that a measure is drawn between."""
+    """Return the smallest and the largest value of the scale that a measure is drawn on."""
     low, high = range_of(key)
     return (0.0, 1.0) if math.isinf(high) else (low, high)
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the verdict."""
+    """A row of the verdict."""
 
     key: str
     name: str
@@ -105,22 +104,22 @@ class Line:
 
     @property
     def experiment(self) -> str:
-        """E1 … E16, or ``test`` for scores."""
+        """Return the id of the experiment, E1 … E16, or ``test`` for scores."""
         return self.key.split("/")[0]
 
     @property
     def scale(self) -> tuple[float, float]:
-        """The least and the greatest value that the measure can take."""
+        """Return the smallest and the largest value of the scale that the measure is drawn on."""
         return scale_of(self.key)
 
     def place(self, value: float | None) -> float | None:
-        """Where a value lies on the scale, in percent; None outside it."""
+        """Return the place of a value on the scale, in percent; None if it lies outside."""
         low, high = self.scale
         return None if value is None or not low <= value <= high else round(100 * (value - low) / (high - low), 2)
 
     @property
     def span(self) -> tuple[float, float] | None:
-        """Where the interval begins on the scale and how wide it is there, in percent; None without an interval on it.
+        """Return the start and the width of the interval on the scale, in percent; None if no interval lies on it.
 
         A mean near an end of its scale can have an interval that reaches beyond it: that part is not drawn.
         """
@@ -133,7 +132,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of one experiment, under its question."""
+    """A group of rows about the question of one experiment."""
 
     experiment: str
     question: str
@@ -141,17 +140,17 @@ class Group:
 
     @property
     def defined(self) -> list[Line]:
-        """The rows that have a number."""
+        """Return the rows that have a number."""
         return [line for line in self.lines if line.value is not None and not math.isnan(line.value)]
 
     @property
     def undefined(self) -> list[str]:
-        """Names of the others."""
+        """Return the names of the rows that have no number."""
         return [line.name for line in self.lines if line not in self.defined]
 
 
 def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
-    """Scores first, which say whether the model is worth asking, then its control, then evidence; only what did run.
+    """Return the rows of the verdict by experiment: first the scores, then the uniform control, then the evidence.
 
     Args:
         controls: of the run, and with them its summary.
@@ -173,7 +172,7 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
 
 
 def uniform_control(controls: Controls) -> list[Line]:
-    """E4: the same model trained with uniform attention, read from its own run folder; empty where that was not run."""
+    """Return the row of E4, the accuracy of the same model with uniform attention; empty if that was not run."""
     name, means = "Accuracy with uniform attention", "The control that says whether the rest means anything."
     misread = "A task that needs no attention cannot show that attention is an explanation, nor that it is not."
     if controls.is_uniform:
@@ -202,12 +201,12 @@ def _line(
 
 
 def share(key: str, name: str, values: pd.Series, means: str, control: Control) -> Line:
-    """A share of each text as a line: its mean over texts in percent, with its interval.
+    """Return the line of a share that each text has: its mean over texts in percent, with its interval.
 
     Args:
         key: of the line.
         name: of what is measured.
-        values: in [0, 1], NaN where undefined; at least one is not.
+        values: in [0, 1], NaN if undefined; at least one is not.
         means: what the number says.
         control: what it is held against.
     """
@@ -219,7 +218,7 @@ def share(key: str, name: str, values: pd.Series, means: str, control: Control) 
 
 
 def _grouped(lines: list[Line], may_lack: Sequence[str]) -> list[Group]:
-    """By experiment; of those in ``may_lack`` the question stands there even without lines, since it is answered."""
+    """Group the rows by experiment; an experiment in ``may_lack`` has a group even if it has no rows."""
     experiments = [*QUESTIONS, *sorted({line.experiment for line in lines} - {*QUESTIONS})]
     groups = [
         Group(name, QUESTIONS.get(name, ""), [line for line in lines if line.experiment == name]) for name in experiments
@@ -228,7 +227,7 @@ def _grouped(lines: list[Line], may_lack: Sequence[str]) -> list[Group]:
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:
-    """Spread over instances, means by predicted class, and how many instances were left out."""
+    """Return the spread over instances, means by predicted class, and the number of undefined instances."""
     prefix = f"{key}/mean/predicted_"
     by_class = [f"{class_names[int(k.removeprefix(prefix))]} {number(v)}" for k, v in summary.items() if k.startswith(prefix)]
     undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
@@ -248,7 +247,7 @@ GAP = "  "
 
 
 def scored(split: str, numbers: Mapping[str, float]) -> Iterator[str]:
-    """Lines for a terminal; a number without a description keeps its key or column, which the reference describes.
+    """Yield the lines of a terminal that show the scores and the means of the evidence.
 
     Args:
         split: ``test`` or ``validation``.
@@ -267,7 +266,7 @@ def scored(split: str, numbers: Mapping[str, float]) -> Iterator[str]:
 
 
 def _evidence(means: Mapping[tuple[str, str], float]) -> Iterator[str]:
-    """A line a question, in the order of the report, and below it one a mean; measures of the verdict come first."""
+    """Yield a line for each question, and below it a line for each mean; measures of the verdict come first."""
     order = [*(tuple(key.split("/")) for key in described()), *sorted(means)]
     asked = dict.fromkeys([*QUESTIONS, *(experiment for experiment, _ in sorted(means))])
     for experiment in asked:

@@ -1,11 +1,6 @@
-"""Ours against published, and one row against another, by ``RULES``: pure functions of a few numbers a seed.
-
-Everything rests on one test: does the mean over seeds lie above a value?
-
-The rules by which a table judges, with the date on which they were fixed, in the words that are printed below a table.
-
-``comparison`` carries them out. They were not stated before all results: docs/reproduce.md says which rules came first, when
-each was fixed, and what was known by then. A table says how many of its runs are older than ``RULES``.
+"""Compare our numbers with published ones, and one row with another, by the rules in ``RULES``, which are printed below each
+table. Every judgement rests on one test: does the mean over seeds lie above a value? The page docs/reproduce.md says when each
+rule was fixed and which results were known by then; a table says how many of its runs are older than the rules.
 """
 
 import math
@@ -39,7 +34,7 @@ CLAIM_VERDICTS = (HOLDS, UNTESTED, MEAN_ALONE, PERHAPS, PERHAPS_NOT, CONTRADICTE
 
 @dataclass(frozen=True)
 class Rules:
-    """How numbers and claims are judged.
+    """The rules by which numbers and claims are judged.
 
     Args:
         fixed: the day on which this was settled, ``YYYY-MM-DD``.
@@ -87,12 +82,12 @@ ROUNDING = 1e-12
 
 
 def can_be_tested(ours: OverSeeds) -> bool:
-    """Return whether there are enough seeds, and they differ by more than rounding."""
+    """Return whether there are enough seeds, and whether they differ by more than rounding."""
     return ours.seeds >= ENOUGH_SEEDS and ours.std > ROUNDING
 
 
 def interval_90(ours: OverSeeds) -> tuple[float, float]:
-    """Return the 90 % t-interval of the mean over seeds; NaN if it cannot be tested."""
+    """Return the 90 % t-interval of the mean over seeds; NaN if the mean cannot be tested."""
     return ours.interval(standard_errors(ours.seeds - 1, 0.9)) if can_be_tested(ours) else (math.nan, math.nan)
 
 
@@ -104,7 +99,7 @@ def p_above(ours: OverSeeds, value: float) -> float:
 
 
 def margin(published: float, column: Column) -> float:
-    """How far from this published number is near: the column's margin, and at most half of its distance from no effect.
+    """Return the distance within which our number is near the published one: at most a share of its distance from no effect.
 
     Example:
         >>> margin(0.35, Column("τ", "key", margin=0.1)), margin(0.06, Column("τ", "key", margin=0.1))
@@ -115,7 +110,7 @@ def margin(published: float, column: Column) -> float:
 
 
 def judge_number(ours: OverSeeds, published: float, column: Column) -> str:
-    """By ``RULES.numbers``; ours has one seed at least.
+    """Judge our number, of at least one seed, against the published number by ``RULES.numbers``.
 
     Example:
         >>> judge_number(OverSeeds.of((0.30, 0.31, 0.32)), 0.35, Column("τ", "key", margin=0.1))
@@ -125,12 +120,12 @@ def judge_number(ours: OverSeeds, published: float, column: Column) -> str:
 
 
 def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], allowed: float) -> str:
-    """By ``RULES.claims``.
+    """Judge a claim by ``RULES.claims``.
 
     Args:
         expect: ``less``, ``greater`` or ``equal``, of left against right.
         difference: left minus right, of one seed at least.
-        p_values: one-sided, over the texts, one a seed that has its evidence; empty where texts cannot be paired.
+        p_values: one-sided, over the texts, one a seed that has its evidence; empty if texts cannot be paired.
         allowed: the margin of ``equal``.
     """
     if expect == "equal":
@@ -146,14 +141,14 @@ def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], a
 
 
 def _in_texts(p_values: Sequence[float], seeds: int) -> str:
-    """What the tests over texts add to a claim that holds over seeds."""
+    """Judge a claim that holds over seeds by its tests over texts."""
     if any(p >= LEVEL for p in p_values):
         return MEAN_ALONE
     return HOLDS if len(p_values) == seeds and all(p < LEVEL for p in p_values) else UNTESTED
 
 
 def _within(ours: OverSeeds, value: float, allowed: float, verdicts: tuple[str, str, str, str]) -> str:
-    """Two one-sided tests against both edges of a margin: shown within, perhaps within, perhaps outside, shown outside."""
+    """Test whether our mean lies within a margin around a value, and return the verdict that fits."""
     if ours.seeds < ENOUGH_SEEDS:
         return TOO_FEW[ours.seeds - 1]
     above, below = p_above(ours, value - allowed), p_above(-ours, -value - allowed)

@@ -1,6 +1,5 @@
-"""Figures of a reproduced table: ours beside the published, and those that its file asks for.
-
-``numbers`` is what ``attest.report.tables.table.table_numbers`` gives, one row a number.
+"""Draw the figures of a reproduced table: our numbers beside the published ones, and the figures that the file of the table
+asks for.
 """
 
 import re
@@ -42,7 +41,7 @@ def table_figures(experiment: PublishedTable, numbers: pd.DataFrame, folders: Fo
 
 
 def _of_one_run(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Draw an illustration of the report, of the first seed of every row."""
+    """Yield a figure of the report for the first seed of every row."""
     for (row, data, _), runs in folders.items():
         for folder in [runs[min(runs)]] if runs else []:
             possible = {each.key: each for each in illustrations(RunFolder(folder))}
@@ -63,7 +62,7 @@ def _one_against_another(
 
 
 def _between_seeds(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Draw the second seed of every row against its first, as the report draws adversaries."""
+    """Yield the figure of the second seed of every row against the first, drawn like adversaries."""
     for (row, data, _), runs in folders.items():
         if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:
             classes = [str(k) for k in range(rows["predicted"].max() + 1)]
@@ -80,12 +79,12 @@ DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str
 
 
 def slug(name: str) -> str:
-    """Return a name as part of a file name."""
+    """Return a name in a form that fits into a file name."""
     return re.sub(r"\W+", "-", name.lower()).strip("-")
 
 
 def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
-    """Draw every published number beside ours: ours with its standard deviation over seeds, the published one as an open mark.
+    """Draw each of our numbers with its standard deviation over seeds, and the published number as an open mark.
 
     Args:
         numbers: of which something is published and something was run; grey: published for another setting.
@@ -113,7 +112,7 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
 
 
 def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> Figure:
-    """Draw quantities against the values of a sweep, one panel a corpus and row, on one scale; bars: std over seeds.
+    """Draw quantities against the values of a sweep, with a panel for each corpus and row, and the std over seeds as bars.
 
     Args:
         numbers: of sweeps.
@@ -138,7 +137,7 @@ def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> 
 
 
 def one_against_another(numbers: pd.DataFrame, x: str, y: str, gained: str | None = None) -> Figure:
-    """Draw one quantity against another, a point a row and value of its sweep, one panel a corpus; bars are over seeds.
+    """Draw one quantity against another, with a point for each row and value of its sweep and a panel for each corpus.
 
     Args:
         numbers: rows without a sweep are single points.
@@ -158,7 +157,7 @@ def one_against_another(numbers: pd.DataFrame, x: str, y: str, gained: str | Non
 
 
 def _path(axes: Axes, of_row: pd.DataFrame, x: str, y: str, colour: str, label: str, gained: str | None) -> None:
-    """Draw the points of a row, joined in the order of its sweep and marked with its values."""
+    """Draw the points of a row, joined in the order of its sweep and labelled with its values."""
     points = of_row.assign(at=of_row["at"].fillna(0)).pivot_table(
         index="at", columns="column", values=["ours", "std"], dropna=False
     )

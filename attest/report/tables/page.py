@@ -1,6 +1,5 @@
-"""A reproduced table as Markdown: ours beside the published, what it means, where it comes from.
-
-Where the numbers of a table come from: command, commits, versions, hours.
+"""Write a reproduced table as Markdown: our numbers beside the published ones, what they mean, and which command, commits and
+versions they come from.
 """
 
 import hashlib
@@ -25,7 +24,7 @@ STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
 
 
 def stamp(experiment: PublishedTable) -> str:
-    """The line: the date of the rules, and 12 hex digits of all that decides a verdict but the runs."""
+    """Return the stamp of a table: the date of the rules, and 12 hex digits of all that decides a verdict except the runs."""
     embeddings = [source.embeddings for source in experiment.sources.values() if source.embeddings]  # not in their repr
     decides = (RULES, LEVEL, SHARE, experiment, *embeddings)
     digest = hashlib.sha256(repr(decides).encode()).hexdigest()
@@ -33,7 +32,7 @@ def stamp(experiment: PublishedTable) -> str:
 
 
 def stamp_of(page: str) -> str:
-    """The stamp that a written table carries; empty where it has none."""
+    """Return the stamp in a written table; empty if it has none."""
     match = STAMP.search(page)
     return match[0] if match else ""
 
@@ -82,19 +81,19 @@ def table_page(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.Dat
 
 
 def _age(origin: dict[str, Any]) -> str:
-    """Whether the rules were there before the runs."""
+    """Say how many of the runs are older than the rules."""
     runs = f"{origin['runs']} run{'s' if origin['runs'] != 1 else ''}"
     return f"Judged by the rules of {RULES.fixed}; {origin['older']} of its {runs} are older than these."
 
 
 def _stopped(origin: dict[str, Any]) -> list[str]:
-    """Which evidence is on a part of the texts."""
+    """Say which evidence was computed on a part of the texts; empty if none was."""
     found = "; ".join(origin["stopped"])
     return [f"Evidence that stopped when its means were known: {found}."] if found else []
 
 
 def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
-    """One line on what came of a table: how many claims and numbers have which verdict."""
+    """Return a line that counts the verdicts on claims and numbers of a table."""
     sentences = [_counted("Claims", claims, CLAIM_VERDICTS)] if len(claims) else []
     judged = numbers[numbers["verdict"] != ""]
     for likeness, name in HEADINGS.items():
@@ -166,20 +165,20 @@ def _p_value(p: float) -> str:
 
 
 def with_spread(mean: float, std: float, signed: bool = False) -> str:
-    """``0.350 ± 0.020``, ``2.1e-05 ± 3.0e-06``; no ± for one seed."""
+    """Return the mean and its spread, ``0.350 ± 0.020`` or ``2.1e-05 ± 3.0e-06``; without ± for one seed."""
     form = _form(mean)
     text = f"{mean:{'+' if signed else ''}{form}}"
     return text if math.isnan(std) else f"{text} ± {std:{form}}"
 
 
 def between(low: float, high: float) -> str:
-    """``0.300 to 0.400``, ``-1.4e-04 to 3.0e-04``."""
+    """Return the bounds of an interval, ``0.300 to 0.400`` or ``-1.4e-04 to 3.0e-04``."""
     form = _form(max(abs(low), abs(high)))
     return f"{low:{form}} to {high:{form}}"
 
 
 def _form(size: float) -> str:
-    """Three decimals where they say something of a number of this size; a zero has no sign."""
+    """Return the format of a number of this size: three decimals, or an exponent if three decimals would show nothing."""
     return ".1e" if 0 < abs(size) < LEAST else "z.3f"
 
 
@@ -219,7 +218,7 @@ def _column_rule(column: Any) -> str:
 
 
 def _setting(source: Source, experiment: PublishedTable) -> str:
-    """How a source's setting differs from ours, in the rows that it has numbers for."""
+    """Say how the setting of a source differs from ours, in the rows that the source has numbers for."""
     if source.own:
         return f" {OWN}: not published, so not judged"
     rows = [row for row in experiment.rows.values() if source.name in row.published]
@@ -232,7 +231,7 @@ def _any_gone(numbers: pd.DataFrame, claims: pd.DataFrame) -> bool:
 
 
 def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> dict[str, Any]:
-    """What the runs of a table say of themselves.
+    """Return the origin of a table: its command, its runs with their hours, and the versions of the software.
 
     Args:
         folders: of finished runs.
@@ -280,7 +279,7 @@ def run_seconds(run: RunFolder) -> float | None:
 
 
 def stopped_early(runs: Sequence[Path]) -> list[str]:
-    """``E2 in 3 runs, after 256 to 625 of 1,725 texts``: experiments that read no more texts than they needed."""
+    """Return sentences on experiments that stopped early: ``E2 in 3 runs, after 256 to 625 of 1,725 texts``."""
     said = []
     for experiment in EXPERIMENTS:
         keys = f"{experiment}/{READ}", f"{experiment}/{ALL}"
@@ -297,5 +296,5 @@ def _span(counts: Sequence[float]) -> str:
 
 
 def finished_on(folder: Path) -> str:
-    """The day on which a run was finished, ``YYYY-MM-DD`` in UTC: that of its ``summary.json``, which archives keep."""
+    """Return the day on which a run was finished, ``YYYY-MM-DD`` in UTC, from the date of its ``summary.json``."""
     return datetime.fromtimestamp(RunFolder(folder).summary.stat().st_mtime, UTC).date().isoformat()

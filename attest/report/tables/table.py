@@ -1,13 +1,6 @@
-"""All numbers and claims of a table, from the run folders of its rows: tidy frames, one row a number or claim.
-
-What a table has read from evidence, kept beside it: ``evidence.json``.
-
-Evidence is too large to keep for long, and numbers by text and tests over texts need it. So whatever is computed from it is
-written down with the names of its runs, and read again when the same runs are there without their evidence.
-
-What a run folder says about one column of a table: a number and, for a mean, its values.
-
-One seed, two rows: their numbers text by text, and the one-sided tests of a claim over them.
+"""Compute all numbers and claims of a table from the run folders of its rows, as data frames with one row for each number or
+claim. Evidence is too large to keep for long, so ``evidence.json`` beside the table keeps the numbers and tests that were
+computed from it, with the names of their runs, and the table uses them when the evidence of these runs is gone.
 """
 
 import math
@@ -37,7 +30,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Kept:
-    """Entries of numbers and claims, by what they are about.
+    """The kept entries of numbers and claims, by key.
 
     An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
     of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, a ``PairedTest`` a seed with
@@ -48,47 +41,47 @@ class Kept:
     entries: Mapping[Key, Entry] = field(default_factory=dict)
 
     def of(self, key: Key, folders: Iterable[Path]) -> Entry | None:
-        """The entry, where these folders are of the runs that it is about."""
+        """Return the entry of a key; None if there is none or if it is about other runs than these folders."""
         entry = self.entries.get(key)
         return entry if entry is not None and sorted(entry["runs"]) == sorted(map(run_name, folders)) else None
 
     def values(self, key: Key) -> Mapping[str, float]:
-        """The number of each run by its name, as far as that is known."""
+        """Return the kept number of each run, by the name of the run; empty if they are not known."""
         entry = self.entries.get(key, {"runs": []})
         alone = {entry["runs"][0]: entry["mean"]} if len(entry["runs"]) == entry.get("seeds") == 1 else {}
         return entry.get("values", alone)
 
 
 def run_name(folder: Path) -> str:
-    """``<data>/<readable name>/seed<n>[/…]``: a run's folder, wherever all runs lie."""
+    """Return the part of a run's path that names it, ``<data>/<readable name>/seed<n>[/…]``."""
     match = RUN.search(folder.as_posix())
     return match[0] if match else folder.as_posix()
 
 
 def entry_of(ours: OverSeeds, folders: Iterable[Path]) -> Entry:
-    """What is kept of a number or a difference."""
+    """Return the entry that keeps a number or a difference of these runs."""
     std = ours.std if ours.seeds > 1 else None
     return {"runs": [run_name(folder) for folder in folders], "mean": ours.mean, "std": std, "seeds": ours.seeds}
 
 
 def values_by_run(runs: Mapping[int, Path], values: Mapping[int, float]) -> dict[str, float]:
-    """Numbers by the names of their runs, both given by seed."""
+    """Return numbers by the names of their runs; both arguments are by seed."""
     return {run_name(runs[seed]): value for seed, value in values.items()}
 
 
 def ours_of(entry: Entry) -> OverSeeds:
-    """The number that was kept."""
+    """Return the number over seeds that an entry keeps."""
     return OverSeeds(entry["mean"], float("nan") if entry["std"] is None else entry["std"], entry["seeds"])
 
 
 def read_kept(folder: Path) -> Kept:
-    """What is kept beside a table; nothing where there is no such file."""
+    """Read the entries kept beside a table; without entries if there is no file."""
     file = folder / FILE
     return Kept({tuple(each["of"]): each for each in read_json(file)["entries"]} if file.is_file() else {})
 
 
 def write_kept(folder: Path, entries: Mapping[Key, Entry]) -> None:
-    """Keep these beside a table, where there are any."""
+    """Write the entries beside a table, if there are any."""
     if entries:
         write_json(
             folder / FILE, {"rules": RULES.fixed, "entries": [{"of": list(key)} | each for key, each in entries.items()]}
@@ -101,7 +94,7 @@ SEEDS = "E5"
 
 
 def measured(folder: Path, column: Column) -> float | None:
-    """The number of a run; None where the run has none, for lack of this evidence or because it is undefined.
+    """Return the number of a run for a column; None if its evidence is missing or if it is undefined.
 
     Args:
         folder: of a finished run.
@@ -118,9 +111,9 @@ def measured(folder: Path, column: Column) -> float | None:
 
 
 def instance_values(folder: Path, column: Column) -> pd.Series | None:
-    """One float an instance, indexed by id, of which the number is the mean; None where it is the mean of none.
+    """Return the values whose mean is the number, one float for each instance, by id; None if the number is no mean.
 
-    Empty where the table of evidence is not there, as in a folder that was kept without.
+    It is empty if the table of evidence is not there, as in a folder that was kept without.
     """
     averaged = _as_average(column)
     if averaged is None:
@@ -130,7 +123,7 @@ def instance_values(folder: Path, column: Column) -> pd.Series | None:
 
 
 def _as_average(column: Column) -> Column | None:
-    """The column as the mean over a table of evidence, where it is one; accuracy is that of right decisions."""
+    """Return the column as a mean over a table of evidence; None if it is no mean."""
     if column.table:
         return column if column.statistic == "mean" else None
     if column.key == "test/accuracy":
@@ -150,7 +143,7 @@ def _chosen(rows: pd.DataFrame, column: Column) -> pd.Series:
 
 @lru_cache(maxsize=1024)
 def summary_of(folder: Path) -> dict[str, Any]:
-    """Of a finished run."""
+    """Return the summary of a finished run."""
     return read_json(RunFolder(folder).summary)
 
 
@@ -162,7 +155,7 @@ def _against_first_seed(run: RunFolder) -> pd.DataFrame | None:
 
 @lru_cache(maxsize=16)
 def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
-    """A table of evidence, or None where there is none."""
+    """Return a table of evidence; None if it is missing."""
     if identity == SEEDS:
         return _against_first_seed(RunFolder(folder))
     path = RunFolder(folder).evidence(identity)
@@ -177,15 +170,15 @@ FEWEST = 2
 
 @dataclass(frozen=True)
 class PairedTest:
-    """What is kept of a test, so that another rule can judge it when the evidence is gone.
+    """The result of a paired test, kept so that another rule can judge it when the evidence is gone.
 
     Args:
         test: ``McNemar`` or ``Wilcoxon``.
         expect: the direction tested: left ``less`` or ``greater`` than right.
         pairs: texts of which both numbers are defined.
         above, below: in how many of them left is greater, and less.
-        statistic: of Wilcoxon the sum of the ranks of positive differences, of McNemar ``above``; NaN where none differ.
-        p: one-sided; NaN for fewer than two texts, 1 where none differ.
+        statistic: of Wilcoxon the sum of the ranks of positive differences, of McNemar ``above``; NaN if none differ.
+        p: one-sided; NaN for fewer than two texts, 1 if none differ.
     """
 
     test: str
@@ -198,12 +191,12 @@ class PairedTest:
 
 
 def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
-    """The texts of which both numbers are defined: ``left`` and ``right``, floats, indexed by text as these are."""
+    """Return the texts with both numbers defined: columns ``left`` and ``right``, floats, indexed by text."""
     return pd.concat({"left": left, "right": right}, axis=1, join="inner").dropna()
 
 
 def paired_test(pairs: pd.DataFrame, expect: str) -> PairedTest:
-    """Test decisions (values 0 and 1 alone) by McNemar's exact test, other values by Wilcoxon's signed-rank test.
+    """Test decisions (only values 0 and 1) by McNemar's exact test, other values by Wilcoxon's signed-rank test.
 
     Args:
         pairs: as from ``in_pairs``.
@@ -234,7 +227,7 @@ NOTHING_PUBLISHED = {
 
 @dataclass(frozen=True)
 class Found:
-    """A number over seeds, and where it comes from.
+    """A number over seeds and its origin.
 
     Args:
         ours: the number.
@@ -250,7 +243,7 @@ class Found:
 
 
 def table_numbers(experiment: PublishedTable, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
-    """Every number of a table.
+    """Return every number of a table.
 
     Args:
         experiment: the table.
@@ -260,7 +253,7 @@ def table_numbers(experiment: PublishedTable, folders: Folders, kept: Kept = NOT
         One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``,
         ``std`` (over seeds), ``low`` and ``high`` (of the 90 % interval), ``seeds`` (how many), ``absent`` (why there are
         none), ``gone`` (whether its evidence is), ``published``, ``source``, ``setting`` (how that is to
-        ours), ``difference``, ``margin`` and ``verdict``; the last six empty where nothing was published; and ``keep``, what
+        ours), ``difference``, ``margin`` and ``verdict``; the last six empty if nothing was published; and ``keep``, what
         is to be kept of it ``about`` which number.
     """
     return pd.DataFrame(
@@ -269,7 +262,7 @@ def table_numbers(experiment: PublishedTable, folders: Folders, kept: Kept = NOT
 
 
 def _places(experiment: PublishedTable, folders: Folders) -> list[tuple[str, str]]:
-    """Row and corpus of what is in the table, in its order."""
+    """Return each row and corpus of the table, in its order."""
     return list(dict.fromkeys((row, data) for row, data, _ in folders))
 
 
@@ -286,17 +279,17 @@ def _numbers(experiment: PublishedTable, folders: Folders, kept: Kept, row: str,
 
 
 def number_key(data: str, row: str, at: float | None, column: Column) -> Key:
-    """What an entry of a number is about."""
+    """Return the key of the entry of a number."""
     return data, row, "" if at is None else f"{at:g}", column.name
 
 
 def claim_key(data: str, claim: Claim) -> Key:
-    """What an entry of a claim is about."""
+    """Return the key of the entry of a claim."""
     return data, claim.that
 
 
 def _found(runs: Mapping[int, Path], column: Column, kept: Kept, key: Key) -> Found:
-    """What the runs say; of those whose evidence is gone, what was kept of it."""
+    """Return the number that the runs give, with kept values for runs whose evidence is gone."""
     values = over_seeds(runs, column)
     if not column.table:
         return Found(OverSeeds.of(list(values.values())), why_absent(values, [runs]))
@@ -312,20 +305,20 @@ def _found(runs: Mapping[int, Path], column: Column, kept: Kept, key: Key) -> Fo
 def _with_kept(
     runs: Mapping[int, Path], values: Mapping[int, float], column: Column, kept: Mapping[str, float]
 ) -> dict[int, float]:
-    """The numbers that were read, and those that were kept of runs whose evidence is gone, by seed."""
+    """Return the numbers that were read now, and kept numbers of runs whose evidence is gone, by seed."""
     known = {seed: kept[run_name(folder)] for seed, folder in runs.items() if run_name(folder) in kept}
     gone = {seed: value for seed, value in known.items() if evidence_rows(runs[seed], column.table) is None}
     return dict(sorted((gone | dict(values)).items()))
 
 
 def over_seeds(runs: Mapping[int, Path], column: Column) -> dict[int, float]:
-    """The number of every seed that has it."""
+    """Return the number of every seed that has one, by seed."""
     values = {seed: measured(folder, column) for seed, folder in runs.items()}
     return {seed: value for seed, value in values.items() if value is not None}
 
 
 def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Column) -> dict[int, float]:
-    """Correlation of a quantity with the values of a sweep, for every seed that has all of them, where it is defined.
+    """Return the correlation of a quantity with the values of a sweep, for every seed with a run at each value.
 
     Args:
         runs: by value of the sweep and seed.
@@ -342,7 +335,7 @@ def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Column)
 
 
 def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> str:
-    """``""`` where there are values; else whether all the runs that would give one are there, of any one seed.
+    """Say why a number is absent: undefined if all its runs are there for some seed, else not run; empty if it has values.
 
     Args:
         values: one a seed.
@@ -378,14 +371,14 @@ def _lines(
 
 
 def table_claims(experiment: PublishedTable, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
-    """Every claim of a table on every corpus that is in it.
+    """Judge every claim of a table on every corpus of the table.
 
     Returns:
         One row a claim and corpus: ``data``, ``claim``, ``left``, ``expect``, ``right``, ``difference`` (mean over seeds),
         ``std``, ``seeds``, ``absent`` (why there is none), ``gone`` (whether the evidence is that it needs), ``p_seeds``
         (one-sided; NaN for ``equal`` and for too few seeds), ``tests`` (a ``PairedTest`` a seed, as a dictionary),
         ``two_sided`` (older p of tests whose evidence is gone), ``published`` (the difference of the published numbers of one
-        source; NaN where there are none) and ``verdict``; and ``keep``, what is to be kept of it ``about`` which claim.
+        source; NaN if there are none) and ``verdict``; and ``keep``, what is to be kept of it ``about`` which claim.
     """
     corpora = {data for _, data, _ in folders}
     return pd.DataFrame(
@@ -427,7 +420,7 @@ def _judged(experiment: PublishedTable, folders: Folders, kept: Kept, claim: Cla
 def _compared(
     experiment: PublishedTable, folders: Folders, kept: Kept, claim: Claim, data: str
 ) -> tuple[Found, list[dict[str, Any]]]:
-    """The difference of both sides, and the tests over texts of every seed that has evidence; else what was kept of both."""
+    """Return the difference of both sides, and the tests over texts for each seed with evidence, or what was kept of them."""
     sides = claim.left, claim.right
     columns = [experiment.columns[column] for _, column in sides]
     runs = [folders.get((row, data, None), {}) for row, _ in sides]
@@ -449,7 +442,7 @@ def _compared(
 
 
 def _as_kept(entry: Entry, ours: OverSeeds) -> Found:
-    """A claim whose evidence is gone: by what was kept of it, or by summaries where that was its tests alone."""
+    """Return the kept difference of a claim; our difference if only its tests were kept."""
     gone = "mean" in entry
     return Found(ours_of(entry) if gone else ours, keep=entry, gone=gone)
 
@@ -460,18 +453,18 @@ def _tested(pairs: pd.DataFrame, expect: str) -> dict[str, Any]:
 
 
 def _pairs(folders: Sequence[Path], columns: Sequence[Column]) -> pd.DataFrame | None:
-    """Of one seed: the texts that have both numbers, none where evidence is missing; None where they cannot be paired."""
+    """Return the texts of one seed that have both numbers; None if a number is no mean over texts, so has no pairs."""
     left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
     return None if left is None or right is None else in_pairs(left, right)
 
 
 def _difference(pairs: pd.DataFrame | None, own: float) -> float:
-    """Left minus right over the pairs; of the runs' own numbers where there are none."""
+    """Return the mean of left minus right over the pairs; the difference of the runs' numbers if there are no pairs."""
     return own if pairs is None or pairs.empty else float(pairs["left"].mean() - pairs["right"].mean())
 
 
 def published_difference(experiment: PublishedTable, claim: Claim, data: str) -> float:
-    """Of the two sides' published numbers, by the first source that has both; NaN where none has."""
+    """Return the difference of the published numbers of both sides, from the first source with both; NaN if none has."""
     for source in experiment.sources:
         numbers = [
             experiment.rows[row].published.get(source, {}).get(data, {}).get(column)

@@ -1,4 +1,1 @@
-"""Tracking: what W&B and other loggers get from a run.
-
-In: a run folder and its figures. Out: logs, artifacts with their lineage, and workspaces. Start at ``loggers.py``.
-"""
+"""Tracking sends the numbers, the figures and the files of a run folder to W&B and other loggers; start at ``loggers.py``."""

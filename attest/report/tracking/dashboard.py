@@ -1,6 +1,5 @@
-"""W&B workspaces of a project, one for each purpose, as data: which panels, in which sections, over which axes.
-
-``workspace`` turns it into what W&B's own library sends; nothing here needs a network or an account.
+"""W&B workspaces of a project as plain data, one for each purpose: which panels, in which sections, over which axes;
+``workspace`` converts them for W&B's library, and no other function needs a network or an account.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel: words, lines over epochs or steps, bars that compare runs, a page, or a table."""
+    """A panel of words, lines over epochs or steps, bars or points that compare runs, a page, or a table."""
 
     kind: Literal["words", "lines", "bars", "points", "page", "table"]
     title: str
@@ -31,7 +30,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Section:
-    """The panels of one question."""
+    """A section with the panels of one question."""
 
     name: str
     panels: tuple[Panel, ...]
@@ -55,7 +54,7 @@ PURPOSES = ("run", "lambda", "runs")
 
 
 def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> Template:
-    """The workspace for one of ``PURPOSES``; the other arguments are ``dashboard``'s."""
+    """Return the workspace for one of ``PURPOSES``; the other arguments are those of ``dashboard``."""
     if purpose == "lambda":
         return Template([_against_lambda()], job=ADVERSARY)
     if purpose == "runs":
@@ -64,14 +63,14 @@ def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figure
 
 
 def _against_lambda() -> Section:
-    """What adversaries reach, each a point over its λ."""
+    """Return the section of adversaries, each a point over its λ."""
     shown = {f"E7/{measure.column}": measure for measure in EXPERIMENTS["E7"].measures}
     points = [Panel("points", f"E7 {measure.title}", (f"{key}/mean",), LAMBDA) for key, measure in shown.items()]
     return Section(f"E7  {QUESTIONS['E7']}", (Panel("words", _description("E7", shown), ()), *points))
 
 
 def _many_runs(summary: set[str], curves: Sequence[str]) -> list[Section]:
-    """Scores, then the first measure of every experiment: as bars, and over the accuracy."""
+    """Return sections that compare runs: the scores, then the first measure of every experiment."""
     first = {spec.id: spec.measures[0] for spec in EXPERIMENTS.values() if spec.measures}
     shown = {name: measure for name, measure in first.items() if f"{name}/{measure.column}/mean" in summary}
     return [_training(summary, curves), *(_side_by_side(name, measure) for name, measure in shown.items())]
@@ -88,7 +87,7 @@ def _side_by_side(name: str, measure: Measure) -> Section:
 
 
 def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> list[Section]:
-    """What there is to see of a run, section by section: the report, training, one experiment after another, the figures.
+    """Return the sections that show a run: the report, training, each experiment, and the figures.
 
     Args:
         summary: names of its numbers, as in ``summary.json``.
@@ -122,14 +121,14 @@ def _experiment(name: str, summary: set[str], curves: Sequence[str]) -> Section:
 
 
 def _description(name: str, shown: Mapping[str, Measure]) -> str:
-    """What the experiment does and how its numbers are read and misread, as Markdown."""
+    """Return Markdown that says what an experiment does and how its numbers are read and misread."""
     spec = EXPERIMENTS[name]
     lines = [f"* **{measure.title}**: {measure.means} *{measure.misread}*" for measure in shown.values()]
     return "\n".join([f"**{spec.question}** {spec.does} ({spec.source}).", "", *lines])
 
 
 def workspace(made: Template, entity: str, project: str, name: str) -> "Workspace":
-    """The same for W&B's library; its ``save`` creates it for a user who is logged in.
+    """Return the workspace as an object of W&B's library, whose ``save`` creates it for a user who is logged in.
 
     Raises:
         AttestError: the library is not installed.

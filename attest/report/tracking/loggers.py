@@ -1,6 +1,5 @@
-"""Loggers pointed at the run folder, whichever the configuration names: W&B, CSV, TensorBoard, or several.
-
-Metrics as one CSV file for each run; a resumed run continues it.
+"""Set up the loggers that the configuration names, W&B, CSV or TensorBoard, so that they write into the run folder and a
+resumed run continues its files.
 """
 
 import csv
@@ -28,7 +27,7 @@ UNSET = "."
 
 
 def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
-    """Fill in, in place, where loggers write and what W&B calls the run; what the user has set stays.
+    """Fill in, in place, the folder of each logger and the name of the W&B run, unless the user has set them.
 
     Args:
         configured: ``trainer.logger`` as parsed: a logger, a list of them, or a truth value.
@@ -66,14 +65,14 @@ def _logged_in() -> bool:
 
 
 def without_deprecated(loggers: Iterable[Logger]) -> None:
-    """Keep Lightning from passing W&B a setting that W&B warns about at every start."""
+    """Remove a setting of Lightning's W&B loggers that makes W&B warn at every start."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             logger._wandb_init.pop("anonymous", None)
 
 
 def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Send numbers, figures, report, model and evidence to W&B, as they lie in the run folder."""
+    """Send numbers, figures, report, model and evidence from the run folder to W&B."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             from attest.report.tracking.wandb_report import send_report  # with W&B, which no other logger waits for
@@ -82,12 +81,12 @@ def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[I
 
 
 def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | None, sha256: str) -> None:
-    """Name in W&B's configuration of a run the checkpoint that it reads; ``log_artifacts`` draws the lineage.
+    """Write the checkpoint that a run reads into its W&B configuration; ``log_artifacts`` draws the lineage from it.
 
     Args:
         loggers: of the run that reads.
         base: the run that is read.
-        wandb_id: of that run, None where it has none.
+        wandb_id: of that run, None if it has none.
         sha256: of its best checkpoint.
     """
     facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
@@ -97,7 +96,7 @@ def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | Non
 
 
 class CSVLog(CSVLogger):
-    """Lightning's logger, without a new folder for every sitting of the same run; its arguments are ``CSVLogger``'s."""
+    """A CSV logger that writes into the same file when a run is resumed; its arguments are those of ``CSVLogger``."""
 
     def __init__(
         self,
@@ -113,19 +112,19 @@ class CSVLog(CSVLogger):
     @property
     @rank_zero_experiment
     def experiment(self) -> "ContinuedWriter":
-        """The file that is there, or a new one."""
+        """Return the writer that continues the file, or begins it."""
         if self._writer is None:
             self._experiment = self._writer = ContinuedWriter(self.log_dir)
         return self._writer
 
     @rank_zero_only
     def forget_from(self, step: int) -> None:
-        """Drop rows of this step and later ones, which a run goes through again when it is taken up before them."""
+        """Delete the rows of this step and of later steps, which a resumed run writes again."""
         self.experiment.forget_from(step)
 
 
 class ContinuedWriter(ExperimentWriter):
-    """Adds rows to the file that is there; Lightning's own deletes it."""
+    """A writer that adds rows to an existing file, which Lightning's own writer would delete."""
 
     def __init__(self, log_dir: str) -> None:
         super().__init__(log_dir)
@@ -133,7 +132,7 @@ class ContinuedWriter(ExperimentWriter):
             self.metrics_keys = list(rows[0])
 
     def forget_from(self, step: int) -> None:
-        """Write the file anew without these rows."""
+        """Write the file again without the rows of this step and of later steps."""
         if rows := self._rows():
             with Path(self.metrics_file_path).open("w", newline="") as file:
                 writer = csv.DictWriter(file, fieldnames=self.metrics_keys)
@@ -141,7 +140,7 @@ class ContinuedWriter(ExperimentWriter):
                 writer.writerows(row for row in rows if int(row["step"]) < step)
 
     def _rows(self) -> list[dict[str, str]]:
-        """As written, but for a last one that was cut off."""
+        """Return the rows of the file, without a last row that was cut off."""
         file = Path(self.metrics_file_path)
         if not file.is_file():
             return []
@@ -149,7 +148,7 @@ class ContinuedWriter(ExperimentWriter):
             return [row for row in csv.DictReader(lines) if (row.get("step") or "").isdigit()]
 
     def _check_log_dir_exists(self) -> None:
-        """A folder that is there is as it should be."""
+        """Accept an existing folder; Lightning's own method warns about it and deletes its file."""
 
 
 BASE, ADVERSARY, GUIDE, CONTROL = "base", "adversary", "guide", "control"
@@ -158,7 +157,7 @@ JOBS = {ADVERSARIAL: ADVERSARY, KEYS: ADVERSARY, GUIDES: GUIDE}
 
 
 def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
-    """The options of ``wandb.init`` by which runs are grouped.
+    """Return the options of ``wandb.init`` by which runs are grouped.
 
     Args:
         identity: of the run.
@@ -171,7 +170,7 @@ def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
 
 
 def _job(identity: RunIdentity, run: Any) -> str:
-    """A run without learned attention is a control of those that have it."""
+    """Return the type of job of a run; a run without learned attention is a control."""
     if identity.kind:
         return JOBS.get(identity.kind, CONTROL)
     return CONTROL if run.projection == "uniform" or run.model == "average" else BASE
@@ -184,7 +183,7 @@ IN_EACH = "/validation/"
 
 
 def is_headline(name: str) -> bool:
-    """Whether a logged number is followed over steps or epochs.
+    """Return whether a logged number is shown over steps or epochs.
 
     These are losses, learning rate and gradient norm of the training, the scores on validation, and of each experiment the
     first measures of its spec. All of an experiment that the registry does not know.
@@ -205,7 +204,7 @@ def _first_means(experiment: str) -> frozenset[str]:
 
 
 class HeadlineWandbLogger(WandbLogger):
-    """Lightning's logger, whose history has headline numbers alone; its arguments are ``WandbLogger``'s.
+    """A W&B logger whose history has only headline numbers; its arguments are those of ``WandbLogger``.
 
     Scores that are no headline go to W&B's summary. Other evidence on validation stands in ``curves.json``, which
     ``log_report`` logs as a table.
@@ -213,7 +212,7 @@ class HeadlineWandbLogger(WandbLogger):
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Part headlines, tables and pictures from the rest; ``epoch`` goes with them, and undefined numbers with nothing."""
+        """Log headlines, tables and pictures over ``epoch``, and other defined numbers into the summary."""
         from wandb.sdk.data_types.base_types.wb_value import WBValue  # this class is also read where no W&B is wanted
 
         metrics = {name: each for name, each in metrics.items() if isinstance(each, WBValue) or not isnan(each)}
@@ -228,7 +227,7 @@ class HeadlineWandbLogger(WandbLogger):
 
 
 class EpochAxes(Callback):
-    """Tells W&B, once a run, that every headline logged at validation end belongs to an epoch.
+    """A callback that tells W&B, once for each run, to show headlines of validation over epochs.
 
     Training losses keep the optimiser's steps as their axis, as Lightning has it.
     """
@@ -237,7 +236,7 @@ class EpochAxes(Callback):
         self._told = False
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """When the first epoch has shown which values there are."""
+        """Declare the axes once the first epoch has shown which numbers there are."""
         if self._told or not trainer.is_global_zero:
             return
         for logger in trainer.loggers:
@@ -250,10 +249,10 @@ class EpochAxes(Callback):
 
 
 class ContinuedLog(Callback):
-    """Has CSV logs forget the steps between the checkpoint that a run is taken up from and the moment it was stopped."""
+    """A callback that deletes from CSV logs the steps that a resumed run will repeat."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """When the checkpoint has said which steps are behind."""
+        """Delete the rows after the checkpoint, whose step is known by then."""
         for logger in trainer.loggers:
             if isinstance(logger, CSVLog):
                 logger.forget_from(trainer.global_step)

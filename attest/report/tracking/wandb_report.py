@@ -1,4 +1,4 @@
-"""What W&B shows of a finished run: numbers, figures and report, and its files as artifacts."""
+"""Send a finished run to W&B: its numbers, figures and report, and its files as artifacts."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -37,12 +37,12 @@ def log_artifacts(run: Run, folder: RunFolder) -> None:
 
 
 def model_name(wandb_id: str) -> str:
-    """What the model of a run is called."""
+    """Return the name of the W&B artifact that holds the model of a run."""
     return f"model-{wandb_id}"
 
 
 def _base_of(folder: RunFolder) -> str | None:
-    """The W&B id of the run whose checkpoint this one reads, if it reads any."""
+    """Return the W&B id of the run whose checkpoint this run reads; None if there is none."""
     return read_json(folder.timing).get("base", {}).get("wandb_id")
 
 
@@ -56,7 +56,7 @@ def _artifact(name: str, kind: str, files: list[Path], folder: RunFolder, metada
 
 
 def figure_table(folder: RunFolder, captions: Mapping[str, str]) -> wandb.Table:
-    """One row for each PNG file of a run's figures: its key, its caption, the picture.
+    """Return one row for each PNG file of a run's figures: its key, its caption, the picture.
 
     Args:
         folder: of the run, its figures written.
@@ -69,7 +69,7 @@ def figure_table(folder: RunFolder, captions: Mapping[str, str]) -> wandb.Table:
 
 
 def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) -> None:
-    """Send numbers, figures, report, model and evidence to a W&B run, as they lie in the run folder."""
+    """Send numbers, figures, report, model and evidence from the run folder to a W&B run."""
     pictures = {"figures": figure_table(folder, {each.key: each.caption for each in figures})}
     page = {"report": wandb.Html(str(folder.report), inject=False)}
     run.log(pictures | page | _tables(folder))
@@ -78,14 +78,14 @@ def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) ->
 
 
 def _verdict(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the numbers of a run the scores, and those that the report's verdict shows; undefined ones are left out."""
+    """Return the scores of a run and the numbers that its verdict shows, without undefined ones."""
     means = {f"{key}/mean" for key in measures()}
     shown = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
     return {name: value for name, value in shown.items() if value is not None}
 
 
 def _tables(folder: RunFolder) -> dict[str, wandb.Table]:
-    """All numbers of a run, and all that was measured at the end of an epoch."""
+    """Return a table of all numbers of a run, and a table of the numbers logged at the end of each epoch."""
     numbers = [[name, value] for name, value in read_json(folder.summary).items()]
     epochs = pd.DataFrame(read_json(folder.curves) if folder.curves.is_file() else [])
     return {"numbers": wandb.Table(["name", "value"], numbers), "epochs": wandb.Table(dataframe=epochs)}
@@ -95,7 +95,7 @@ PROJECT = "attest"
 
 
 def started(job: str, name: str, folder: Path, **options: Any) -> Any:
-    """A W&B run below a folder; offline unless the user is logged in.
+    """Start a W&B run whose files lie in a folder; offline unless the user is logged in.
 
     Args:
         job: the type of job by which W&B groups runs.
@@ -109,7 +109,7 @@ def started(job: str, name: str, folder: Path, **options: Any) -> Any:
 
 
 def logged_in() -> bool:
-    """Whether W&B knows the user; where it cannot be reached or takes no such key, says so and answers no."""
+    """Return whether the user is logged in to W&B; print the reason if W&B cannot be used."""
     try:
         return wandb.login(prompt=False)
     except wandb.errors.Error as error:
@@ -119,7 +119,7 @@ def logged_in() -> bool:
 
 
 def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
-    """Log what ``attest judges`` has written, as a W&B run of its own; offline unless the user is logged in.
+    """Log the result of ``attest judges`` as a W&B run of its own; offline unless the user is logged in.
 
     Args:
         folder: with ``judges.png`` in it.
@@ -133,7 +133,7 @@ def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
 
 
 def log_trained(folder: Path) -> Path:
-    """The same of what ``attest judges TRAINED=1`` has written."""
+    """Log the result of ``attest judges TRAINED=1`` as a W&B run of its own, and return the folder of that run."""
     with started("judges", "judges-trained", folder) as run:
         tables = {kind: pd.read_parquet(folder / f"judges-trained-{kind}.parquet") for kind in ("models", "pairs")}
         run.log({f"judges/trained_{kind}": wandb.Table(dataframe=rows) for kind, rows in tables.items()})
@@ -142,7 +142,7 @@ def log_trained(folder: Path) -> Path:
 
 
 def log_trial(folder: RunFolder, model: str) -> Path:
-    """Log what ``attest trial`` has written, as a W&B run of its own; offline unless the user is logged in.
+    """Log the result of ``attest trial`` as a W&B run of its own; offline unless the user is logged in.
 
     Args:
         folder: of the trial, with its report.
