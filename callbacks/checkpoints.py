@@ -49,7 +49,7 @@ class BestCheckpoint(ModelCheckpoint):
             )
         if trainer.callback_metrics[self.monitor].isnan() and not trainer.sanity_checking:
             self._leave_out_epoch(trainer)
-        elif not _validates_again(trainer):
+        elif not _epoch_will_be_validated_again(trainer):
             super().on_validation_end(trainer, pl_module)
 
     def _leave_out_epoch(self, trainer: Trainer) -> None:
@@ -77,8 +77,7 @@ class BestCheckpoint(ModelCheckpoint):
             trainer.save_checkpoint(self.path)
 
 
-def _validates_again(trainer: Trainer) -> bool:
-    """Return whether the epoch that runs will be validated again before it ends."""
+def _epoch_will_be_validated_again(trainer: Trainer) -> bool:
     done = trainer.fit_loop.epoch_loop.batch_idx + 1
     return done + (trainer.val_check_batch or math.inf) <= trainer.num_training_batches < math.inf
 

@@ -24,10 +24,9 @@ class Curves(Callback):
         self._validated = not trainer.sanity_checking
 
     def state_dict(self) -> dict[str, Any]:
-        return {"epochs": self.epochs, "running": self._running()}
+        return {"epochs": self.epochs, "running": self._losses_of_ranks()}
 
-    def _running(self) -> list[tuple[float, int]]:
-        """Return the sum of losses and the number of batches since the epoch began, of every rank."""
+    def _losses_of_ranks(self) -> list[tuple[float, int]]:
         return all_gather((float(self._loss_sum), self._batches))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -43,7 +42,7 @@ class Curves(Callback):
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         known = trainer.callback_metrics if self._validated else {}  # else they are those of an epoch before
         logged = {name: float(value) for name, value in known.items() if "validation" in name}
-        loss, batches = _total(self._running())
+        loss, batches = _total(self._losses_of_ranks())
         losses = {"train/loss": loss / max(batches, 1)}
         self.epochs.append({"epoch": trainer.current_epoch, "step": trainer.global_step} | losses | logged)
         self._loss_sum, self._batches, self._validated = 0.0, 0, False

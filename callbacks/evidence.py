@@ -109,7 +109,7 @@ class Evidence(Callback):
             everyone=self.split.everyone(observation) if "everyone" in asked else None,
             seed=seed_of(trainer),
             background=self._drawn_from(trainer, observation) if "background" in asked else None,
-            truth=_truth(observation, batch) if "truth" in asked else None,
+            truth=_deciding_tokens(observation, batch) if "truth" in asked else None,
             clock=self.clock,
         )
         settings = self.options if trainer.testing else self.options | dict(self.at_validation)
@@ -299,8 +299,7 @@ def datamodule_of(trainer: Trainer) -> Any:
     return getattr(trainer, "datamodule", None)
 
 
-def _truth(observation: Any, batch: Batch) -> Tensor | None:
-    """Return the tokens that decide, bool ``(B, T)``; None if the corpus does not know them."""
+def _deciding_tokens(observation: Any, batch: Batch) -> Tensor | None:
     rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
     return rationale if rationale is not None and rationale.shape == observation.mask.shape else None
 

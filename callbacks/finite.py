@@ -60,13 +60,13 @@ class EndAtOnce(Callback):
     """
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._take_over(trainer)
+        self._replace_handler(trainer)
 
     def on_test_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self._take_over(trainer)
+        self._replace_handler(trainer)
 
-    def _take_over(self, trainer: Trainer) -> None:
-        """Replace the handler that Lightning has set for this stage and resets when the stage ends."""
+    def _replace_handler(self, trainer: Trainer) -> None:
+        # Lightning sets its handler before this, and resets it when the stage ends
         if trainer.world_size > 1:
             signal.signal(signal.SIGTERM, _ending(trainer))
 

@@ -32,7 +32,7 @@ class FirstBatches(Callback):
     ) -> None:
         epochs = (trainer.max_epochs or 0) - trainer.current_epoch
         each = trainer.num_training_batches
-        if self._may_say() and epochs > 0 and isinstance(each, int):
+        if self._is_due_after_this_batch() and epochs > 0 and isinstance(each, int):
             self._say("Training goes on for at most", (epochs * each - batch_idx - 1) / self._batches, "")
 
     def on_test_batch_end(
@@ -41,12 +41,11 @@ class FirstBatches(Callback):
         self._tokens += int(batch["mask"].sum()) if isinstance(batch, dict) and "mask" in batch else 0
         sizes = getattr(getattr(trainer.test_dataloaders, "dataset", None), "sizes", None)
         part = getattr(getattr(trainer, "datamodule", None), "part", None)
-        if self._tokens and sizes is not None and part is None and self._may_say():
+        if self._tokens and sizes is not None and part is None and self._is_due_after_this_batch():
             remaining = float(sizes.sum()) / trainer.world_size / self._tokens - 1
             self._say("Evidence goes on for at least", remaining, ", which have the shortest texts")
 
-    def _may_say(self) -> bool:
-        """Count a batch and return whether the estimate is due."""
+    def _is_due_after_this_batch(self) -> bool:
         self._batches += 1
         return not self._said and self._batches >= BATCHES and time.perf_counter() - self._started >= SECONDS
 

@@ -78,7 +78,7 @@ class RunningBatch:
 
 
 def _call_outside_inference(method: Callable[[Any], Any], batch: Any) -> Any:
-    """Call a method outside Lightning's inference mode, whose tensors cannot have gradients."""
+    # tensors of Lightning's inference mode cannot have gradients
     with torch.inference_mode(False), torch.no_grad():
         return method(batch)
 

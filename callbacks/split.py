@@ -84,13 +84,13 @@ class Split:
         """
         if isinstance(self.dataset, IterableDataset) and self.ranks == 1 and self.loader.batch_size:
             return batch_idx * self.loader.batch_size + torch.arange(count)
-        if self._rows is None:
+        if self._rows_by_batch is None:
             processes = f" on {self.ranks} processes" if self.ranks > 1 else ""
             raise AttestError(
                 f"the instances have no ids, and {type(self.loader).__name__} does not say{processes} which rows of its data "
                 f"set are in a batch; expected ids, or a loader that goes through a data set in order. {GIVE_IDS}"
             )
-        rows = self._rows[batch_idx]
+        rows = self._rows_by_batch[batch_idx]
         if len(rows) != count:
             raise AttestError(
                 f"the instances have no ids, and observe returns {count} rows for a batch of {len(rows)}; expected one for "
@@ -99,10 +99,9 @@ class Split:
         return torch.tensor(rows)
 
     @cached_property
-    def _rows(self) -> list[list[int]] | None:
-        """Return the rows of the data set in each batch of this rank; None unless the loader goes through them in order."""
+    def _rows_by_batch(self) -> list[list[int]] | None:
         sampler = getattr(self.loader, "batch_sampler", None)
-        return list(sampler) if type(sampler) is BatchSampler and _in_order(sampler.sampler) else None
+        return list(sampler) if type(sampler) is BatchSampler and _goes_in_order(sampler.sampler) else None
 
     def everyone(self, observation: Any) -> Everyone:
         """Return the ids of all instances; their number if the data set does not list ids; None if it has no length."""
@@ -123,8 +122,7 @@ class Split:
         return rows if read is None else rows.assign(question=rows["id"].map(read))
 
 
-def _in_order(sampler: Any) -> bool:
-    """Return whether a sampler of torch goes through the rows in order, or through those of one rank."""
+def _goes_in_order(sampler: Any) -> bool:
     return type(sampler) is SequentialSampler or (type(sampler) is DistributedSampler and not sampler.shuffle)
 
 

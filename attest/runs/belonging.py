@@ -180,12 +180,11 @@ def outdated_tables(folder: RunFolder, experiments: Mapping[str, Any]) -> list[s
     """
     known = folder.settings().get("experiments") or {} if folder.config.is_file() else {}
     both = [name for name in experiments if experiments[name] and known.get(name) and folder.evidence(name).is_file()]
-    others = [name for name in both if differing_keys(_measured(experiments[name]), _measured(known[name]))]
+    others = [name for name in both if differing_keys(_settings_of_table(experiments[name]), _settings_of_table(known[name]))]
     return list(dict.fromkeys([*stray_tables(folder), *others]))
 
 
-def _measured(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the class of evidence and those arguments on which its table depends."""
+def _settings_of_table(evidence: Mapping[str, Any]) -> dict[str, Any]:
     arguments = {name: value for name, value in (evidence.get("init_args") or {}).items() if name not in OF_TRAINING}
     return by_class({"class_path": evidence.get("class_path"), "init_args": arguments})
 

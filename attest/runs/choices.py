@@ -157,7 +157,7 @@ def expand(arguments: list[str]) -> list[str]:
     """
     words, rest = take_words([option for argument in arguments for option in _options_meant_by(argument)])
     typed = {name: value for name, value in words.typed.items() if name not in SETTINGS}
-    _require_logger(words.text("LOGGER"))
+    _require_installed_logger(words.text("LOGGER"))
     if stray := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
         raise stray_word(stray)
     files, options = split_config_files(rest)
@@ -171,8 +171,8 @@ def _options_meant_by(argument: str) -> list[str]:
     return [f"{option}={value}" for option in STANDS_FOR[name]] if equals and name in STANDS_FOR else [argument]
 
 
-def _require_logger(name: str) -> None:
-    """Refuse the logger that comes with an extra, before the libraries are imported that train."""
+def _require_installed_logger(name: str) -> None:
+    # refused here, before the libraries are imported that train
     if name == TENSORBOARD[0] and not any(map(find_spec, TENSORBOARD)):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 

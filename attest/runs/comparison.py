@@ -1,4 +1,4 @@
-"""How far apart two runs are, text by text, from the tables of both: E4, E5, E6 and E7.
+"""The comparison of two runs, text by text, from the tables of both: E4, E5, E6 and E7. Start at ``compare_runs``.
 
 Columns, one row an instance: ``id``, ``label`` and ``predicted`` (of the second run; neither for taggers), ``length``;
 ``tvd`` of predictions in [0, 1]; ``same``, whether both decide alike; ``jsd`` in [0, ln 2] and ``kl``, from the second run to
@@ -77,7 +77,7 @@ def _labelled(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     lengths = ours["length"].to_numpy()
     sentences = _starts(lengths)
-    p, q = _per_token(ours), _per_token(theirs)
+    p, q = _tag_probabilities(ours), _tag_probabilities(theirs)
     tags, base_tags = p.argmax(axis=1), q.argmax(axis=1)
     per_token = {
         "tvd": 0.5 * np.abs(p - q).sum(axis=1),
@@ -89,20 +89,20 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     tokens = np.add.reduceat(tagged.astype(np.int64), sentences)
     means = {name: np.add.reduceat(values * tagged, sentences) / tokens for name, values in per_token.items()}
     attention = _attention(theirs["attention"], ours["attention"], sum(heads) * lengths)
-    matched = _matched(theirs["attention"], ours["attention"], lengths, heads)
+    matched = _jsd_to_matched_heads(theirs["attention"], ours["attention"], lengths, heads)
     columns = means | attention | {"jsd_matched": matched, "max_attention": theirs["max_attention"]}
     return ours[["id", "length"]].assign(**columns)
 
 
 def _heads_of_layers(rows: pd.DataFrame) -> list[int]:
-    """Return the number of heads of each layer, first to last; a table of an older version is taken for one layer."""
+    # a table of an older version does not say it and is taken for one layer
     if "heads" in rows:
         return rows["heads"].iloc[0].tolist()
     return [len(rows["attention"].iloc[0]) // int(rows["length"].iloc[0]) ** 2]
 
 
-def _per_token(rows: pd.DataFrame) -> np.ndarray:
-    """Return the probabilities of the tags of all tokens, one sentence after the other, float64 ``(tokens, K)``."""
+def _tag_probabilities(rows: pd.DataFrame) -> np.ndarray:
+    # float64 (tokens, K), one sentence after the other
     columns = rows.filter(regex="^probability_").items()
     return np.stack([np.concatenate(column.to_numpy()).astype(np.float64) for _, column in columns], axis=1)
 
@@ -116,8 +116,7 @@ def _attention(theirs: pd.Series, ours: pd.Series, rows: np.ndarray) -> dict[str
     return {name: np.where(np.isfinite(each), each.clip(min=0), np.nan) for name, each in sums.items()}
 
 
-def _matched(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: list[int]) -> np.ndarray:
-    """Return the mean JSD of each sentence between each head and the nearest head of the base in the same layer."""
+def _jsd_to_matched_heads(theirs: pd.Series, ours: pd.Series, lengths: np.ndarray, heads: list[int]) -> np.ndarray:
     layers = zip(*(_weights(column).view(-1, sum(heads)).split(heads, dim=1) for column in (ours, theirs)), strict=True)
     matched = [_matched_in_layer(p, q, lengths) for p, q in layers]
     return np.concatenate(matched, axis=1).mean(axis=1).clip(min=0)

@@ -1,4 +1,4 @@
-"""Expressions in the file of a table: columns of evidence, numbers, arithmetic, comparisons, ``and``, ``or``, ``not``.
+"""Expressions in the files of tables: columns of evidence, numbers, arithmetic, comparisons, ``and``, ``or``, ``not``.
 
 The file may come from a stranger, so nothing else is accepted: no call, no attribute, no text. Start at ``evaluated``.
 """
@@ -74,7 +74,7 @@ def evaluated(text: str, rows: "pd.DataFrame") -> "pd.Series":
         values = _value(parsed(text), rows)
     except (ArithmeticError, TypeError, RecursionError) as error:
         raise _no_expression(text, f"it cannot be computed ({error})") from error
-    if not _kind(values):
+    if not _dtype_letter(values):
         raise _no_expression(text, "it names no column")
     return values
 
@@ -86,7 +86,7 @@ def rows_where(text: str, rows: "pd.DataFrame") -> "pd.DataFrame":
         AttestError: as in ``evaluated``; or the value is a number.
     """
     held = evaluated(text, rows)
-    if _kind(held) != TRUTHS:
+    if _dtype_letter(held) != TRUTHS:
         raise _no_expression(text, "it is a number and no comparison")
     return rows[held]
 
@@ -133,20 +133,19 @@ def _column(name: str, rows: "pd.DataFrame") -> "pd.Series":
     if name not in rows.columns:
         known = ", ".join(str(column) for column, kind in rows.dtypes.items() if kind.kind in NUMBERS)
         raise AttestError(f"the expression names {name}, which is no column of the evidence; expected one of: {known}.")
-    if _kind(rows[name]) not in NUMBERS:
+    if _dtype_letter(rows[name]) not in NUMBERS:
         raise AttestError(f"the expression names {name}, which holds no numbers; expected a column that does.")
     return rows[name]
 
 
 def _truth(node: ast.expr, rows: "pd.DataFrame") -> Any:
     value = _value(node, rows)
-    if _kind(value) != TRUTHS:
+    if _dtype_letter(value) != TRUTHS:
         raise TypeError("and, or, not stand between comparisons of columns alone")
     return value
 
 
-def _kind(value: Any) -> str:
-    """Return the letter of numpy for the type of a column; empty for a number."""
+def _dtype_letter(value: Any) -> str:
     return getattr(getattr(value, "dtype", None), "kind", "")
 
 

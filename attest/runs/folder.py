@@ -110,7 +110,7 @@ class RunFolder:
             AttestError: the file cannot be read, or a section holds no settings by name.
         """
         settings = read_yaml(self.config)
-        if not all(isinstance(_section(settings, place), dict) for place in SECTIONS):
+        if not all(isinstance(_section_or_empty(settings, place), dict) for place in SECTIONS):
             raise no_configuration(self.config)
         return settings
 
@@ -268,15 +268,13 @@ def no_configuration(path: Path) -> AttestError:
     return AttestError(f"{path} is not the configuration of a run; expected the file that `attest fit` wrote there.")
 
 
-def _section(settings: Any, place: str) -> Any:
-    """Return the section at a place of the settings; an empty section if there is none."""
+def _section_or_empty(settings: Any, place: str) -> Any:
     for name in place.split(".") if place else ():
         settings = (settings.get(name) or {}) if isinstance(settings, dict) else settings
     return settings
 
 
 def _time_written(path: Path) -> int:
-    """Return the time at which a file was written, in nanoseconds; 0 if it does not exist."""
     return path.stat().st_mtime_ns if path.is_file() else 0
 
 

@@ -318,7 +318,7 @@ def _parse_column(name: str, given: Mapping[str, str]) -> Column:
     numbers = {key: float(given[key]) for key in ("margin", "neutral") if key in given}
     for expression in filter(None, (given.get("value"), given.get("where"))):
         parsed(expression)
-    _require_like("the table of evidence", VALUE, [given.get("table") or "none"])
+    _require_harmless("the table of evidence", VALUE, [given.get("table") or "none"])
     return Column(name, **_with_truths(given, "judged") | numbers)
 
 
@@ -335,9 +335,9 @@ def _parse_row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapp
     chosen = {**run, **then}
     if sweep is not None:
         chosen[sweep["choice"]] = sweep.get("form", "{}").replace("{}", "0")
-    _require_like("a choice", CHOICE, chosen)
-    _require_like("a value", VALUE, [*data, *(value for choice, value in chosen.items() if choice != "EMBEDDINGS")])
-    _require_like("an option of a table", OPTION, [option for typed in options.values() for option in typed])
+    _require_harmless("a choice", CHOICE, chosen)
+    _require_harmless("a value", VALUE, [*data, *(value for choice, value in chosen.items() if choice != "EMBEDDINGS")])
+    _require_harmless("an option of a table", OPTION, [option for typed in options.values() for option in typed])
     published = {
         source: {corpus: _parse_numbers(numbers, columns) for corpus, numbers in rest.pop(source).items()}
         for source in sources
@@ -374,8 +374,8 @@ def _require_known(what: str, given: Any, known: Any) -> None:
         raise AttestError(f"{what} {strange[0]!r} is not declared")
 
 
-def _require_like(what: str, allowed: re.Pattern[str], given: Iterable[str]) -> None:
-    """Refuse choices and options that would delete, write elsewhere or run code: the file may be a stranger's."""
+def _require_harmless(what: str, allowed: re.Pattern[str], given: Iterable[str]) -> None:
+    # the file may be a stranger's, and must not delete, write elsewhere or run code
     if strange := [each for each in given if not allowed.fullmatch(each)]:
         raise AttestError(f"{strange[0]!r} is not {what}; expected none that names a class, a place to write to or FORCE")
 
