@@ -17,10 +17,10 @@ def answers(
     """Return one sentence for each experiment that ran, by its id.
 
     Args:
-        controls: of the run, and with them its summary.
-        instances: test texts; None if that is not known.
-        held: the run against a constant answer; None if that is not known.
-        pair: the run, first, against its twin under uniform attention, where there is one.
+        controls: the controls of the run, which hold its summary.
+        instances: the number of test texts; None if it is not known.
+        held: the comparison of the run with a constant answer; None if it is not known.
+        pair: the comparison of the run with the same model under uniform attention; None if that was not run.
     """
     mean = Means(controls.summary, instances)
     sentences: dict[str, str | None] = {"test": sentence(held, controls.summary)}

@@ -22,21 +22,21 @@ from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
 from attest.runs.identity import TextsOfRun, identity_of, table_of, texts_of
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-"""λ and the like, as names of runs have them: 3, 0.001, 1e-05."""
+"""A number in the name of a run, such as λ: 3, 0.001, 1e-05."""
 VARIANT = re.compile(r"-[0-9a-f]{8}(?=/|$)")
-"""Hexadecimal digits that tell a run from others of its name; they are no number."""
+"""The hexadecimal digits that distinguish runs of the same name; they are not a number."""
 Named = TypeVar("Named")
 
 
 def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named]:
     """Return the items in their order, but the members of each sweep sorted by their numbers.
 
-    Names that differ in numbers alone are a sweep. Its items share the places among themselves that they have; all others
-    stay where they are.
+    Items whose names differ only in numbers are a sweep. They are sorted among their own places; all other items
+    keep their places.
 
     Args:
-        items: in any order.
-        name: of an item.
+        items: the items, in any order.
+        name: the function that returns the name of an item.
     """
     sweeps: dict[str, list[int]] = {}
     for place, item in enumerate(items):
@@ -99,7 +99,7 @@ def settings_of(runs: Sequence[RunFolder]) -> list[Setting]:
 def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> list[str]:
     """Return the keys of the numbers to show: those of the verdict, or all that match a pattern such as ``E1/tau_*``.
 
-    Of the verdict, a number is left out if every setting that has it has also what is shown in its place. Patterns match part
+    A number of the verdict is left out if every setting that has it also has the number that replaced it. Patterns match part
     by part between slashes, so that ``E1/*`` asks for means and ``E1/*/median`` for medians.
 
     Raises:
@@ -136,7 +136,7 @@ def _no_such_number(pattern: str, names: Collection[str]) -> AttestError:
 
 
 PARTS = ("mean", "ci_low", "ci_high")
-"""What a summary says of a number with an interval."""
+"""The statistics in a summary that give a mean and its interval."""
 
 
 class Interval(NamedTuple):
@@ -162,9 +162,9 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
     """Return the interval over the texts of one run, read from its summary; None if the summary has no interval.
 
     Args:
-        summary: of the run.
-        key: ``E7/jsd``.
-        compared: how many settings the interval is compared with one another, itself among them.
+        summary: the summary of the run.
+        key: the key of the number, such as ``E7/jsd``.
+        compared: how many settings are compared with one another; the interval is wider for more of them.
     """
     known = [summary.get(f"{key}/{part}") for part in PARTS]
     defined = [float(each) for each in known if each is not None and not math.isnan(each)]
@@ -197,7 +197,7 @@ def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
     """Return Student's interval of the mean over seeds; None if there are fewer than two seeds.
 
     Args:
-        over: the number.
+        over: the number over seeds.
         compared: as in ``over_texts``.
     """
     if over.seeds < 2:
@@ -213,8 +213,8 @@ def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
     """Return the warnings that a reader needs before comparing settings; empty if there are none.
 
     Args:
-        settings: its columns.
-        keys: of the numbers in its rows.
+        settings: the settings to compare.
+        keys: the keys of the numbers to compare.
     """
     return [note for note in (other_texts(settings), other_orders(settings, keys)) if note]
 
@@ -264,12 +264,12 @@ class Pairing:
     """A comparison of two runs on the texts of the test split."""
 
     same: bool | None
-    """Whether they were tested on the same texts; None if their folders do not say so."""
+    """Whether the runs were tested on the same texts; None if that is not known."""
     instances: int = 0
     tagging: bool = False
     """Whether the instances are sentences whose tokens are tagged."""
     test: Paired | None = None
-    """None if the texts are not the same, or a run has kept no table of them."""
+    """The paired test; None if the texts are not the same, or if a run has kept no table of them."""
 
     @property
     def better(self) -> int:
@@ -291,7 +291,7 @@ class Decided:
 
     texts: TextsOfRun
     rightly: pd.Series | None
-    """As ``rightly`` has it; None if the run has kept no table."""
+    """The result of the function ``rightly``; None if the run has kept no table."""
     tagging: bool
 
     @classmethod
@@ -319,7 +319,7 @@ def paired(first: Decided, second: Decided) -> Pairing:
 def rightly(run: RunFolder) -> pd.Series:
     """Return whether each test text is decided correctly, bool by id; for a tagger the share of correct tokens, float by id.
 
-    It is empty if the run has kept no table of its texts.
+    The result is empty if the run has kept no table of its texts.
     """
     path = table_of(run)
     if path is None:
@@ -335,7 +335,7 @@ def rightly(run: RunFolder) -> pd.Series:
 def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return gold tags ``(N,)`` and predicted tags ``(N,)`` of all tokens with a gold tag, and their number in each sentence.
 
-    Of a word in subwords, the first subword alone has a tag.
+    A word that is split into subwords has a tag only on the first one.
     """
     gold, predicted = (np.concatenate(rows[column].to_numpy()) for column in ("tags", "predicted_tags"))
     tagged = rows["tags"].map(lambda tags: int((tags >= 0).sum())).to_numpy()

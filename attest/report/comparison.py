@@ -60,13 +60,13 @@ def decisions(settings: Sequence[Setting]) -> list[Decision]:
 
 
 CHOICES = {"data": "corpus", "recipe": "recipe", "model": "model", "scoring": "scoring", "projection": "projection"}
-"""As they are stored, and as a reader knows them."""
+"""The names of choices in the configuration, and their names in the page."""
 DEPENDS = "trained against the base"
 NOT_SET = "not set"
 MEASURED = "experiments."
-"""Settings of experiments are told if all have run them: what one has not measured is a gap, no other setting."""
+"""The options of an experiment are compared only if all settings ran it; an experiment that is missing is no difference."""
 Differing = dict[str, list[str]]
-"""Values in the order of first appearance, by name."""
+"""The values of each option that differs, in the order of appearance, by name."""
 
 
 def choices_apart(settings: Sequence[Setting]) -> Differing:
@@ -96,7 +96,7 @@ def _choices(setting: Setting) -> dict[str, str]:
 def _single_settings(setting: Setting) -> dict[str, str]:
     settings = setting.any_run.settings()
     rest = identity(settings) | {"experiments": settings.get("experiments")}
-    rest.pop("run", None)  # which the choices say
+    rest.pop("run", None)  # the choices compare it
     return dict(_flat(rest))
 
 
@@ -116,7 +116,7 @@ def _differing(described: Sequence[Mapping[str, str]]) -> Differing:
 
 
 SHOWN = 3
-"""How many of a kind are named in a sentence."""
+"""The number of items that a sentence names."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +124,9 @@ class DifferingNumber:
     """A number whose intervals do not overlap in two settings, the two that lie farthest apart.
 
     Args:
-        key: of the number.
-        lower, higher: names of the settings.
-        intervals: of the lower and of the higher.
+        key: the key of the number.
+        lower, higher: the names of the settings with the lower and the higher interval.
+        intervals: the lower and the higher interval.
     """
 
     key: str
@@ -149,8 +149,8 @@ def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[DifferingNum
     """Return the numbers whose intervals do not overlap in some two settings, the widest gap first.
 
     Args:
-        settings: of one alone none differs.
-        keys: of the numbers.
+        settings: the settings to compare; the result is empty for a single one.
+        keys: the keys of the numbers.
     """
     found = []
     for key in keys:
@@ -171,8 +171,8 @@ def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
     """Return the interval over seeds, or over texts if there is one seed; None if the setting has neither.
 
     Args:
-        setting: whose number.
-        key: of the number.
+        setting: the setting.
+        key: the key of the number.
         compared: as in ``over_texts``.
     """
     if len(setting.summaries) == 1:
@@ -187,10 +187,10 @@ def conclusions(
     """Return the conclusions on settings, numbers and decisions.
 
     Args:
-        settings: as ``settings_of`` finds them.
-        keys: of the numbers.
-        decided: what ``decisions`` found.
-        same_texts: whether all were tested on the same, as far as is known; else no number is held against another.
+        settings: the result of ``settings_of``.
+        keys: the keys of the numbers.
+        decided: the result of ``decisions``.
+        same_texts: whether all settings were tested on the same texts, as far as is known; if not, no numbers are compared.
     """
     if len(settings) == 1:
         return [Conclusion(f"This is one setting with {len(settings[0].runs)} seeds.", "Nothing but the seed differs.")]
@@ -262,8 +262,8 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
     """Write the page that compares runs.
 
     Args:
-        path: of the page.
-        runs: two or more; those that differ in their seed alone are one setting.
+        path: the path of the page.
+        runs: two or more runs; runs that differ only in their seed are one setting.
     """
     settings = settings_of(runs)
     keys = shared_keys(settings)
@@ -313,8 +313,8 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
     """Draw every seed of every setting as a mark, with one line for each number and one panel for each scale.
 
     Args:
-        settings: told apart by mark and colour.
-        keys: of the numbers to draw.
+        settings: the settings, each with its own mark and colour.
+        keys: the keys of the numbers to draw.
     """
     panels: dict[tuple[float, float], list[str]] = {}
     for key in keys:

@@ -22,14 +22,14 @@ from attest.runs.folder import TAGGED, TRIAL, RunFolder, read_json, read_table
 from attest.runs.identity import table_of, typed_of
 
 SCORE_NAMES = {"accuracy": "accuracy", "f1": "F1", "chunk_f1": "chunk F1", "token_f1": "F1 of tokens", "roc_auc": "ROC-AUC"}
-"""What scores are called, by metric."""
+"""The names of scores, by metric."""
 UNDEFINED = {
     "f1": "no text is positive, and none is called so",
     "chunk_f1": "no chunk is there or predicted, or the tags are not B-, I- and O",
     "token_f1": "no token has a tag or is given one",
     "roc_auc": "one class only",
 }
-"""Why scores are undefined."""
+"""The reason why a score is undefined, by metric."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Baseline:
     only: str | None
     """Name of the class that the model always predicts; None if it predicts several."""
     instances: int
-    """Texts, or sentences of a tagger."""
+    """The number of texts, or of sentences if the model is a tagger."""
     tagging: bool
 
     @property
@@ -59,7 +59,7 @@ def baseline(run: RunFolder) -> Baseline | None:
         return None
     tagging = path.stem == TAGGED
     wanted = ["tags", "predicted_tags"] if tagging else ["label", "predicted"]
-    columns = pq.read_schema(path).names  # of the other columns the names alone: attention may be many megabytes
+    columns = pq.read_schema(path).names  # only the names: attention may take many megabytes
     if not tagging and "label" not in columns:
         return None
     rows = read_table(path, wanted)
@@ -77,7 +77,7 @@ def scores_line(split: str, numbers: Mapping[str, float | None]) -> str | None:
 
     Args:
         split: ``test`` or ``validation``.
-        numbers: by key, ``test/accuracy``; others are passed over.
+        numbers: the numbers by key, such as ``test/accuracy``; numbers that are no scores of the split are ignored.
     """
     known = {metric: numbers[f"{split}/{metric}"] for metric in SCORE_NAMES if f"{split}/{metric}" in numbers}
     scores = ", ".join(f"{SCORE_NAMES[metric]} {_value(metric, value, '.4f')}" for metric, value in known.items())
@@ -107,7 +107,7 @@ def warnings(held: Baseline) -> list[str]:
     """Return warnings about a model that is no better than a constant answer; empty if it is better.
 
     Args:
-        held: the model against its baseline.
+        held: the comparison of the model with a constant answer.
     """
     said = [] if held.only is None else [f"The model predicts “{held.only}” every time."]
     if not held.majority.better:
@@ -123,8 +123,8 @@ def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
     """Say whether the model is better than a constant answer; None if the run has no accuracy.
 
     Args:
-        held: against its baseline; None if that is not known.
-        summary: of the run.
+        held: the comparison of the run with a constant answer; None if it is not known.
+        summary: the summary of the run.
     """
     if summary.get("test/accuracy") is None:
         return None
@@ -163,23 +163,23 @@ class Control:
 
     name: str
     text: str
-    """As a reader should see it."""
+    """The value as the page shows it."""
     value: float | None = None
-    """None if it is undefined."""
+    """The value; None if it is undefined."""
 
 
 NAMES = {"uniform": "uniform attention", "seeds": "other seeds"}
-"""The controls that are runs of their own, by kind."""
+"""The names of the controls that need runs of their own, by kind."""
 
 
 class Controls:
     """The controls of one run, read from its folder and from the folders of related runs.
 
     Args:
-        folder: of the run.
-        settings: its configuration.
-        summary: its numbers.
-        held: the run against a constant answer; None if that is not known.
+        folder: the folder of the run.
+        settings: the configuration of the run.
+        summary: the numbers of the run.
+        held: the comparison of the run with a constant answer; None if it is not known.
     """
 
     def __init__(self, folder: RunFolder, settings: dict[str, Any], summary: Summary, held: Baseline | None = None) -> None:
@@ -249,7 +249,7 @@ def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:
     """Return the commands that run the controls, by kind; empty if the command that trained the run is not known."""
     seed, projection, model = settings["seed_everything"], settings["run"]["projection"], settings["run"]["model"]
     typed = typed_of(folder)
-    if typed is None or not are_plain(typed):  # nothing that a stranger may have written goes into a command
+    if typed is None or not are_plain(typed):  # a command holds no text that a stranger may have written
         return {}
     words = [word for word in typed if not word.startswith("FORCE=")]
     if projection == "uniform" or model == "average":

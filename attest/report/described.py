@@ -32,7 +32,7 @@ SCORES = {
 }
 """By key."""
 QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}
-"""By experiment, in the order of the report; experiments that are not listed come last, under their id."""
+"""The question of each experiment, in the order of the report; other experiments come last, under their id."""
 
 
 @cache

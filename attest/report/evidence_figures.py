@@ -20,11 +20,11 @@ from attest.report.related import HEADINGS
 
 ATTENTION_BINS = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")
 PANEL_WIDTH, PANEL_HEIGHT = 3.2, 2.8
-"""Inches of the panel of a class."""
+"""The size of the panel of a class, in inches."""
 TITLE = 20
-"""Characters of a line above a panel."""
+"""The number of characters in a line above a panel."""
 RASTERISED = 400
-"""From so many points on, a scatter is stored as pixels within the drawing: a mark each would weigh megabytes."""
+"""A scatter of at least this many points is stored as pixels: single marks would take megabytes."""
 IMPORTANCES = {
     "gradient_inputs": "gradient × input",
     "gradient_norm_inputs": "gradient norm, inputs",
@@ -86,10 +86,10 @@ def _name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = T
     """Label the rows of a panel and place them at the same heights in every panel.
 
     Args:
-        axes: the panel; its rows lie at ``first``, ``first`` + 1, …
-        names: of the rows.
-        first: place of the first row.
-        named: whether the names are written; panels beside the first leave them out.
+        axes: the panel, whose rows lie at ``first``, ``first`` + 1, …
+        names: the names of the rows.
+        first: the place of the first row.
+        named: whether the names are written, as in the first panel.
     """
     axes.set_yticks(range(first, first + len(names)), names if named else [""] * len(names))
     axes.set_ylim(first - 0.5, first + len(names) - 0.5)
@@ -101,11 +101,11 @@ def _violins_by_attention(
     """Draw values as violins, with a row for each bin of the largest attention weight and a panel for each class.
 
     Args:
-        panels: one for each class.
+        panels: one panel for each class.
         values: ``(N,)``, in [0, ``largest``].
         max_attention: ``(N,)``.
         classes: int ``(N,)``, the panel of each value.
-        largest: where the x axis ends.
+        largest: the end of the x axis.
     """
     bins = np.clip((max_attention.to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
     for k, axes in enumerate(panels):
@@ -139,7 +139,7 @@ def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
     Args:
         rows: ``predicted``, ``max_attention`` and ``tvd_median`` of each instance.
-        class_names: in class order.
+        class_names: the names of the classes, in class order.
     """
     figure, panels = _panels(class_names, "median TVD over permutations", "largest attention weight")
     _violins_by_attention(panels, rows["tvd_median"].to_numpy(), rows["max_attention"], rows["predicted"].to_numpy(), 1)
@@ -152,7 +152,7 @@ def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     Args:
         rows: ``predicted``, ``length`` and ``tau_gradient_inputs``, ``tau_leave_one_out_inputs`` of each instance; NaN is left
             out. Dotted: the tau that a text of median length needs for p < 0.05. Dashed: the mean.
-        class_names: in class order.
+        class_names: the names of the classes, in class order.
     """
     kinds = [name for name in ("gradient_inputs", "leave_one_out_inputs") if f"tau_{name}" in rows]
     figure = Figure(figsize=(max(8.0, PANEL_WIDTH * len(class_names)), 2.6 * len(kinds)), layout="constrained")
@@ -181,7 +181,7 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     Args:
         rows: ``predicted`` and ``tau_<importance>`` of each instance. Whiskers: standard deviation over instances; open
             marks: the mean ceiling that ties allow.
-        class_names: in class order.
+        class_names: the names of the classes, in class order.
     """
     figure, panels = _panels(class_names, "Kendall's τ-b with attention")
     kinds = [name for name in IMPORTANCES if f"tau_{name}" in rows]
@@ -203,7 +203,7 @@ def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str
     Args:
         rows: ``predicted``, ``max_attention`` and the column of each instance.
         column: ``jsd_exact`` or ``jsd_search``.
-        class_names: in class order.
+        class_names: the names of the classes, in class order.
     """
     rows = rows.dropna(subset=[column, "max_attention"])
     figure, panels = _panels(class_names, "ε-max JSD", "largest attention weight")
@@ -221,7 +221,7 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
     Args:
         rows: ``predicted`` and any of ``jsd_search``, ``jsd_search_filter``, ``jsd_exact`` of each instance.
-        class_names: in class order.
+        class_names: the names of the classes, in class order.
     """
     figure, panels = _panels(class_names, "ε-max JSD", "instances")
     styles = {"jsd_search": "search", "jsd_search_filter": "search, lenient filter", "jsd_exact": "exact"}
@@ -240,7 +240,7 @@ def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
     Args:
         rows: ``predicted``, ``jsd_search`` and ``jsd_exact`` of each instance; no point can lie below the diagonal.
-        class_names: in class order.
+        class_names: the names of the classes, in class order.
     """
     figure, panels = _panels(class_names, "found by the search", "exact ε-max JSD")
     for k, axes in enumerate(panels):
@@ -256,7 +256,7 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     Args:
         rows: ``predicted``, ``attention_gap`` and ``delta_js`` of each instance. In the corner of each panel, the share of
             texts whose decision flips without the top token only, a random one only, either, or neither.
-        class_names: in class order.
+        class_names: the names of the classes, in class order.
     """
     figure, panels = _panels(class_names, "difference in attention", "ΔJS, top minus random")
     table = {"only_top": "top only", "only_random": "random only", "both": "both", "neither": "neither"}
@@ -275,8 +275,8 @@ def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "f
 
     Args:
         rows: ``predicted`` and ``<over>_<order>`` of each instance; only texts that flip in every order are drawn.
-        class_names: in class order.
-        over: ``fraction``, of the text's tokens, or ``fraction_support``, of those that have attention.
+        class_names: the names of the classes, in class order.
+        over: ``fraction`` of all tokens of the text, or ``fraction_support`` of the tokens that have attention.
     """
     figure, panels = _panels(class_names, "share zeroed until the decision flips")
     orders = [order for order in ORDERS if f"{over}_{order}" in rows]
@@ -297,7 +297,7 @@ def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
     Args:
         rows: ``predicted`` and any of the columns ``entropy_…`` of each instance; whiskers are standard deviations.
-        class_names: in class order.
+        class_names: the names of the classes, in class order.
     """
     labels = {
         "entropy_attention": "attention",
@@ -317,7 +317,7 @@ def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 BESIDE = 0.1
-"""Share of the extent of both axes within which two labels would overlap."""
+"""The distance at which two labels would overlap, as a share of both axes."""
 MARKS = {"E3": "*", "E4": "s", "E5": "x"}
 
 
@@ -325,8 +325,8 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     """Draw Wiegreffe & Pinter's Figure 5 and Yang's Figure 1: the change in attention of adversaries against its cost.
 
     Args:
-        adversaries: ``lambda``, ``knee`` (True at one at most) and the two columns of each, by λ.
-        baselines: ``experiment``, ``name`` and, where known, the two columns; may be empty.
+        adversaries: ``lambda``, ``knee`` (True in at most one row) and the two columns, one row for each adversary, by λ.
+        baselines: ``experiment``, ``name`` and, if known, the two columns; may be empty.
         cost, gained: the columns drawn along x and y; keys of ``HEADINGS``.
     """
     figure = Figure(figsize=(8, 4), layout="constrained")
@@ -373,9 +373,9 @@ def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
     """Draw Wiegreffe & Pinter's Figure 3: JSD to the base by its largest weight, one panel for each predicted class.
 
     Args:
-        rows: ``jsd``, ``max_attention`` and ``predicted`` of each instance; of taggers ``jsd_matched`` in its place, and
-            one panel, as nothing is ``predicted``.
-        class_names: in class order.
+        rows: ``jsd``, ``max_attention`` and ``predicted`` of each instance; taggers have ``jsd_matched`` beside ``jsd``, and
+            one panel, because ``predicted`` is missing.
+        class_names: the names of the classes, in class order.
     """
     rows, names = most_predicted(rows, class_names) if "predicted" in rows else (rows, ["all"])
     classes = rows["predicted"].to_numpy() if "predicted" in rows else np.zeros(len(rows), int)
@@ -389,9 +389,9 @@ def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], 
     """Draw the accuracy of models against the share of erased tokens, one line for each reading.
 
     Args:
-        shares: of tokens erased.
-        scores: as many of each reading, by its title.
-        random: title of random erasure, which is dashed.
+        shares: the shares of erased tokens.
+        scores: the accuracy of each reading at each share, by its title.
+        random: the title of random erasure, whose line is dashed.
     """
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")
     axes = figure.subplots()
@@ -413,7 +413,7 @@ def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
     Args:
         rows: ``sink_layer<l>_head<h>`` of each instance.
-        class_names: of no use here.
+        class_names: not used.
     """
     places = {name: tuple(map(int, found.groups())) for name in rows.columns if (found := HEAD.fullmatch(name))}
     layers, heads = (max(place[axis] for place in places.values()) for axis in (0, 1))
@@ -437,7 +437,7 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
 
     Args:
         rows: ``drop``, ``drop_random`` and ``drop_sink`` of each instance, of all layers and of windows.
-        class_names: of no use here.
+        class_names: not used.
     """
     suffixes = [name.removeprefix("drop") for name in rows.columns if re.fullmatch(r"drop(_layers\w+)?", name)]
     windows = [*suffixes[1:], suffixes[0]]
@@ -460,7 +460,7 @@ def _named(suffix: str) -> str:
 
 
 TICKS = 30
-"""Tokens named along an axis at the most; of longer texts every n-th is."""
+"""The largest number of tokens named along an axis; in longer texts only every n-th token is named."""
 INCHES = 2.6
 
 
@@ -468,9 +468,9 @@ def attention_map_grid(maps: Mapping[str, Sequence[np.ndarray]], tokens: Sequenc
     """Draw attention maps in a grid, with one column for each condition and one row for each layer.
 
     Args:
-        maps: of each condition the maps ``(T, T)`` of its layers, first to last; a row attends, a column is attended to.
-            All share one scale, in which the square root of a weight decides, so that small ones are seen.
-        tokens: T, in order.
+        maps: the maps ``(T, T)`` of the layers of each condition, first to last; rows are queries, columns are keys.
+            All maps share one scale, the square root of the weight, so that small weights can be seen.
+        tokens: the T tokens, in order.
     """
     layers = len(next(iter(maps.values())))
     figure = Figure(figsize=(INCHES * len(maps) + 1.4, INCHES * layers + 1.2), layout="constrained")
@@ -526,7 +526,7 @@ def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[flo
     kinds = [name for name in table.columns if name.startswith("correct_") and "_layer" not in name]
     series = []
     for kind in kinds:
-        alone = [name for name in table.columns if name.startswith(f"{kind}_layer")]  # as written, first layer to last
+        alone = [name for name in table.columns if name.startswith(f"{kind}_layer")]  # in order, first layer to last
         columns = [table[name].astype(float) for name in (*alone, kind)]
         margins = np.transpose([whiskers(column) for column in columns])
         series.append((f"{prefix}{kind.removeprefix('correct_')}", [float(column.mean()) for column in columns], margins))
@@ -541,7 +541,7 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
     Args:
         rows: ``<either>_<operator>`` and ``random_<either>_<operator>`` of each instance; NaN is left out.
-        class_names: not asked.
+        class_names: not used.
     """
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     for axes, kind in zip(figure.subplots(1, 2, sharey=True), KINDS, strict=True):
@@ -568,11 +568,11 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw the share of random sets that each reading beats under two operators, the best reading first.
 
-    The order is that of the table of readings: by the mean of both operators.
+    The readings are in the order of the table of readings, by the mean of both operators.
 
     Args:
         rows: ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``; NaN is left out.
-        class_names: not asked.
+        class_names: not used.
     """
     prefix = "win_comprehensiveness_"
     readings = [name.removeprefix(prefix) for name in rows if name.startswith(prefix)]
@@ -603,7 +603,7 @@ def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
     Args:
         rows: ``tau_<reading>_and_<reading>``; NaN is left out.
-        class_names: not asked.
+        class_names: not used.
     """
     readings = (re.escape(column_of(name)) for name in READINGS)
     pair = re.compile("tau_({0})_and_({0})".format("|".join(readings)))

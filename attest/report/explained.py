@@ -24,7 +24,7 @@ from attest.report.templating import render
 from attest.runs.folder import INSTANCES, write_text
 
 TOP = 3
-"""Tokens that are named under each explanation."""
+"""The number of tokens named under each explanation."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Explanation:
     """An explanation of one text: one weight for each token."""
 
     key: str
-    """Experiment and column, ``E1/gradient_inputs``."""
+    """The experiment and the column, such as ``E1/gradient_inputs``."""
     name: str
     kind: str
     """``attention``, ``importance`` or ``adversary``: what the weights are."""
@@ -79,8 +79,8 @@ def joined(tables: Mapping[str, pd.DataFrame], attention_name: str = "Attention"
     """Return the table of texts with the columns of all explanations, named ``E1/gradient_inputs`` and so on.
 
     Args:
-        tables: one row an instance, by experiment; ``instances`` among them.
-        attention_name: what stands as attention: itself, or rollout in Transformers that pool by a mean.
+        tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
+        attention_name: the name of the reading in the column ``attention``: rollout in Transformers that pool by a mean.
     """
     rows = tables[INSTANCES].set_index("id", drop=False)
     rows = rows.assign(**{f"{INSTANCES}/attention": rows["attention"], "attention_name": attention_name})
@@ -97,8 +97,8 @@ def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explan
     """Return the explanations of one text, except swaps to the projection that the model was trained with.
 
     Args:
-        row: one of ``joined``; without ``label`` where that is not known.
-        in_detail: with those that are left out where many texts are shown.
+        row: a row of ``joined``; without ``label`` if that is not known.
+        in_detail: whether to add the explanations that a page of many texts leaves out.
     """
     return list(_explanations(row, in_detail))
 
@@ -119,18 +119,18 @@ def _has_weights(row: Mapping[str, Any], key: str) -> bool:
 COLOURS = {"attention": (0, 114, 178), "importance": (230, 159, 0), "adversary": (213, 94, 0)}
 """Okabe and Ito's blue, orange and vermilion, as in the page."""
 VISIBLE = 0.02
-"""Share of the largest weight below which a token stays plain."""
+"""The share of the largest weight below which a token has no colour."""
 READINGS_HEADING = "All readings of this text"
 LONG = 400
-"""Tokens from which on the terminal shows attention in full and of the rest the heaviest tokens; the page shows all."""
+"""In texts of at least this many tokens, the terminal shows only attention in full, and the page shows all explanations."""
 
 
 def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None = None) -> None:
     """Print the prediction for each text, and every explanation with its weights as colour behind the words.
 
     Args:
-        texts: a row of ``explanations`` each, with ``title``, ``tokens``, ``unknown``, ``predicted`` and ``probabilities``.
-        console: where to; standard output if None. Without colour the heaviest tokens still are named.
+        texts: rows of ``joined``, with ``title``, ``tokens``, ``unknown``, ``predicted`` and ``probabilities``.
+        console: the console; standard output if None. Without colour the heaviest tokens are still named.
     """
     console = console or Console(highlight=False)
     for text in texts:
@@ -164,7 +164,7 @@ def _print_readings(console: Console, text: Mapping[str, Any]) -> None:
         return
     table = Table(title=READINGS_HEADING, title_justify="left", box=None, pad_edge=False)
     for number, header in enumerate(readings.header):
-        table.add_column(header, no_wrap=number == 0)  # on a narrow terminal other cells wrap; the names stay whole
+        table.add_column(header, no_wrap=number == 0)  # names never wrap on a narrow terminal, other cells do
     for row in readings.rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     console.print()
@@ -214,7 +214,7 @@ def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) ->
 
 
 WIDTH = 120
-"""Columns of the plain form."""
+"""The number of characters in a line of plain text."""
 
 
 class ExplainedText:
@@ -233,8 +233,8 @@ class ExplainedText:
         """Create the text from a row of ``joined``, in which classes are numbers.
 
         Args:
-            row: as ``joined`` has it.
-            class_names: in class order.
+            row: a row of ``joined``.
+            class_names: the names of the classes, in class order.
         """
         named = {
             "title": f"text {row['id']}",

@@ -43,20 +43,20 @@ def save_png(figure: Figure, path: Path) -> None:
 
 
 JOINING = "\u200d\ufe0e\ufe0f"
-"""Signs that join emoji or choose their look, and have none of their own."""
+"""The signs that join emoji or choose their form, and are not drawn themselves."""
 PANELS = 8
-"""Classes that have a panel each; a figure of more takes minutes and shows nothing."""
+"""The largest number of classes with a panel; a figure with more panels takes minutes and shows nothing."""
 SYMBOLS = {"So", "Sk"}
-"""Categories of emoji, which have a name that says what they show."""
+"""The Unicode categories of emoji, whose names say what they show."""
 
 
 def drawable(names: Sequence[str]) -> list[str]:
     """Return class names that the font can draw: emoji by their Unicode names, names in other scripts by class number.
 
     Args:
-        names: in class order.
+        names: the names of the classes, in class order.
     Returns:
-        As many names, all different where the given ones are: ``[fire]`` for 🔥, ``class 2`` for the third class if its
+        As many names, all different if the given names are: ``[fire]`` for 🔥, ``class 2`` for the third class if its
         script is not in the font.
     """
     drawn = [name if _in_font(name) else _spelled(name) or f"class {k}" for k, name in enumerate(names)]
@@ -79,7 +79,7 @@ def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFra
 
     Args:
         rows: ``predicted`` of each instance.
-        names: in class order.
+        names: the names of the classes, in class order.
     """
     if len(names) <= PANELS:
         return rows, list(names)
@@ -92,7 +92,7 @@ def most_predicted(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFra
 @cache
 def _font_has(sign: str) -> bool:
     if sign.isascii() and sign.isprintable():
-        return True  # in every font that figures are drawn with
+        return True  # every font that figures use has it
     return get_font(findfont(FontProperties())).get_char_index(ord(sign)) > 0
 
 
@@ -114,7 +114,7 @@ class Illustration:
     """A figure with its title and its caption, drawn when it is first used."""
 
     key: str
-    """Where W&B files it: experiment and name."""
+    """The key of the figure in W&B: the experiment and the name."""
     title: str
     caption: str
     draw: Callable[[], Figure]
@@ -129,7 +129,7 @@ class Illustration:
 
 
 LIST, LISTED = "drawn.txt", re.compile(r"[\w.-]+\.(svg|png)")
-"""Beside the figures, the names of those that this command has drawn, and what such a name may be."""
+"""The file that lists the figures that this command has drawn, and the form of their names."""
 IDENTIFIER = re.compile(r'(\bid="|url\(#|href="#)')
 
 
@@ -141,10 +141,10 @@ def figure_file(folder: RunFolder, figure: Illustration, ending: str) -> Path:
 def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:
     """Write every figure as SVG and PNG, remove older figures, and return each figure with its SVG text.
 
-    Files that are on no list of ours stay.
+    Files that are not in the list of drawn figures stay.
 
     Raises:
-        AttestError: the folder of the figures is a link, behind which somebody else's files may lie.
+        AttestError: the folder of the figures is a link, which may lead to files of somebody else.
     """
     folder.require_no_links()
     drawn = [(figure, _save(folder, figure)) for figure in figures]
@@ -155,7 +155,7 @@ def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tup
 def _remove_stale(figures: Path, current: set[str]) -> None:
     listed = figures / LIST
     earlier = set(listed.read_text(encoding="utf-8").splitlines()) if listed.is_file() else set()
-    for stale in filter(LISTED.fullmatch, earlier - current):  # a list may be a stranger's
+    for stale in filter(LISTED.fullmatch, earlier - current):  # the list may come from a stranger
         (figures / stale).unlink(missing_ok=True)
     if earlier != current:
         write_text(listed, "\n".join(sorted(current)))

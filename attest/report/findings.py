@@ -23,18 +23,18 @@ from attest.runs.folder import INSTANCES, RunFolder, no_configuration, read_json
 from attest.runs.naming import NAME_PARTS
 
 CHUNKS = "test/chunk_f1"
-"""The score that taggers are known by; drawn beside accuracy."""
+"""The usual score of taggers, which is drawn beside accuracy."""
 
 
 class Findings:
     """A reader of the folder of a run, which reads each file when it is first needed.
 
     Args:
-        folder: of a run that is finished, or of a trial.
+        folder: the folder of a finished run or of a trial.
     """
 
     def __init__(self, folder: RunFolder) -> None:
-        self.folder = RunFolder(folder.path.absolute())  # relatives are looked for beside it, from wherever it was named
+        self.folder = RunFolder(folder.path.absolute())  # related runs are searched for beside it
 
     @cached_property
     def settings(self) -> dict[str, Any]:

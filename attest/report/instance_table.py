@@ -17,13 +17,13 @@ from attest.report.explained import ATTENTION, Explanation, explanations, joined
 from attest.runs.folder import INSTANCES, columns_in, read_rows, read_table
 
 ROWS = 5000
-"""At most so many rows; of more texts an even part, by id."""
+"""The largest number of rows; of more texts, the table shows rows at even distances, by id."""
 TEXT_BYTES = 1_600_000
-"""About so many bytes of whole texts with their explanations; an even part of the texts, from least to most confident."""
+"""The approximate size of all whole texts with their explanations, in bytes."""
 EXCERPT = 90
-"""Characters of each text in the table."""
+"""The number of characters of each text in the table."""
 LEVELS = np.array([*"0123456789abcdefghijklmnopqrstuvwxyz"])
-"""A weight as one character: its share of the largest of its text, in 35ths."""
+"""The character of each weight, by its share of the largest weight in the text, in 35ths."""
 
 
 class Column(NamedTuple):
@@ -39,7 +39,7 @@ COLUMNS = (
     Column("instances/length", "tokens", "Tokens of the text, or sentences where attention is over them."),
     Column("instances/max_attention", "max α", "The largest attention weight."),
 )
-"""Of the texts themselves."""
+"""The columns of the texts themselves."""
 
 
 @cache
@@ -55,9 +55,9 @@ def instance_table(
     """Return the data of the table of texts that the script of the page needs.
 
     Args:
-        tables: one row an instance, by experiment; ``instances`` among them.
-        class_names: in class order.
-        attention_name: as in ``joined``.
+        tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
+        class_names: the names of the classes, in class order.
+        attention_name: the name of the reading in the column ``attention``.
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
         then the measures, None if undefined), ``texts`` by id (see ``_whole``), ``empty`` (names of the measures that are
@@ -77,8 +77,8 @@ def columns_of(rows: pd.DataFrame, known: Sequence[Column]) -> tuple[list[Column
     """Return the columns with a number in some row, and what the script of the page needs to know about them.
 
     Args:
-        rows: one a text, with columns by key.
-        known: in the order of the table.
+        rows: one row for each text, with columns by key.
+        known: the columns that may be shown, in the order of the table.
     """
     there = [column for column in known if column.key in rows]
     shown = [column for column in there if rows[column.key].notna().any()]
@@ -149,8 +149,8 @@ def whole_texts(rows: pd.DataFrame, whole: Callable[[dict[Any, Any]], dict[str, 
     """Return as many whole texts as the page has room for, at even distances in the rows, by id.
 
     Args:
-        rows: one a text.
-        whole: makes of a row what the page needs to open it.
+        rows: one row for each text.
+        whole: the function that turns a row into the data that open it in the page.
     """
     sample = [whole(row) for row in evenly(rows, 20).to_dict("records")]
     bytes_per_text = sum(len(as_script_data(text)) for text in sample) / len(sample)
@@ -182,19 +182,19 @@ def question(row: Mapping[str, Any]) -> str | None:
 
 
 WORDS = 3
-"""Words of a sentence whose attention is shown."""
+"""The number of words in a sentence whose attention is shown."""
 SENTENCES = 12
 
 
 LIGHT = ("id", "tokens", "tags", "predicted_tags", "max_attention")
-"""The columns that are read of all sentences; the others are many numbers a word."""
+"""The columns that are read of all sentences; all other columns hold many numbers for each word."""
 
 
 def tagged_sentences(path: Path) -> pd.DataFrame | None:
     """Return all sentences without attention and probabilities; None if the table is missing or lacks columns.
 
     Args:
-        path: of the table of tagged sentences.
+        path: the path of the table of tagged sentences.
     """
     if not path.is_file():
         return None
@@ -213,12 +213,12 @@ def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return sentences with their tags, at even distances from the worst to the best tagged one.
 
     Args:
-        path: of the table of tagged sentences, of which whole rows are read of the sentences that are shown alone.
-        rows: as ``tagged_sentences`` returns them.
+        path: the path of the table of tagged sentences; whole rows are read only for the sentences that are shown.
+        rows: the result of ``tagged_sentences``.
     Returns:
-        Of each sentence ``id``; ``right``, the share of its words that are tagged rightly; ``tokens``; ``tags``, of each token
-        what is predicted, the gold tag where that is another, or None if it is of no word; and ``explanations``, the
-        attention of the words that are wrong or least sure.
+        For each sentence ``id``; ``right``, the share of words tagged correctly; ``tokens``; ``tags``, for each token the
+        predicted tag, with the gold tag if that is another, or None if it is no word; and ``explanations``, the
+        attention of the words that are wrong or have the least probable tag.
     """
     names = tag_names(path)
     spread = rows.assign(right=right_share(rows)).dropna(subset=["right"]).sort_values("right", kind="stable")

@@ -39,11 +39,11 @@ class Trial:
     """The wording of the pages of a trial of the judges.
 
     Args:
-        name: of the files.
-        title: of the page.
-        seen: title of the figure.
-        caption: how the figure is read.
-        limits: what the trial cannot show.
+        name: the name of the files.
+        title: the title of the page.
+        seen: the title of the figure.
+        caption: the caption of the figure, which says how to read it.
+        limits: sentences on what the trial cannot show.
     """
 
     name: str
@@ -119,12 +119,12 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
     """Write ``judges.parquet``, ``judges.png``, ``judges.html`` and ``judges.md`` into a folder, and return the conclusion.
 
     Args:
-        folder: is made if it is missing.
-        judged: as ``attest.experiments.judges.judging.judge`` returns it.
-        stated: the configuration.
-        stamp: which stated configuration this is.
+        folder: the folder, which is created if it is missing.
+        judged: the result of ``attest.experiments.judges.judging.judge``.
+        stated: the configuration of the trial.
+        stamp: the line that identifies the configuration.
     Returns:
-        The paragraph in plain words.
+        The conclusion in plain words.
     """
     folder.mkdir(parents=True, exist_ok=True)
     write_table(folder / "judges.parquet", judged)
@@ -173,7 +173,7 @@ def _draw_heat(axes: Axes, values: pd.DataFrame, title: str, low: float, high: f
 
 def _matrix(judged: pd.DataFrame, truth: str, column: str) -> pd.DataFrame:
     cells = over_rules(judged, truth)
-    if truth == "right":  # among right ones the mass differs by hundredths, which an oracle ranks and nobody should read
+    if truth == "right":  # the masses of right attentions differ only by hundredths, so the oracle's rank means nothing
         cells = cells[~cells.test.isin(CALIBRATIONS)]
     cells = cells.assign(defendant=np.where(cells.family == "layered", cells.defendant + " (layers)", cells.defendant))
     return cells.pivot_table(index="test", columns="defendant", values=column, sort=False)
@@ -254,14 +254,14 @@ def write_trained(
     """Write ``judges-trained.md``, ``.html``, ``.png`` and two tables into a folder, and return the conclusion.
 
     Args:
-        folder: is made if it is missing.
-        trained: every model.
-        judged: what was found before constructed defendants, as ``attest.experiments.judges.judging.judge`` returns it.
-        stated: the configuration of trained defendants, with ``bootstrap`` and ``tolerance``.
-        tests: as in the configuration of constructed ones, by family.
-        stamp: which stated configuration this is.
+        folder: the folder, which is created if it is missing.
+        trained: all trained models.
+        judged: the result of ``attest.experiments.judges.judging.judge`` on constructed networks.
+        stated: the configuration of the trained networks, with ``bootstrap`` and ``tolerance``.
+        tests: the tests in the configuration of the constructed networks, by family.
+        stamp: the line that identifies the configuration.
     Returns:
-        The paragraph in plain words.
+        The conclusion in plain words.
     """
     folder.mkdir(parents=True, exist_ok=True)
     every = {**tests["pooled"], **tests["layered"]}

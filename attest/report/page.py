@@ -38,8 +38,8 @@ def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[st
     """Yield the figure of E7 if the run has its table.
 
     Args:
-        rows: one an instance, columns as in ``attest.runs.comparison``.
-        class_names: in class order.
+        rows: one row for each instance, with the columns of ``attest.runs.comparison``.
+        class_names: the names of the classes, in class order.
     """
     if rows is not None:
         yield Illustration(
@@ -59,8 +59,8 @@ def evidence_illustrations(tables: Tables, class_names: Sequence[str]) -> Iterat
     """Yield the figures of all experiments whose tables are there, in the order of the report.
 
     Args:
-        tables: one row an instance, by experiment.
-        class_names: in class order.
+        tables: the tables by experiment, one row for each instance.
+        class_names: the names of the classes, in class order.
     """
     for experiment, spec in EXPERIMENTS.items():
         rows = tables.get(experiment)
@@ -156,18 +156,18 @@ def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
 
 
 TOKENS_SHOWN = 3000
-"""Texts that stand open in the page hold about so many tokens together …"""
+"""The approximate number of tokens in all texts that are open when the page is opened …"""
 TEXTS_SHOWN = 12
-"""… and are no more than this; any other can be opened from the table."""
+"""… and the largest number of these texts; all others can be opened from the table."""
 
 
 def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = None, alone: Path | None = None) -> None:
     """Write the report of one run and its figures from the files in its folder.
 
     Args:
-        folder: of the run.
-        figures: what ``illustrations`` returns, if that was asked already.
-        alone: where the page goes by itself, its figures in it and not beside it; None for the run's own folder.
+        folder: the folder of the run.
+        figures: the result of ``illustrations``; None to compute it here.
+        alone: the path of a page without figure files beside it; None for the page and the files in the run folder.
     """
     found = Findings(folder)
     settings, summary = found.settings, found.summary
@@ -262,9 +262,9 @@ def shown_texts(
     """Return texts with all their explanations, at even distances in the confidence of the prediction.
 
     Args:
-        tables: one row an instance, by experiment; ``instances`` among them.
-        class_names: in class order.
-        attention_name: as in ``joined``.
+        tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
+        class_names: the names of the classes, in class order.
+        attention_name: the name of the reading in the column ``attention``.
     """
     rows = joined(tables, attention_name)
     rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")

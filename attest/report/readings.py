@@ -23,7 +23,7 @@ from attest.report.controls import Control
 from attest.report.verdict import Line, share
 
 IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
-"""Columns of E1 that are drawn beside attention, and what a reader calls them."""
+"""The columns of E1 that are drawn beside attention, and their names in the page."""
 EMPTY = "–"
 
 
@@ -31,7 +31,7 @@ def read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.Dat
     """Return the rows of the texts that E1 read; all rows if E1 read none of them.
 
     Args:
-        instances: one row a text.
+        instances: the table of texts, one row for each text.
         importances: the table of E1, which has fewer texts if it stopped early; None if it did not run.
     """
     if importances is None or "id" not in instances:
@@ -44,18 +44,18 @@ def of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) -> 
     """Return the importances of the given texts, in their order; None if a text has none.
 
     Args:
-        instances: one row a text, with ``id``.
-        importances: one row a text, with ``id``, in any order; maybe of more texts.
+        instances: the table of texts, one row for each text, with ``id``.
+        importances: the table of E1 with ``id``, in any order; it may have more texts.
     """
     if importances is None or "id" not in instances or not importances["id"].is_unique:
         return None
     return None if {*instances["id"]} - {*importances["id"]} else importances.set_index("id").loc[instances["id"]]
 
 
-# Whether the attention is right, where the corpus knows which tokens decide.
+# Is the attention right, if the corpus knows which tokens decide?
 
 RIGHT, WRONG = 0.9, 0.1
-"""Share of its mass on the deciding tokens from which attention is right, and up to which it is wrong."""
+"""The share of mass on deciding tokens from which attention is right, and the share up to which it is wrong."""
 ABOUT_FIRST = "Share of texts in which the token ranked first is one that decides; tokens that tie share the place."
 
 
@@ -63,8 +63,8 @@ def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | N
     """Say how often attention ranks a deciding token first, and its mass on such tokens; None if they are not known.
 
     Args:
-        instances: one row a text; ``attention`` and ``rationale`` hold one value a token.
-        importances: the table of E1, whose readings are named beside attention; None if E1 did not run.
+        instances: one row for each text; ``attention`` and ``rationale`` hold one value for each token.
+        importances: the table of E1, whose readings are compared with attention; None if E1 did not run.
     """
     found = truth_lines(instances, importances)
     if instances is None or not found:
@@ -115,15 +115,15 @@ def _hits(weights: Iterable[np.ndarray], decides: Iterable[np.ndarray]) -> list[
     return [truth[each == each.max()].mean() if len(each) and not np.isnan(each).any() else np.nan for each, truth in pairs]
 
 
-# Whether others rank the same tokens first as attention does.
+# Do other readings rank the same tokens first as attention?
 
 K = (1, 3, 5)
-"""Sizes of the sets that are compared."""
+"""The numbers of first tokens that are compared."""
 DRAWN = 3
-"""The size that is drawn."""
+"""The number of first tokens that is drawn."""
 QUESTION = f"Do others rank the same {DRAWN} tokens first?"
 ALIVE = 12
-"""Numbers of 8 bytes that are alive for each token of each importance while sets are compared."""
+"""The count of 8-byte numbers in memory for each token of each importance while first tokens are compared."""
 ABOUT_SAME = "Of the tokens that attention ranks first, the share that the other reading ranks first, too."
 LEGEND = (
     "Columns “first k”: of the k tokens with the most attention, the share that the other reading has among its k first, too. "
@@ -146,9 +146,9 @@ class FirstTokens:
     """The agreement of attention with each importance on the tokens that they rank first.
 
     Args:
-        shares: one row a text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN if undefined.
+        shares: one row for each text, ``<importance>/<k>`` and ``random/<k>``, in [0, 1]; NaN if undefined.
         taus: Kendall's τ-b with attention, mean over texts, by importance; NaN if undefined.
-        legend: how to read the table.
+        legend: sentences that say how to read the table.
     """
 
     shares: pd.DataFrame
@@ -198,15 +198,15 @@ class FirstTokens:
 
 
 _TITLES = {weights.column: weights.title for weights in EXPERIMENTS["E1"].weights}
-"""What each importance is called beside a text, by its column."""
+"""The title of each importance beside a text, by its column."""
 
 
 def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFrame | None) -> FirstTokens | None:
     """Compare the first tokens of attention with those of every importance; None if their weights are not stored.
 
     Args:
-        instances: one row a text; ``attention`` holds one value a token, ``special``, if it is there, marks tokens that are
-            not ranked.
+        instances: one row for each text; ``attention`` holds one value for each token; ``special``, if present, marks tokens
+            that are not ranked.
         importances: the table of E1; its texts are found by ``id``. Texts that it did not read are left out.
     """
     if instances is None or importances is None or not {"id", "attention"} <= {*instances}:
@@ -224,7 +224,7 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
         ranked = [~np.asarray(each, dtype=bool) for each in read["special"]]
         weights = {name: _only(each, ranked) for name, each in weights.items()}
         legend += "" if all(map(np.all, ranked)) else SPECIAL
-        if any(name.startswith("tau_without_special_") for name in rows):  # of runs whose τ-b still ranks special tokens
+        if any(name.startswith("tau_without_special_") for name in rows):  # older runs, whose τ-b ranks special tokens too
             tau = "tau_without_special_"
     elif any(name.startswith("tau_words_") for name in rows):
         legend += UNKNOWN
@@ -262,10 +262,10 @@ def _padded(weights: np.ndarray, mask: Tensor) -> Tensor:
     return padded
 
 
-# Which reading survived erasure best, by how much, and whether that is more than chance.
+# Which reading survives erasure best, by how much, and is that more than chance?
 
 ATTENTIONS = ("attention", "rollout")
-"""What the others are held against: the attention that pools, or, if there is none, rollout."""
+"""The readings that others are compared with: the attention that pools, or rollout if there is none."""
 APART = ("random", "oracle")
 """Rankings that are no readings of a model."""
 ABOUT_SURVIVAL = "Share of random sets that its first tokens beat, the mean of both ways to erase."
@@ -274,8 +274,8 @@ ABOUT_SURVIVAL = "Share of random sets that its first tokens beat, the mean of b
 def survival_sentence(rows: pd.DataFrame) -> str | None:
     """Say which reading survives erasure best; None if there is nothing to compare.
 
-    A text's score is the mean of the shares of random sets beaten under both operators. The best reading is chosen on the
-    texts that it is then tested on, so that its p-value is multiplied by the number of readings that it was chosen from.
+    The score of a text is the mean share of random sets beaten under both operators. The best reading is chosen on the same
+    texts that test it, so its p-value is multiplied by the number of readings that it was chosen from.
 
     Args:
         rows: the table of E15.
@@ -327,11 +327,11 @@ def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
     return scores, base if len(scores.columns) > 1 and len(scores) else None
 
 
-# All readings beside one another in a table: of a run as means, of one text with the tokens that they rank first.
+# The table of all readings: the means of a run, or the numbers of one text with the tokens that each reading ranks first.
 
 SIGNED = "_signed"
 FIRST = 3
-"""Tokens that are named of each reading of a text."""
+"""The number of tokens named for each reading of a text."""
 SCORES = {
     "random sets beaten": SURVIVAL[0],
     "… text shortened": SURVIVAL[1],
@@ -340,7 +340,7 @@ SCORES = {
     "depth": "depth",
     "AUPRC": "auprc",
 }
-"""Headings, and the beginnings of E15's columns."""
+"""The headings of scores, by the prefix of their columns in E15."""
 AGREEMENT, SHARED = "τ-b with attention", f"first {FIRST} shared"
 SECONDS, RANKED_FIRST = "seconds a text", "ranked first"
 ABOUT_SCORES = (
@@ -373,14 +373,14 @@ def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = No
 
     Args:
         rows: the table of E15.
-        seconds: a text, by name of the reading; None if that was not measured.
+        seconds: the seconds for each text, by the name of the reading; None if they were not measured.
     """
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
 
     def seconds_of(reading: str) -> str:
         value = (seconds or {}).get(
             reading.removesuffix(SIGNED).replace("_", "-")
-        )  # both rankings take what the reading takes
+        )  # the signed ranking takes as long as the reading
         return EMPTY if value is None else f"{value:.2g}"
 
     return _table(means, {SECONDS: seconds_of})
@@ -390,8 +390,8 @@ def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | N
     """Return the scores of each reading on one text, with its first tokens; None if the text has no such numbers.
 
     Args:
-        row: with the columns of E15 as ``E15/<column>``, weights of tokens among them.
-        tokens: the words.
+        row: the columns of E15 as ``E15/<column>``, with the weights of tokens.
+        tokens: the tokens of the text.
     """
     own = {name.removeprefix("E15/"): value for name, value in row.items() if name.startswith("E15/")}
     numbers = {name: float(value) for name, value in own.items() if isinstance(value, int | float) and SIGNED not in name}
@@ -417,8 +417,8 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> Table | No
     """Return a table with a row for each reading, the best first; None if there is no reading.
 
     Args:
-        values: numbers by the columns of E15.
-        beside: the cell of a reading, by the heading of its column.
+        values: the numbers, by column of E15.
+        beside: for the heading of each further column, the function that returns the cell of a reading.
     """
     first = f"{SURVIVAL[0]}_"
     readings = [name.removeprefix(first) for name, value in values.items() if name.startswith(first) and not math.isnan(value)]
@@ -426,7 +426,7 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> Table | No
         return None
     readings.sort(key=lambda reading: -fmean(values.get(f"{column}_{reading}", 0.0) for column in SURVIVAL))
     columns = {title: [_cell(values.get(f"{column}_{each}")) for each in readings] for title, column in SCORES.items()}
-    agreement = {**values, "tau_attention_and_attention": 1.0}  # signed rankings have none: they are compared by erasure alone
+    agreement = {**values, "tau_attention_and_attention": 1.0}  # signed rankings have none: only erasure compares them
     columns[AGREEMENT] = [_cell(agreement.get(f"tau_attention_and_{each}")) for each in readings]
     columns |= {title: [cell(each) for each in readings] for title, cell in beside.items()}
     shown = {title: cells for title, cells in columns.items() if {*cells} != {EMPTY}}

@@ -22,7 +22,7 @@ from attest.runs.folder import RunFolder, read_json, write_text
 
 SCORES = ("f1", "chunk_f1", "token_f1", "accuracy")
 DISTANCES = ("jsd", "jsd_matched", "kl", "tvd", "nll", "same")
-"""Columns of E7, which every run has that was compared with a base."""
+"""The columns of E7, which each run has that was compared with a base."""
 
 
 def _heading(distance: str) -> str:
@@ -42,9 +42,9 @@ HEADINGS = {
 }
 """The headings of columns, by their names."""
 EXPERIMENT, REPORT = "experiment", "report"
-"""Columns that are not shown as such: under whose question a row stands, and where its first cell leads."""
+"""The columns that give the experiment of a row and the link of its first cell; they are not shown themselves."""
 LONG = 12
-"""Rows from which on a table scrolls within the page."""
+"""A table with more rows than this scrolls within the page."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Conclusion:
 
     Args:
         said: a plain sentence.
-        figures: the numbers that it was read from, and the test that decided its words.
+        figures: a sentence with the numbers behind it, and with the test that decided it.
     """
 
     said: str
@@ -86,10 +86,10 @@ class Page:
     """A page with conclusions, tables and figures.
 
     Args:
-        title: of the page.
-        tables: by heading, as ``related_table`` takes them; empty ones are left out.
-        figures: in order; they stand below the first table.
-        conclusions: what the page begins with.
+        title: the title of the page.
+        tables: the rows for ``related_table``, by heading; empty tables are left out.
+        figures: the figures, which stand below the first table.
+        conclusions: the conclusions, with which the page begins.
     """
 
     title: str
@@ -111,8 +111,8 @@ def related_table(rows: pd.DataFrame, page: Path) -> Table:
     """Return the rows as a table of a page, without columns that have no value.
 
     Args:
-        rows: one a run; may have the columns ``experiment`` and ``report``.
-        page: from which links lead.
+        rows: one row for each run; may have the columns ``experiment`` and ``report``.
+        page: the path of the page, where the links start.
     """
     shown = rows.drop(columns=[EXPERIMENT, REPORT], errors="ignore")
     shown = shown[[name for name in shown if not all(pd.isna(value) or value is False for value in shown[name])]]
@@ -153,7 +153,7 @@ def exceeds(value: float, other: float) -> bool:
 
 
 NARROW = 10
-"""Characters of a column from which on its heading is broken into lines."""
+"""The smallest width of a column, in characters, at which its heading is broken into lines."""
 GAP = "  "
 
 
@@ -161,9 +161,9 @@ def as_text(tables: Mapping[str, Table], conclusions: Sequence[Conclusion], widt
     """Return the conclusions and then the tables as text.
 
     Args:
-        tables: by heading.
-        conclusions: as on the page, in its order.
-        width: characters of a line of sentences; tables are as wide as their columns.
+        tables: the tables, by heading.
+        conclusions: the conclusions, in the order of the page.
+        width: the characters in a line of sentences; tables are as wide as their columns.
     """
     lines: list[str] = []
     for each in conclusions:

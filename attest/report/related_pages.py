@@ -26,7 +26,7 @@ from attest.runs.folder import RunFolder, read_json, write_json
 from attest.runs.identity import ROAR, identity_of
 
 Rows = Sequence[Mapping[str, Any]]
-"""One a run, the base first: ``experiment``, ``name``, scores and distances to the base."""
+"""One row for each run, the base first: ``experiment``, ``name``, scores and distances to the base."""
 MOST = "the most there can be is 0.693"
 PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
@@ -34,13 +34,13 @@ PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]]) -> None:
     """Write ``controls/`` into the folder of the base, and print the page as text.
 
-    ``summary.json`` holds ``rows``, one a control, and the summary of every table; ``evidence/E4.parquet``, ``E5.parquet`` and
-    ``E6.parquet`` one row an instance: the columns of ``attest.runs.comparison``, each with the name of the control behind a
-    slash, and for E5 their means over seeds.
+    ``summary.json`` holds ``rows``, one for each control, and the summary of every table. ``evidence/E4.parquet``,
+    ``E5.parquet`` and ``E6.parquet`` hold one row for each instance: the columns of ``attest.runs.comparison``, each with a
+    slash and the name of the control after it, and for E5 also their means over seeds.
 
     Args:
         base: the run on trial.
-        found: experiment, name and folder of each finished control.
+        found: the experiment, the name and the folder of each finished control.
     """
     compared: dict[str, dict[str, pd.DataFrame]] = {}
     for experiment, name, run in found:
@@ -99,7 +99,7 @@ def _figures_of_seeds(evidence: Mapping[str, pd.DataFrame], class_names: Sequenc
 def guides_compared(names: Sequence[str]) -> tuple[str, str] | None:
     """Return the names of the two controls of E6 that show the use of the base's attention; None if one is missing.
 
-    A tagger that must attend uniformly is what E4 has trained already.
+    For a tagger, the control with uniform attention is the run of E4.
     """
     uniform = next((name for name in (BY_UNIFORM, UNIFORM) if name in names), None)
     return (BY_BASE, uniform) if uniform is not None and BY_BASE in names else None
@@ -109,10 +109,10 @@ def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None
     """Return the conclusions on each kind of control that was run.
 
     Args:
-        rows: of all runs.
-        pairs: the base, first, against each control, by its name.
-        of_use: what is guided by the base's attention, first, against what is guided by uniform attention; None if one of
-            the two is missing.
+        rows: the rows of all runs.
+        pairs: the comparison of the base with each control, by the name of the control.
+        of_use: the comparison of the model guided by the base's attention with the model guided by uniform attention; None
+            if one of the two is missing.
     """
     tagging = any(pair.tagging for pair in pairs.values())
     base = percent(rows[0]["accuracy"], 1)
@@ -192,8 +192,8 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     """Write ``adversarial/<sweep>.json`` and ``.html``, and print the page as text.
 
     Args:
-        base: whose adversaries they are.
-        sweep: what they have in common, ``unfrozen-kl``.
+        base: the run that the adversaries were trained against.
+        sweep: the name of the sweep, such as ``unfrozen-kl``.
         runs: the finished adversaries.
     """
     adversaries = [
@@ -243,7 +243,7 @@ def _baselines(base: RunFolder) -> pd.DataFrame:
 
 
 FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer to"}
-"""What is said of a number by whether its interval lies higher at the end of the sweep, overlaps, or lies lower."""
+"""The words for a number whose interval at the end of the sweep lies higher than at the start, overlaps, or lies lower."""
 
 
 @dataclass(frozen=True)
@@ -251,11 +251,11 @@ class Sweep:
     """A sweep of two or more adversaries of one base, ordered by λ.
 
     Args:
-        rows: one an adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
-        summaries: of the same runs, in the same order.
-        gained: the column that says how differently an adversary attends.
-        cost: the column that says what it pays for that.
-        seeds: how far other seeds lie from the base, in the column ``gained``.
+        rows: one row for each adversary: ``lambda``, ``knee``, and the columns ``gained`` and ``cost``.
+        summaries: the summaries of these runs, in the same order.
+        gained: the column with the change in attention of an adversary.
+        cost: the column with the change in its predictions.
+        seeds: the distances of other seeds to the base, in the column ``gained``.
         base: the accuracy of the base; None if it has none.
     """
 
@@ -342,7 +342,7 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
 
     Args:
         base: the run on trial.
-        curves: share erased and finished run, by reading, each curve at the same shares; ``random`` among them.
+        curves: the erased share and the finished run of each point, by reading and at the same shares; one is ``random``.
     """
     folder = RunFolder(base.path / ROAR)
     shares = [share for share, _ in curves[RANDOM]]

@@ -19,27 +19,27 @@ LATEX = str.maketrans(
 )
 
 NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?( ± \d+(\.\d+)?)?")
-"""A published number as it was typed: no formula, whatever its sign."""
+"""A published number as it was typed, with or without a sign; it is no formula."""
 FORMULA = ("=", "+", "-", "@")
-"""How a spreadsheet knows what it is to compute."""
+"""The characters with which a formula begins in a spreadsheet."""
 COLUMNS = ("setting", "measure", "mean", "std", "seeds")
 
 
 PAGE = 100
-"""Characters of a line on a page of text."""
+"""The number of characters in a line of a page."""
 WHO = ("Setting", "Seeds")
-"""Heads what says which runs a row is of."""
+"""The headings of the columns that identify the runs of a row."""
 Columns = list[list[str]]
-"""Each begins with its head; one cell a setting follows."""
+"""Columns of a table: each has its heading and then one cell for each setting."""
 
 
 def as_markdown(settings: Sequence[Setting], keys: Sequence[str], width: int = PAGE) -> str:
     """Return the settings as Markdown tables, followed by the notes on their comparison.
 
     Args:
-        settings: the rows.
-        keys: the columns.
-        width: characters of a line; a table of more columns than fit goes on below.
+        settings: the settings, one for each row.
+        keys: the keys of the numbers, one for each column.
+        width: the characters in a line; columns that do not fit go into another table below.
     """
     tables = [markdown_table(list(zip(*part, strict=True)), padded=True) for part in _parts(_columns(settings, keys), width)]
     return "\n\n".join(tables) + "\n" + "".join(f"\n{note}\n" for note in notes(settings, keys))
@@ -49,8 +49,8 @@ def markdown_table(rows: Sequence[Sequence[str]], padded: bool = False) -> str:
     """Return a table in GitHub's Markdown; vertical bars in cells are escaped.
 
     Args:
-        rows: as many cells each; the first row is the head.
-        padded: whether all cells of a column are as wide as the widest.
+        rows: rows with the same number of cells; the first row is the header.
+        padded: whether all cells of a column are padded to the widest one.
     """
     head, *body = ([_escaped(cell) for cell in row] for row in rows)
     wide = [max(map(len, column)) if padded else 0 for column in zip(head, *body, strict=True)]
@@ -128,13 +128,13 @@ FORMATS: dict[str, Callable[[Sequence[Setting], Sequence[str], int], str]] = {
 }
 
 SUFFIXES = {".md": "markdown", ".tex": "latex", ".csv": "csv"}
-"""Formats by the suffix of a file."""
+"""The format of a file, by its suffix."""
 BEGINNINGS = {
     "markdown": re.compile(rf"\|  \| |\| {WHO[0]} *\| {WHO[1]}"),
     "latex": re.compile(r"\\begin\{tabular\}\{ll?r"),
     "csv": re.compile(",".join(COLUMNS)),
 }
-"""How each begins, now or in an earlier version, by which a table of ours is known."""
+"""The beginning of a table in each format, now or in an earlier version, which identifies a table of Attest."""
 
 
 def cell(over: OverSeeds | None) -> str:

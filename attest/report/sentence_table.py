@@ -30,21 +30,21 @@ COLUMNS = (
     Column("tagged/words", "words", "Words that have a tag."),
     Column("tagged/max_attention", "max α", "The largest attention weight of a word, mean over words, heads and layers."),
 )
-"""Of the sentences themselves; the first says whether a sentence is tagged rightly."""
+"""The columns of the sentences themselves; the first says whether a sentence is tagged correctly."""
 PADDING = -1
-"""As the gold tag of what is no word."""
+"""The gold tag of a token that is no word."""
 
 
 def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> dict[str, Any]:
     """Return the data of the table of sentences that the script of the page needs.
 
     Args:
-        rows: one row a sentence: ``id``, ``tokens``, ``tags``, ``predicted_tags``, ``max_attention``.
-        tables: of experiments, whose measures stand beside, by ``id``.
-        names: of the tags, in their order.
+        rows: one row for each sentence: ``id``, ``tokens``, ``tags``, ``predicted_tags``, ``max_attention``.
+        tables: the tables of experiments, whose measures are joined by ``id``.
+        names: the names of the tags, in their order.
     Returns:
-        As ``instance_table``, with ``tagging``; rows have no label and no prediction, texts have of each token the predicted
-        and the gold tag, None if it is of no word.
+        The result of ``instance_table`` with ``tagging``; rows have no label and no prediction; texts have the predicted and
+        the gold tag of each token, None if the token is no word.
     """
     rows = rows.set_index("id", drop=False).assign(**_of_sentences(rows, names), **of_experiments(tables))
     shown, described = columns_of(rows, (*COLUMNS, *of_measures()))

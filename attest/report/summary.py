@@ -17,12 +17,12 @@ def summarise_run(
     """Return all numbers of a run that are the same when they are computed again.
 
     Args:
-        folder: of the run; its curves and evidence are read.
-        expected_tables: of the experiments.
-        scores: on the test split, ``test/accuracy`` and the like.
-        monitor, mode: the validation score that chose the best epoch, and whether ``max`` or ``min`` of it.
+        folder: the folder of the run, whose curves and evidence are read.
+        expected_tables: the ids of the experiments whose tables are summarised.
+        scores: the scores on the test split, such as ``test/accuracy``.
+        monitor, mode: the validation score that chose the best epoch, and whether the best is its ``max`` or its ``min``.
     Returns:
-        ``version``, ``test/…``, ``best/epoch`` and its ``best/validation/…`` where an epoch was validated, and
+        ``version``, ``test/…``, ``best/epoch`` and its ``best/validation/…`` if an epoch was validated, and
         ``<id>/<column>/<statistic>``.
     """
     validated = [epoch for epoch in read_json(folder.curves) if epoch.get(monitor) is not None]

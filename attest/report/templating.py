@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from attest.core.version import __version__
 
 OURS = re.compile(r".*?<title>Attest", re.DOTALL)
-"""How every page begins."""
+"""The beginning of every page of Attest."""
 
 
 @cache

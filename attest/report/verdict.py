@@ -32,7 +32,7 @@ class Published:
     """
 
     value: str
-    """As published, with its spread over instances where there is one."""
+    """The number as published, with its spread over instances if there is one."""
     source: str
     comparable: bool = True
     why: str = ""
@@ -41,11 +41,11 @@ class Published:
 def published(data: str, name: str) -> dict[str, Published]:
     """Return the published numbers beside a run, by summary key without its statistic; empty if there are none.
 
-    Where there are several, one that compares comes first, then one of the same recipe.
+    If several numbers are published, a comparable one is preferred, then one of the same recipe.
 
     Args:
-        data: corpus.
-        name: readable name of the run, ``<recipe>-<model>-<scoring>-<projection>``.
+        data: the name of the corpus.
+        name: the readable name of the run, ``<recipe>-<model>-<scoring>-<projection>``.
     """
     found: dict[str, Published] = {}
     for key, each_number in sorted(_candidates(data, name), key=lambda each: not each[1].comparable):
@@ -98,7 +98,7 @@ class Line:
     misread: str = ""
     detail: str = ""
     bounds: tuple[float, float] | None = None
-    """95 % confidence interval of the mean, where it is defined."""
+    """The 95 % confidence interval of the mean; None if it is undefined."""
     controls: list[Control] = field(default_factory=list)
     published: Published | None = None
 
@@ -121,7 +121,7 @@ class Line:
     def span(self) -> tuple[float, float] | None:
         """Return the start and the width of the interval on the scale, in percent; None if no interval lies on it.
 
-        A mean near an end of its scale can have an interval that reaches beyond it: that part is not drawn.
+        The interval of a mean near an end of the scale can reach beyond the scale; that part is not drawn.
         """
         if self.bounds is None:
             return None
@@ -153,8 +153,8 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
     """Return the rows of the verdict by experiment: first the scores, then the uniform control, then the evidence.
 
     Args:
-        controls: of the run, and with them its summary.
-        class_names: in class order.
+        controls: the controls of the run, which hold its summary.
+        class_names: the names of the classes, in class order.
     """
     summary, run = controls.summary | controls.between_seeds, identity_of(controls.folder)
     theirs = {} if run.kind else published(run.data, run.full_name)
@@ -204,11 +204,11 @@ def share(key: str, name: str, values: pd.Series, means: str, control: Control) 
     """Return the line of a share that each text has: its mean over texts in percent, with its interval.
 
     Args:
-        key: of the line.
-        name: of what is measured.
-        values: in [0, 1], NaN if undefined; at least one is not.
-        means: what the number says.
-        control: what it is held against.
+        key: the key of the line.
+        name: the name of the measured share.
+        values: the share of each text, in [0, 1], NaN if undefined; at least one is defined.
+        means: a sentence that says what the number means.
+        control: the number that the mean is compared with.
     """
     found = summarise(pd.DataFrame({"share": values}))
     mean, low, high = (found[f"share/{part}"] for part in PARTS)
@@ -251,7 +251,7 @@ def scored(split: str, numbers: Mapping[str, float]) -> Iterator[str]:
 
     Args:
         split: ``test`` or ``validation``.
-        numbers: by key as they are logged, ``test/accuracy`` or ``E1/validation/tau_gradient_inputs/mean``.
+        numbers: the numbers by logged key, ``test/accuracy`` or ``E1/validation/tau_gradient_inputs/mean``.
     """
     if line := scores_line(split, numbers):
         yield line

@@ -14,9 +14,9 @@ from attest.core.measures.comparison import LEVEL
 from attest.runs.published_tables import Column
 
 ENOUGH_SEEDS = 3
-"""Fewer say nothing of how far seeds lie apart."""
+"""The smallest number of seeds whose spread can be tested."""
 SHARE = 0.5
-"""A margin is at most this share of how far the published number lies from no effect: what is near keeps half of its size."""
+"""A margin is at most this share of the distance of the published number from no effect."""
 
 NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT = "near", "perhaps near", "perhaps different", "different"
 HOLDS, UNTESTED, MEAN_ALONE = (
@@ -26,7 +26,7 @@ HOLDS, UNTESTED, MEAN_ALONE = (
 )
 PERHAPS, PERHAPS_NOT, CONTRADICTED = "perhaps", "perhaps not", "contradicted"
 NOT_RUN, UNDEFINED = "not run", "undefined"
-"""What is said instead of a number: its runs are not there; they are, but it is undefined or its evidence missing."""
+"""The words for a missing number: its runs are missing, or it is undefined or its evidence is missing."""
 TOO_FEW = ("one seed: cannot say", "two seeds: cannot say")
 NUMBER_VERDICTS = (NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT, *TOO_FEW, UNDEFINED, NOT_RUN)
 CLAIM_VERDICTS = (HOLDS, UNTESTED, MEAN_ALONE, PERHAPS, PERHAPS_NOT, CONTRADICTED, *TOO_FEW, UNDEFINED, NOT_RUN)
@@ -37,9 +37,9 @@ class Rules:
     """The rules by which numbers and claims are judged.
 
     Args:
-        fixed: the day on which this was settled, ``YYYY-MM-DD``.
+        fixed: the day on which the rules were fixed, ``YYYY-MM-DD``.
         known: the results that were known by then.
-        numbers, claims: the rules, as printed.
+        numbers, claims: the rules for numbers and for claims, as printed.
     """
 
     fixed: str
@@ -78,7 +78,7 @@ RULES = Rules(
 
 
 ROUNDING = 1e-12
-"""Standard deviation over seeds up to which they are equal: one text of 357 in every seed proves nothing."""
+"""Seeds with at most this standard deviation are equal, and equal seeds prove nothing."""
 
 
 def can_be_tested(ours: OverSeeds) -> bool:
@@ -123,9 +123,9 @@ def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], a
     """Judge a claim by ``RULES.claims``.
 
     Args:
-        expect: ``less``, ``greater`` or ``equal``, of left against right.
-        difference: left minus right, of one seed at least.
-        p_values: one-sided, over the texts, one a seed that has its evidence; empty if texts cannot be paired.
+        expect: ``less``, ``greater`` or ``equal``: how left compares with right.
+        difference: left minus right, for at least one seed.
+        p_values: the one-sided p over texts of each seed with evidence; empty if texts cannot be paired.
         allowed: the margin of ``equal``.
     """
     if expect == "equal":

@@ -21,7 +21,7 @@ from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, PublishedT
 
 OURS, THEIRS, NEAR_SETTING, OTHER_SETTING = "#0072B2", "#D55E00", "#CC79A7", "#999999"
 Figures = Iterator[tuple[str, Figure]]
-"""By file name."""
+"""The figures with their file names."""
 
 
 def table_figures(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
@@ -29,8 +29,8 @@ def table_figures(experiment: PublishedTable, numbers: pd.DataFrame, folders: Fo
 
     Args:
         experiment: the table.
-        numbers: all its numbers.
-        folders: of finished runs.
+        numbers: all numbers of the table.
+        folders: the folders of finished runs.
     """
     measured = numbers[numbers["seeds"] > 0]
     judged = measured[measured["verdict"] != ""]
@@ -75,7 +75,7 @@ DRAWINGS: dict[str, Callable[[PublishedTable, pd.DataFrame, Folders, Mapping[str
     "one_against_another": _one_against_another,
     "between_seeds": _between_seeds,
 }
-"""What ``draw`` names in the file of a table."""
+"""The functions that ``draw`` can name in the file of a table."""
 
 
 def slug(name: str) -> str:
@@ -87,8 +87,8 @@ def ours_and_published(numbers: pd.DataFrame, title: str) -> Figure:
     """Draw each of our numbers with its standard deviation over seeds, and the published number as an open mark.
 
     Args:
-        numbers: of which something is published and something was run; grey: published for another setting.
-        title: on top.
+        numbers: the numbers with a published value and finished runs; grey: published for another setting.
+        title: the title of the figure.
     """
     figure = Figure(figsize=(8, 1.2 + 0.22 * len(numbers)), layout="constrained")
     axes = figure.subplots()
@@ -115,9 +115,9 @@ def against_sweep(numbers: pd.DataFrame, columns: Sequence[str], label: str) -> 
     """Draw quantities against the values of a sweep, with a panel for each corpus and row, and the std over seeds as bars.
 
     Args:
-        numbers: of sweeps.
-        columns: which quantities.
-        label: of the values, which stand at equal distances.
+        numbers: the numbers of sweeps.
+        columns: the names of the quantities.
+        label: the label of the values, which are drawn at equal distances.
     """
     panels = list(numbers.dropna(subset="at").groupby(["data", "row"], sort=False))
     figure = Figure(figsize=(max(5.0, 4.2 * len(panels)), 3.2), layout="constrained")
@@ -140,9 +140,9 @@ def one_against_another(numbers: pd.DataFrame, x: str, y: str, gained: str | Non
     """Draw one quantity against another, with a point for each row and value of its sweep and a panel for each corpus.
 
     Args:
-        numbers: rows without a sweep are single points.
-        x, y: columns.
-        gained: the one of them that is had at the cost of the other; then the knee of each sweep is circled.
+        numbers: the numbers; rows without a sweep are single points.
+        x, y: the columns on the two axes.
+        gained: the axis that is gained at the cost of the other; if given, the knee of each sweep is circled.
     """
     corpora = list(numbers.groupby("data", sort=False))
     figure = Figure(figsize=(max(5.5, 4.5 * len(corpora)), 3.4), layout="constrained")

@@ -46,7 +46,7 @@ HEADINGS = {
 }
 EMPTY = "–"
 LEAST = 0.0005
-"""What is smaller would be written as 0.000."""
+"""A smaller number would be written as 0.000."""
 NUMBER_HEAD = ("row", "quantity", "ours", "seeds", "90 % interval", "published", "difference", "margin", "verdict")
 CLAIM_HEAD = (
     *("claim", "left", "", "right", "difference", "seeds", "published"),
@@ -63,8 +63,8 @@ def table_page(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.Dat
 
     Args:
         experiment: the table.
-        numbers, claims: as ``attest.report.tables.table`` gives them.
-        origin: as ``attest.report.tables.page`` gives it.
+        numbers, claims: the results of ``table_numbers`` and ``table_claims``.
+        origin: the result of ``provenance``.
     """
     parts = [
         f"# {experiment.name}: {experiment.title}",
@@ -234,9 +234,9 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
     """Return the origin of a table: its command, its runs with their hours, and the versions of the software.
 
     Args:
-        folders: of finished runs.
-        command: that made the table.
-        settings: of all its runs, beside those that its file states.
+        folders: the folders of finished runs.
+        command: the command that made the table.
+        settings: the settings of all its runs that its file does not state.
     Returns:
         ``command``; ``settings``; ``runs``, how many; ``hours`` of the runs that were never stopped, and ``untimed``, how
         many were; ``older``, how many are older than the rules; ``stopped``, for each experiment that read a part of the texts

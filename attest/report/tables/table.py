@@ -90,15 +90,15 @@ def write_kept(folder: Path, entries: Mapping[Key, Entry]) -> None:
 
 PREDICTED = "/predicted_"
 SEEDS = "E5"
-"""The experiment that no run can hold alone: each seed against the first."""
+"""The experiment that needs two runs: it compares each seed with the first."""
 
 
 def measured(folder: Path, column: Column) -> float | None:
     """Return the number of a run for a column; None if its evidence is missing or if it is undefined.
 
     Args:
-        folder: of a finished run.
-        column: which quantity.
+        folder: the folder of a finished run.
+        column: the column of the table.
     """
     if column.key:
         value = summary_of(folder).get(column.key)
@@ -113,7 +113,7 @@ def measured(folder: Path, column: Column) -> float | None:
 def instance_values(folder: Path, column: Column) -> pd.Series | None:
     """Return the values whose mean is the number, one float for each instance, by id; None if the number is no mean.
 
-    It is empty if the table of evidence is not there, as in a folder that was kept without.
+    The result is empty if the table of evidence is missing, as in a folder that was kept without evidence.
     """
     averaged = _as_average(column)
     if averaged is None:
@@ -165,7 +165,7 @@ def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
 
 
 FEWEST = 2
-"""Texts that a test needs."""
+"""The smallest number of texts that can be tested."""
 
 
 @dataclass(frozen=True)
@@ -175,10 +175,10 @@ class PairedTest:
     Args:
         test: ``McNemar`` or ``Wilcoxon``.
         expect: the direction tested: left ``less`` or ``greater`` than right.
-        pairs: texts of which both numbers are defined.
-        above, below: in how many of them left is greater, and less.
-        statistic: of Wilcoxon the sum of the ranks of positive differences, of McNemar ``above``; NaN if none differ.
-        p: one-sided; NaN for fewer than two texts, 1 if none differ.
+        pairs: the number of texts with both numbers defined.
+        above, below: the number of these texts in which left is greater, and in which it is less.
+        statistic: for Wilcoxon the sum of the ranks of positive differences, for McNemar ``above``; NaN if none differ.
+        p: the one-sided p; NaN for fewer than two texts, 1 if none differ.
     """
 
     test: str
@@ -199,7 +199,7 @@ def paired_test(pairs: pd.DataFrame, expect: str) -> PairedTest:
     """Test decisions (only values 0 and 1) by McNemar's exact test, other values by Wilcoxon's signed-rank test.
 
     Args:
-        pairs: as from ``in_pairs``.
+        pairs: the result of ``in_pairs``.
         expect: ``less`` or ``greater``.
     """
     decisions = bool(pairs.isin((0.0, 1.0)).all(axis=None))
@@ -212,7 +212,7 @@ def paired_test(pairs: pd.DataFrame, expect: str) -> PairedTest:
 
 
 Folders = Mapping[Place, Mapping[int, Path]]
-"""By place and seed, the folders of those runs that are finished."""
+"""The folders of finished runs, by place and seed."""
 NOTHING_KEPT = Kept()
 
 NOTHING_PUBLISHED = {
@@ -230,10 +230,10 @@ class Found:
     """A number over seeds and its origin.
 
     Args:
-        ours: the number.
-        absent: why there is none.
-        keep: what is to be kept of it, as it was read from evidence; None for what summaries hold.
-        gone: whether its evidence is gone, so that this is what was kept.
+        ours: the number over seeds.
+        absent: the reason why there is no number; empty if there is one.
+        keep: the entry that keeps the number, read from evidence; None if summaries hold the number.
+        gone: whether the evidence is gone, so that the number is a kept one.
     """
 
     ours: OverSeeds
@@ -247,8 +247,8 @@ def table_numbers(experiment: PublishedTable, folders: Folders, kept: Kept = NOT
 
     Args:
         experiment: the table.
-        folders: every place of the table; those of which nothing is finished have no seeds.
-        kept: what was read from evidence when it was there.
+        folders: the folders of every place of the table; a place without finished runs has no seeds.
+        kept: the entries that were read from evidence when it was there.
     Returns:
         One row a number and source: ``data``, ``row``, ``at`` (the value of the sweep; NaN for none), ``column``, ``ours``,
         ``std`` (over seeds), ``low`` and ``high`` (of the 90 % interval), ``seeds`` (how many), ``absent`` (why there are
@@ -321,10 +321,10 @@ def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Column)
     """Return the correlation of a quantity with the values of a sweep, for every seed with a run at each value.
 
     Args:
-        runs: by value of the sweep and seed.
+        runs: the folders of the runs, by value of the sweep and by seed.
         column: the quantity.
     """
-    from scipy.stats import kendalltau, pearsonr  # most of a second, which tables without a sweep do not wait for
+    from scipy.stats import kendalltau, pearsonr  # slow, and only sweeps need it
 
     by_value = {at: over_seeds(by_seed, column) for at, by_seed in runs.items()}
     correlate = {"pearson": pearsonr, "kendall": kendalltau}[column.along]
@@ -338,8 +338,8 @@ def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> s
     """Say why a number is absent: undefined if all its runs are there for some seed, else not run; empty if it has values.
 
     Args:
-        values: one a seed.
-        runs: by seed, of every place that a value needs.
+        values: one value for each seed that has one.
+        runs: the folders by seed, for every place that a value needs.
     """
     if values:
         return ""

@@ -22,10 +22,10 @@ class Panel:
 
     kind: Literal["words", "lines", "bars", "points", "page", "table"]
     title: str
-    """Above it; of words, the Markdown itself."""
+    """The title of the panel; for words, the Markdown itself."""
     metrics: tuple[str, ...]
     x: str | None = None
-    """What lines are drawn against, and points, one a run."""
+    """The axis of lines, or of points with one for each run."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Template:
 
 
 LAMBDA = "model.init_args.lam"
-"""Where the λ of an adversary stands in the configuration of its run."""
+"""The key of λ in the configuration of an adversary."""
 PURPOSES = ("run", "lambda", "runs")
-"""One run, a sweep over λ, and many runs side by side."""
+"""The purposes of workspaces: one run, a sweep over λ, and many runs side by side."""
 
 
 def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> Template:
@@ -90,9 +90,9 @@ def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[s
     """Return the sections that show a run: the report, training, each experiment, and the figures.
 
     Args:
-        summary: names of its numbers, as in ``summary.json``.
-        curves: names of what was logged by epoch, as in ``curves.json``.
-        figures: keys of its figures.
+        summary: the names of the numbers in ``summary.json``.
+        curves: the names of the numbers by epoch in ``curves.json``.
+        figures: the keys of the figures of the run.
     """
     summary, curves, figures = set(summary), sorted(filter(is_headline, curves)), sorted(figures)
     experiments = [name for name in QUESTIONS if name != "test"]
@@ -131,7 +131,7 @@ def workspace(made: Template, entity: str, project: str, name: str) -> "Workspac
     """Return the workspace as an object of W&B's library, whose ``save`` creates it for a user who is logged in.
 
     Raises:
-        AttestError: the library is not installed.
+        AttestError: W&B's library for workspaces is not installed.
     """
     try:
         from wandb_workspaces import workspaces

@@ -23,7 +23,7 @@ from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS, RunIdentity
 
 UNSET = "."
-"""The ``save_dir`` of a logger that was not told where to write."""
+"""The ``save_dir`` of a logger whose folder the user has not set."""
 
 
 def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
@@ -31,10 +31,10 @@ def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: st
 
     Args:
         configured: ``trainer.logger`` as parsed: a logger, a list of them, or a truth value.
-        folder: of the run.
-        name: readable name of the run.
-        wandb_id: of the run, the same after every resume.
-        grouping: ``group``, ``job_type`` and ``tags`` of the run in W&B, where the user has set none.
+        folder: the folder of the run.
+        name: the readable name of the run.
+        wandb_id: the W&B id of the run, the same after every resume.
+        grouping: ``group``, ``job_type`` and ``tags`` of the run in W&B, used if the user has set none.
     """
     for logger in configured if isinstance(configured, list) else [configured]:
         if not isinstance(logger, Namespace):
@@ -48,7 +48,7 @@ def point_loggers(configured: object, folder: RunFolder, name: str, wandb_id: st
 
 def _name_wandb_run(options: Namespace, name: str, wandb_id: str, grouping: Mapping[str, Any]) -> None:
     for option, value in list(vars(options).items()):
-        if value is None:  # a null would override what WandbLogger sets itself, resuming above all
+        if value is None:  # None would override what WandbLogger sets, such as resuming
             del options[option]
     options.name = options.get("name") or name
     options.id = wandb_id
@@ -59,7 +59,7 @@ def _name_wandb_run(options: Namespace, name: str, wandb_id: str, grouping: Mapp
 
 
 def _logged_in() -> bool:
-    from attest.report.tracking.wandb_report import logged_in  # with W&B, which no other logger waits for
+    from attest.report.tracking.wandb_report import logged_in  # imports W&B, which other loggers do not need
 
     return logged_in()
 
@@ -75,7 +75,7 @@ def log_report(loggers: Iterable[Logger], folder: RunFolder, figures: Sequence[I
     """Send numbers, figures, report, model and evidence from the run folder to W&B."""
     for logger in loggers:
         if isinstance(logger, WandbLogger):
-            from attest.report.tracking.wandb_report import send_report  # with W&B, which no other logger waits for
+            from attest.report.tracking.wandb_report import send_report  # imports W&B, which other loggers do not need
 
             send_report(logger.experiment, folder, figures)
 
@@ -84,10 +84,10 @@ def declare_base(loggers: Iterable[Logger], base: RunFolder, wandb_id: str | Non
     """Write the checkpoint that a run reads into its W&B configuration; ``log_artifacts`` draws the lineage from it.
 
     Args:
-        loggers: of the run that reads.
+        loggers: the loggers of the run that reads.
         base: the run that is read.
-        wandb_id: of that run, None if it has none.
-        sha256: of its best checkpoint.
+        wandb_id: the W&B id of the base; None if it has none.
+        sha256: the SHA-256 of the best checkpoint of the base.
     """
     facts = {"checkpoint": str(base.best), "sha256": sha256, "wandb_id": wandb_id}
     for logger in loggers:
@@ -153,15 +153,15 @@ class ContinuedWriter(ExperimentWriter):
 
 BASE, ADVERSARY, GUIDE, CONTROL = "base", "adversary", "guide", "control"
 JOBS = {ADVERSARIAL: ADVERSARY, KEYS: ADVERSARY, GUIDES: GUIDE}
-"""By kind of a run that depends on another; those of any other kind are controls."""
+"""The type of job of a run that depends on another, by its kind; runs of other kinds are controls."""
 
 
 def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
     """Return the options of ``wandb.init`` by which runs are grouped.
 
     Args:
-        identity: of the run.
-        run: its ``RunSettings``.
+        identity: the identity of the run.
+        run: the ``RunSettings`` of the run.
     Returns:
         ``group``, the setting, which seeds share, so that W&B draws them as one band; ``job_type``; ``tags``, the corpus and
         the model.
@@ -177,19 +177,19 @@ def _job(identity: RunIdentity, run: Any) -> str:
 
 
 OF_EACH = 3
-"""How many measures of an experiment are followed over the epochs: the first ones that its spec lists."""
+"""The number of measures of an experiment that are shown over epochs: the first in its spec."""
 IN_EACH = "/validation/"
-"""Stands between experiment and column in what evidence logs on validation."""
+"""The part between experiment and column in the name of a number that evidence logs on validation."""
 
 
 def is_headline(name: str) -> bool:
     """Return whether a logged number is shown over steps or epochs.
 
-    These are losses, learning rate and gradient norm of the training, the scores on validation, and of each experiment the
-    first measures of its spec. All of an experiment that the registry does not know.
+    Such numbers are losses, learning rate and gradient norm of the training, the scores on validation, and the first
+    measures of each experiment in its spec; for an experiment that the registry does not know, all numbers.
 
     Args:
-        name: as it is logged, ``train/loss`` or ``E1/validation/tau_gradient_inputs/mean``.
+        name: the logged name, ``train/loss`` or ``E1/validation/tau_gradient_inputs/mean``.
     """
     experiment, between, column = name.partition(IN_EACH)
     if between and experiment in EXPERIMENTS:
@@ -213,7 +213,7 @@ class HeadlineWandbLogger(WandbLogger):
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Log headlines, tables and pictures over ``epoch``, and other defined numbers into the summary."""
-        from wandb.sdk.data_types.base_types.wb_value import WBValue  # this class is also read where no W&B is wanted
+        from wandb.sdk.data_types.base_types.wb_value import WBValue  # this class is also imported without W&B
 
         metrics = {name: each for name, each in metrics.items() if isinstance(each, WBValue) or not isnan(each)}
         shown: dict[str, Any] = {
@@ -229,7 +229,7 @@ class HeadlineWandbLogger(WandbLogger):
 class EpochAxes(Callback):
     """A callback that tells W&B, once for each run, to show headlines of validation over epochs.
 
-    Training losses keep the optimiser's steps as their axis, as Lightning has it.
+    Training losses keep the steps of the optimiser as their axis, which is the default of Lightning.
     """
 
     def __init__(self) -> None:

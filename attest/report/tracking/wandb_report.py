@@ -19,8 +19,8 @@ from attest.runs.folder import RunFolder, read_json
 def log_artifacts(run: Run, folder: RunFolder) -> None:
     """Log the model (best checkpoint and configuration) and the evidence (tables, summary, figures, report) of a run.
 
-    Lineage: the run puts out both; where it depends on another run, it takes in that one's model. W&B draws inputs only of
-    runs that are online, so they stand in the metadata too.
+    Both are outputs of the run; the model of the run that it depends on, if any, is an input. W&B draws inputs only of runs
+    that are online, so the metadata name the inputs too.
     """
     base = _base_of(folder)
     if base is not None and not run.offline:
@@ -59,8 +59,8 @@ def figure_table(folder: RunFolder, captions: Mapping[str, str]) -> wandb.Table:
     """Return one row for each PNG file of a run's figures: its key, its caption, the picture.
 
     Args:
-        folder: of the run, its figures written.
-        captions: by key, such as ``E2/permutation_by_max_attention``; a figure that has none gets an empty one.
+        folder: the folder of the run, with its figures.
+        captions: the captions by key, such as ``E2/permutation_by_max_attention``; a missing caption is empty.
     """
     pictures = {path.stem.replace("-", "/", 1): wandb.Image(str(path)) for path in sorted(folder.figures.glob("*.png"))}
     return wandb.Table(
@@ -99,9 +99,9 @@ def started(job: str, name: str, folder: Path, **options: Any) -> Any:
 
     Args:
         job: the type of job by which W&B groups runs.
-        name: of the run.
-        folder: in which its files go.
-        options: of ``wandb.init``.
+        name: the name of the run.
+        folder: the folder that W&B writes into.
+        options: further options of ``wandb.init``.
     """
     online = os.environ.get("WANDB_MODE", "online") == "online"
     settings = wandb.Settings(mode="offline") if online and not logged_in() else None
@@ -122,8 +122,8 @@ def log_judges(folder: Path, judged: pd.DataFrame) -> Path:
     """Log the result of ``attest judges`` as a W&B run of its own; offline unless the user is logged in.
 
     Args:
-        folder: with ``judges.png`` in it.
-        judged: one row a test, defendant and rule.
+        folder: the folder that holds ``judges.png``.
+        judged: one row for each test, defendant and rule.
     Returns:
         The folder of the W&B run.
     """
@@ -145,8 +145,8 @@ def log_trial(folder: RunFolder, model: str) -> Path:
     """Log the result of ``attest trial`` as a W&B run of its own; offline unless the user is logged in.
 
     Args:
-        folder: of the trial, with its report.
-        model: what was put on trial.
+        folder: the folder of the trial, with its report.
+        model: the name of the model on trial.
     Returns:
         The folder of the W&B run.
     """
