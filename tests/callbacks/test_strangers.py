@@ -330,3 +330,11 @@ def test_a_model_of_numbers_that_are_none_ends_in_a_sentence():
     torch.nn.init.constant_(module.network.decoder[0].weight, torch.nan)
     with pytest.raises(AttestError, match="logits are not finite for the texts with the ids"):
         table_of(*experiments(), module=module)
+
+
+@pytest.mark.parametrize("callback", [Experiment("E1"), FeatureImportance(), Experiment("E10"), ImportanceEntropy()])
+def test_what_takes_long_waits_for_the_test_split(callback):
+    trainer(callback).validate(Stranger(), loader(), verbose=False)
+    assert len(callback.table.columns) > 3
+    assert not callback.table.filter(like="leave_one_out").shape[1]
+    assert "entropy_hidden" not in callback.table
