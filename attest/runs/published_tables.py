@@ -95,7 +95,7 @@ class Source:
     why: str = ""
     memory: bool = False
     own: bool = False
-    embeddings: str = field(default="", repr=False)
+    embeddings: str = ""
 
     def likeness_to(self, run: Mapping[str, str]) -> Likeness:
         """Return the likeness of the published setting to that of a run.

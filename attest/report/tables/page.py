@@ -3,9 +3,11 @@ versions they come from.
 """
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,9 +27,8 @@ STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
 
 def stamp(experiment: PublishedTable) -> str:
     """Return the stamp of a table: the date of the rules, and 12 hex digits of all that decides a verdict except the runs."""
-    embeddings = [source.embeddings for source in experiment.sources.values() if source.embeddings]  # not in their repr
-    decides = (RULES, LEVEL, SHARE, experiment, *embeddings)
-    digest = hashlib.sha256(repr(decides).encode()).hexdigest()
+    decides = [asdict(RULES), LEVEL, SHARE, asdict(experiment)]
+    digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
     return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
 
 

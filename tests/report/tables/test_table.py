@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from attest.report.tables.table import (
     write_kept,
 )
 from attest.runs.folder import RunFolder, write_json, write_table
-from attest.runs.published_tables import Column
+from attest.runs.published_tables import Column, PublishedTable
 from tests.report.tables.conftest import TABLE, finished_run, instances, parse
 
 RIGHT = np.arange(100) < 80
@@ -277,6 +278,11 @@ def test_the_page_shows_all_of_it(invented, folders):
     assert "not run" in page.split("## imdb")[1]
     assert "7 runs, 0.12 hours; commit abc; torch 9.9." in page
     assert with_spread(0.5, float("nan")) == "0.500"
+
+
+def test_a_stamp_depends_on_the_values_of_a_table_and_not_on_the_names_of_its_classes(invented):
+    renamed = type("Renamed", (PublishedTable,), {})(**vars(invented))
+    assert stamp(renamed) == stamp(invented) != stamp(replace(invented, title="another"))
 
 
 def test_numbers_of_a_near_setting_are_marked_and_counted_apart(folders):
