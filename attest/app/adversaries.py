@@ -100,7 +100,7 @@ GUIDING = {"label": (1e-3,), "tags": (0.2, 3.0)}
 
 
 @dataclass(frozen=True)
-class Control:
+class PlannedControl:
     """A run with which the base is compared.
 
     Args:
@@ -156,7 +156,7 @@ def guiding_lambdas(base: Base) -> tuple[float, ...]:
 
 def controls(
     base: Base, typed: Sequence[str], own: Sequence[str], seeds: int, choices: AdversaryChoices, lambdas: Sequence[float]
-) -> Iterator[Control]:
+) -> Iterator[PlannedControl]:
     """Yield all controls of a base, in the order of their experiments.
 
     Args:
@@ -169,17 +169,17 @@ def controls(
     twins = _with_corpus(base, typed)
     left_out = dict(without_sense(base.settings))
     if "E4" not in left_out:
-        yield Control("E4", UNIFORM, lambda: train_base([*typed, "PROJECTION=uniform"]).folder)
+        yield PlannedControl("E4", UNIFORM, lambda: train_base([*typed, "PROJECTION=uniform"]).folder)
     first = base.settings["seed_everything"] + 1
     for seed in range(first, first + seeds):
-        yield Control("E5", seed_name(seed), partial(_train_seed, twins, seed))
+        yield PlannedControl("E5", seed_name(seed), partial(_train_seed, twins, seed))
     if "E6" in left_out:
         return
     if not _tags(base):
         yield from _contextless(base, typed)
-    yield Control("E6", BY_BASE, partial(train_guide, base, own, "base"))
+    yield PlannedControl("E6", BY_BASE, partial(train_guide, base, own, "base"))
     for lam in lambdas:
-        yield Control("E6", by_adversary(lam), partial(train_guide, base, own, choices.name(lam)))
+        yield PlannedControl("E6", by_adversary(lam), partial(train_guide, base, own, choices.name(lam)))
 
 
 def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
@@ -214,15 +214,15 @@ def _tags(base: Base) -> bool:
     return predicts(base.settings) == "tags"
 
 
-def _contextless(base: Base, typed: Sequence[str]) -> Iterator[Control]:
+def _contextless(base: Base, typed: Sequence[str]) -> Iterator[PlannedControl]:
     """Yield two controls of E6: a classifier without context, with uniform attention and with learned attention.
 
     For a tagger, E4 and the base itself are these controls.
     """
     kept = [each for each in typed if not ABOUT_THE_MODEL.match(each)]
     average = [*kept, "MODEL=average", f"RECIPE={base.settings['run']['recipe']}"]
-    yield Control("E6", BY_UNIFORM, lambda: train_base([*average, "PROJECTION=uniform"]).folder)
-    yield Control("E6", BY_LEARNED, lambda: train_base(average).folder)
+    yield PlannedControl("E6", BY_UNIFORM, lambda: train_base([*average, "PROJECTION=uniform"]).folder)
+    yield PlannedControl("E6", BY_LEARNED, lambda: train_base(average).folder)
 
 
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:

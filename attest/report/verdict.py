@@ -21,7 +21,7 @@ from attest.report.described import QUESTIONS, SCORES, described, newer
 from attest.report.figures import PANELS
 from attest.runs.identity import identity_of
 from attest.runs.naming import portable
-from attest.runs.published_tables import Row, Source, every_published_number
+from attest.runs.published_tables import Publication, PublishedRow, every_published_number
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ def _candidates(data: str, name: str) -> Iterator[tuple[str, Published]]:
         yield key, _beside(quoted.text, source, row, recipe)
 
 
-def model_name(row: Row) -> str:
+def model_name(row: PublishedRow) -> str:
     """Return ``<model>-<scoring>-<projection>`` of the base run of a row; empty if the row is not one fully named run."""
     if row.sweep is not None or row.then or row.run.keys() != {"MODEL", "SCORING", "PROJECTION", "RECIPE"}:
         return ""
     return portable(f"{row.run['MODEL']}-{row.run['SCORING']}-{row.run['PROJECTION']}")
 
 
-def _beside(text: str, source: Source, row: Row, recipe: str) -> Published:
+def _beside(text: str, source: Publication, row: PublishedRow, recipe: str) -> Published:
     likeness, their_recipe = source.likeness_to(row.run), row.run["RECIPE"]
     differs = [likeness.why] if likeness.why else []
     differs += ["not published"] if source.own else []

@@ -77,7 +77,7 @@ class Likeness:
 
 
 @dataclass(frozen=True)
-class Source:
+class Publication:
     """A publication of numbers.
 
     Args:
@@ -118,7 +118,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Column:
+class PublishedColumn:
     """A measured quantity, and how it is judged.
 
     Args:
@@ -147,7 +147,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class ParameterSweep:
     """The values of a choice at which a row is run: a choice of its dependent run if it has one, else of its base run.
 
     Args:
@@ -166,14 +166,14 @@ class Sweep:
         """Return the choice with one value, as it is typed."""
         return {self.choice: self.form.format(f"{value:g}")}
 
-    def shortened(self) -> "Sweep":
+    def shortened(self) -> "ParameterSweep":
         """Return the sweep of the first, middle and last value."""
         chosen = dict.fromkeys((self.values[0], self.values[len(self.values) // 2], self.values[-1]))
         return replace(self, values=tuple(chosen))
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """A row of a table: runs on each of some corpora that differ in their seed alone, or in the value of a sweep.
 
     Args:
@@ -190,13 +190,13 @@ class Row:
     run: Mapping[str, str]
     data: tuple[str, ...]
     then: Mapping[str, str] = field(default_factory=dict)
-    sweep: Sweep | None = None
+    sweep: ParameterSweep | None = None
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     published: Mapping[str, Mapping[str, Mapping[str, Quoted]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Claim:
+class PublishedClaim:
     """A claim of a paper on two of its numbers.
 
     Args:
@@ -216,7 +216,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class TableFigure:
     """A figure of the table.
 
     Args:
@@ -235,11 +235,11 @@ class PublishedTable:
     name: str
     title: str
     paper: str
-    sources: Mapping[str, Source]
-    columns: Mapping[str, Column]
-    rows: Mapping[str, Row]
-    claims: tuple[Claim, ...]
-    drawings: tuple[Drawing, ...]
+    sources: Mapping[str, Publication]
+    columns: Mapping[str, PublishedColumn]
+    rows: Mapping[str, PublishedRow]
+    claims: tuple[PublishedClaim, ...]
+    drawings: tuple[TableFigure, ...]
     notes: tuple[str, ...]
 
 
@@ -303,30 +303,32 @@ def parse_published(name: str, given: Mapping[str, Any], file: Path) -> Publishe
 
 
 def _parse_table(name: str, given: Mapping[str, Any]) -> PublishedTable:
-    sources = {key: Source(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
+    sources = {key: Publication(key, **_with_truths(of, "memory", "own")) for key, of in given.get("sources", {}).items()}
     columns = {key: _parse_column(key, of) for key, of in given["columns"].items()}
     corpora = tuple(given["data"])
     rows = {row["name"]: _parse_row(row, corpora, sources, columns) for row in given["rows"]}
     claims = tuple(_parse_claim(claim, corpora, rows, columns) for claim in given.get("claims", ()))
-    drawings = tuple(Drawing(of.pop("draw"), of) for of in map(dict, given.get("figures", ())))
+    drawings = tuple(TableFigure(of.pop("draw"), of) for of in map(dict, given.get("figures", ())))
     return PublishedTable(
         name, given["title"], given["paper"], sources, columns, rows, claims, drawings, tuple(given.get("notes", ()))
     )
 
 
-def _parse_column(name: str, given: Mapping[str, str]) -> Column:
+def _parse_column(name: str, given: Mapping[str, str]) -> PublishedColumn:
     numbers = {key: float(given[key]) for key in ("margin", "neutral") if key in given}
     for expression in filter(None, (given.get("value"), given.get("where"))):
         parsed(expression)
     _require_harmless("the table of evidence", VALUE, [given.get("table") or "none"])
-    return Column(name, **_with_truths(given, "judged") | numbers)
+    return PublishedColumn(name, **_with_truths(given, "judged") | numbers)
 
 
 def _with_truths(given: Mapping[str, str], *names: str) -> dict[str, Any]:
     return dict(given) | {name: TRUTHS[given[name]] for name in names if name in given}
 
 
-def _parse_row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[str, Source], columns: Mapping) -> Row:
+def _parse_row(
+    given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapping[str, Publication], columns: Mapping
+) -> PublishedRow:
     rest = dict(given)
     name, run, then = rest.pop("name"), rest.pop("run"), rest.pop("then", {})
     sweep = rest.pop("sweep", None)
@@ -344,16 +346,18 @@ def _parse_row(given: Mapping[str, Any], corpora: tuple[str, ...], sources: Mapp
         if source in rest
     }
     _require_nothing_left(f"row {name!r}", rest)
-    swept = None if sweep is None else Sweep(**{**sweep, "values": tuple(map(float, sweep["values"]))})
-    return Row(name, run, data, then, swept, options, published)
+    swept = None if sweep is None else ParameterSweep(**{**sweep, "values": tuple(map(float, sweep["values"]))})
+    return PublishedRow(name, run, data, then, swept, options, published)
 
 
-def _parse_numbers(given: Mapping[str, Any], columns: Mapping[str, Column]) -> dict[str, Quoted]:
+def _parse_numbers(given: Mapping[str, Any], columns: Mapping[str, PublishedColumn]) -> dict[str, Quoted]:
     _require_known("column", given, columns)
     return {column: Quoted.parse(number) for column, number in given.items()}
 
 
-def _parse_claim(given: Mapping[str, Any], corpora: tuple[str, ...], rows: Mapping[str, Row], columns: Mapping) -> Claim:
+def _parse_claim(
+    given: Mapping[str, Any], corpora: tuple[str, ...], rows: Mapping[str, PublishedRow], columns: Mapping
+) -> PublishedClaim:
     rest = dict(given)
     that, expect = rest.pop("that"), rest.pop("expect")
     if expect not in EXPECTATIONS:
@@ -366,7 +370,7 @@ def _parse_claim(given: Mapping[str, Any], corpora: tuple[str, ...], rows: Mappi
     paired = TRUTHS[rest.pop("paired", "true")]
     _require_nothing_left(f"claim {that!r}", rest)
     left, right = zip(sides_rows, sides_columns, strict=True)
-    return Claim(that, expect, left, right, data, paired)
+    return PublishedClaim(that, expect, left, right, data, paired)
 
 
 def _require_known(what: str, given: Any, known: Any) -> None:
@@ -385,7 +389,7 @@ def _require_nothing_left(what: str, rest: Mapping[str, Any]) -> None:
         raise AttestError(f"{what} has an unknown key {next(iter(rest))!r}")
 
 
-def every_published_number() -> Iterator[tuple[Row, str, Column, Source, Quoted]]:
+def every_published_number() -> Iterator[tuple[PublishedRow, str, PublishedColumn, Publication, Quoted]]:
     """Return all published numbers of base runs: row, corpus, column, source and number."""
     for experiment in map(read_published, map(table_file, table_names())):
         for row in experiment.rows.values():

@@ -191,7 +191,7 @@ class Run(Outcome):
         """Return the names of the classes, in class order."""
         return self._opened.data.label_names
 
-    def split(self, name: str = "test") -> "Split":
+    def split(self, name: str = "test") -> "SplitBatches":
         """Return the batches of one split of the data of the run; ``attest.trial`` takes them as texts.
 
         Args:
@@ -199,7 +199,7 @@ class Run(Outcome):
         """
         if name not in SPLITS:
             raise AttestError(f"there is no split {name!r}; expected one of: {', '.join(SPLITS)}.")
-        return Split(self._opened.data, name)
+        return SplitBatches(self._opened.data, name)
 
     def explain(self, text: str) -> "ExplainedText":
         """Return the prediction of the model for a text, and everything that might explain the prediction.
@@ -240,7 +240,7 @@ class Run(Outcome):
         return Opened(self.folder, self._trusted)
 
 
-class Split:
+class SplitBatches:
     """The batches of one split of a run's data, with labels and words. They can be read several times.
 
     Args:

@@ -11,7 +11,7 @@ from attest.core.errors import AttestError
 from attest.runs.dependent_names import AdversaryChoices, parse_adversary
 from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS
-from attest.runs.published_tables import Place, PublishedTable, Row
+from attest.runs.published_tables import Place, PublishedRow, PublishedTable
 
 Dependent = tuple[Path, tuple[str, ...]]
 
@@ -156,18 +156,18 @@ def places(experiment: PublishedTable, corpora: Sequence[str] = ()) -> Iterator[
                 yield from ((row.name, data, at) for at in values)
 
 
-def _is_selected(row: Row, at: float | None, selected: Selection) -> bool:
+def _is_selected(row: PublishedRow, at: float | None, selected: Selection) -> bool:
     stated = _stated(row, at)
     return all(name in stated and stated[name] in map(_plain, wanted) for name, wanted in selected.items())
 
 
-def _stated(row: Row, at: float | None) -> dict[str, str]:
+def _stated(row: PublishedRow, at: float | None) -> dict[str, str]:
     """Return all choices of a row, with those of its dependent run and of its sweep."""
     choices = {**row.run, **row.then} | _swept(row, at)
     return {name: _plain(value) for name, value in choices.items()}
 
 
-def _swept(row: Row, at: float | None) -> dict[str, str]:
+def _swept(row: PublishedRow, at: float | None) -> dict[str, str]:
     return {} if row.sweep is None or at is None else row.sweep.typed(at)
 
 
@@ -186,7 +186,7 @@ def _nothing_selected(experiments: Sequence[PublishedTable], corpora: Sequence[s
     return AttestError(f"no row of {named} has {typed}; expected some of: {'; '.join(there)}.")
 
 
-def _jobs_of(row: Row, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
+def _jobs_of(row: PublishedRow, data: str, at: float | None, seed: int, locate: Locate, options: Sequence[str]) -> list[Job]:
     """Return the base run of a row and the runs that depend on it; the last run is the run of the row."""
     swept = _swept(row, at)
     choices = {"DATA": data, **row.run} | ({} if row.then else swept)

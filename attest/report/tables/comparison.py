@@ -11,7 +11,7 @@ from scipy import special
 
 from attest.core.measures import OverSeeds, standard_errors
 from attest.core.measures.comparison import LEVEL
-from attest.runs.published_tables import Column
+from attest.runs.published_tables import PublishedColumn
 
 ENOUGH_SEEDS = 3
 """The smallest number of seeds whose spread can be tested."""
@@ -98,22 +98,22 @@ def p_above(ours: OverSeeds, value: float) -> float:
     return float(special.stdtr(ours.seeds - 1, (value - ours.mean) / (ours.std / math.sqrt(ours.seeds))))
 
 
-def margin(published: float, column: Column) -> float:
+def margin(published: float, column: PublishedColumn) -> float:
     """Return the distance within which our number is near the published one: at most a share of its distance from no effect.
 
     Example:
-        >>> margin(0.35, Column("τ", "key", margin=0.1)), margin(0.06, Column("τ", "key", margin=0.1))
+        >>> margin(0.35, PublishedColumn("τ", "key", margin=0.1)), margin(0.06, PublishedColumn("τ", "key", margin=0.1))
         (0.1, 0.03)
     """
     distance = abs(published - column.neutral)
     return min(column.margin, SHARE * distance) if distance else column.margin
 
 
-def judge_number(ours: OverSeeds, published: float, column: Column) -> str:
+def judge_number(ours: OverSeeds, published: float, column: PublishedColumn) -> str:
     """Judge our number, of at least one seed, against the published number by ``RULES.numbers``.
 
     Example:
-        >>> judge_number(OverSeeds.of((0.30, 0.31, 0.32)), 0.35, Column("τ", "key", margin=0.1))
+        >>> judge_number(OverSeeds.of((0.30, 0.31, 0.32)), 0.35, PublishedColumn("τ", "key", margin=0.1))
         'near'
     """
     return _within(ours, published, margin(published, column), (NEAR, PERHAPS_NEAR, PERHAPS_DIFFERENT, DIFFERENT))

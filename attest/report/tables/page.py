@@ -20,7 +20,7 @@ from attest.report.run_tables import markdown_table
 from attest.report.tables.comparison import CLAIM_VERDICTS, LEVEL, NUMBER_VERDICTS, RULES, SHARE, UNDEFINED
 from attest.report.tables.table import Folders, summary_of
 from attest.runs.folder import RunFolder, read_json
-from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, PublishedTable, Source
+from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publication, PublishedTable
 
 STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
 
@@ -218,7 +218,7 @@ def _column_rule(column: Any) -> str:
     return f"* {column.name}: {what}{where}{along}{'; ' if judged else ''}{', '.join(judged)}"
 
 
-def _setting(source: Source, experiment: PublishedTable) -> str:
+def _setting(source: Publication, experiment: PublishedTable) -> str:
     """Say how the setting of a source differs from ours, in the rows that the source has numbers for."""
     if source.own:
         return f" {OWN}: not published, so not judged"

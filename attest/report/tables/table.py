@@ -19,7 +19,7 @@ from attest.report.tables.comparison import NOT_RUN, RULES, UNDEFINED, interval_
 from attest.runs.comparison import compare_runs
 from attest.runs.expression import evaluated, rows_where
 from attest.runs.folder import INSTANCES, RunFolder, read_json, write_json
-from attest.runs.published_tables import Claim, Column, Place, PublishedTable
+from attest.runs.published_tables import Place, PublishedClaim, PublishedColumn, PublishedTable
 
 FILE = "evidence.json"
 RUN = re.compile(r"[^/]+/[^/]+/seed\d+(?:/.+)?$")
@@ -93,7 +93,7 @@ SEEDS = "E5"
 """The experiment that needs two runs: it compares each seed with the first."""
 
 
-def measured(folder: Path, column: Column) -> float | None:
+def measured(folder: Path, column: PublishedColumn) -> float | None:
     """Return the number of a run for a column; None if its evidence is missing or if it is undefined.
 
     Args:
@@ -110,7 +110,7 @@ def measured(folder: Path, column: Column) -> float | None:
     return None if values.empty else float(values.agg(column.statistic))
 
 
-def instance_values(folder: Path, column: Column) -> pd.Series | None:
+def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
     """Return the values whose mean is the number, one float for each instance, by id; None if the number is no mean.
 
     The result is empty if the table of evidence is missing, as in a folder that was kept without evidence.
@@ -122,7 +122,7 @@ def instance_values(folder: Path, column: Column) -> pd.Series | None:
     return pd.Series(dtype=float) if rows is None else _chosen(rows, averaged)
 
 
-def _as_average(column: Column) -> Column | None:
+def _as_average(column: PublishedColumn) -> PublishedColumn | None:
     """Return the column as a mean over a table of evidence; None if it is no mean."""
     if column.table:
         return column if column.statistic == "mean" else None
@@ -136,7 +136,7 @@ def _as_average(column: Column) -> Column | None:
     return replace(column, key="", table=identity, value=name, where=f"predicted == {predicted}" if predicted else "")
 
 
-def _chosen(rows: pd.DataFrame, column: Column) -> pd.Series:
+def _chosen(rows: pd.DataFrame, column: PublishedColumn) -> pd.Series:
     chosen = rows_where(column.where, rows) if column.where else rows
     return evaluated(column.value, chosen).set_axis(chosen["id"]).astype(float)
 
@@ -278,17 +278,17 @@ def _numbers(experiment: PublishedTable, folders: Folders, kept: Kept, row: str,
             yield from _lines(experiment, row, data, at, column, _found(runs, column, kept, number_key(data, row, at, column)))
 
 
-def number_key(data: str, row: str, at: float | None, column: Column) -> Key:
+def number_key(data: str, row: str, at: float | None, column: PublishedColumn) -> Key:
     """Return the key of the entry of a number."""
     return data, row, "" if at is None else f"{at:g}", column.name
 
 
-def claim_key(data: str, claim: Claim) -> Key:
+def claim_key(data: str, claim: PublishedClaim) -> Key:
     """Return the key of the entry of a claim."""
     return data, claim.that
 
 
-def _found(runs: Mapping[int, Path], column: Column, kept: Kept, key: Key) -> Found:
+def _found(runs: Mapping[int, Path], column: PublishedColumn, kept: Kept, key: Key) -> Found:
     """Return the number that the runs give, with kept values for runs whose evidence is gone."""
     values = over_seeds(runs, column)
     if not column.table:
@@ -303,7 +303,7 @@ def _found(runs: Mapping[int, Path], column: Column, kept: Kept, key: Key) -> Fo
 
 
 def _with_kept(
-    runs: Mapping[int, Path], values: Mapping[int, float], column: Column, kept: Mapping[str, float]
+    runs: Mapping[int, Path], values: Mapping[int, float], column: PublishedColumn, kept: Mapping[str, float]
 ) -> dict[int, float]:
     """Return the numbers that were read now, and kept numbers of runs whose evidence is gone, by seed."""
     known = {seed: kept[run_name(folder)] for seed, folder in runs.items() if run_name(folder) in kept}
@@ -311,13 +311,13 @@ def _with_kept(
     return dict(sorted((gone | dict(values)).items()))
 
 
-def over_seeds(runs: Mapping[int, Path], column: Column) -> dict[int, float]:
+def over_seeds(runs: Mapping[int, Path], column: PublishedColumn) -> dict[int, float]:
     """Return the number of every seed that has one, by seed."""
     values = {seed: measured(folder, column) for seed, folder in runs.items()}
     return {seed: value for seed, value in values.items() if value is not None}
 
 
-def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Column) -> dict[int, float]:
+def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: PublishedColumn) -> dict[int, float]:
     """Return the correlation of a quantity with the values of a sweep, for every seed with a run at each value.
 
     Args:
@@ -347,7 +347,7 @@ def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> s
 
 
 def _lines(
-    experiment: PublishedTable, row: str, data: str, at: float | None, column: Column, found: Found
+    experiment: PublishedTable, row: str, data: str, at: float | None, column: PublishedColumn, found: Found
 ) -> Iterator[dict[str, Any]]:
     ours, published = found.ours, experiment.rows[row].published
     low, high = interval_90(ours)
@@ -391,7 +391,7 @@ def table_claims(experiment: PublishedTable, folders: Folders, kept: Kept = NOTH
     )
 
 
-def _judged(experiment: PublishedTable, folders: Folders, kept: Kept, claim: Claim, data: str) -> dict[str, Any]:
+def _judged(experiment: PublishedTable, folders: Folders, kept: Kept, claim: PublishedClaim, data: str) -> dict[str, Any]:
     found, tests = _compared(experiment, folders, kept, claim, data)
     difference, entry = found.ours, found.keep or {}
     claimed = -difference if claim.expect == "less" else difference
@@ -418,7 +418,7 @@ def _judged(experiment: PublishedTable, folders: Folders, kept: Kept, claim: Cla
 
 
 def _compared(
-    experiment: PublishedTable, folders: Folders, kept: Kept, claim: Claim, data: str
+    experiment: PublishedTable, folders: Folders, kept: Kept, claim: PublishedClaim, data: str
 ) -> tuple[Found, list[dict[str, Any]]]:
     """Return the difference of both sides, and the tests over texts for each seed with evidence, or what was kept of them."""
     sides = claim.left, claim.right
@@ -452,7 +452,7 @@ def _tested(pairs: pd.DataFrame, expect: str) -> dict[str, Any]:
     return asdict(test) | {"rules": RULES.fixed}
 
 
-def _pairs(folders: Sequence[Path], columns: Sequence[Column]) -> pd.DataFrame | None:
+def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.DataFrame | None:
     """Return the texts of one seed that have both numbers; None if a number is no mean over texts, so has no pairs."""
     left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
     return None if left is None or right is None else in_pairs(left, right)
@@ -463,7 +463,7 @@ def _difference(pairs: pd.DataFrame | None, own: float) -> float:
     return own if pairs is None or pairs.empty else float(pairs["left"].mean() - pairs["right"].mean())
 
 
-def published_difference(experiment: PublishedTable, claim: Claim, data: str) -> float:
+def published_difference(experiment: PublishedTable, claim: PublishedClaim, data: str) -> float:
     """Return the difference of the published numbers of both sides, from the first source with both; NaN if none has."""
     for source in experiment.sources:
         numbers = [

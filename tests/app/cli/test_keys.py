@@ -9,7 +9,7 @@ import torch
 from attest.app.cli.main import main
 from attest.report.tables.table import instance_values, measured
 from attest.runs.folder import RunFolder, read_json
-from attest.runs.published_tables import Column
+from attest.runs.published_tables import PublishedColumn
 from tests.app.test_layers import SMALL_TRANSFORMER
 
 BASE = tuple(option for option in SMALL_TRANSFORMER if not option.startswith("--experiments"))
@@ -62,7 +62,7 @@ def test_two_attacks_can_be_compared_text_by_text(root):
     """The mean over the texts is the score, so the texts are those that the score is about."""
     for attack in ("adversarial", "opposite"):
         (folder,) = (base_of(root).path / "keys").glob(f"{attack}*")
-        accuracy = Column("accuracy", "test/accuracy")
+        accuracy = PublishedColumn("accuracy", "test/accuracy")
         right = instance_values(folder, accuracy)
         assert len(right) == 77
         assert right.mean() == pytest.approx(measured(folder, accuracy))

@@ -10,10 +10,10 @@ from scipy import stats
 
 from attest.core.measures import OverSeeds
 from attest.report.tables.comparison import interval_90, judge_claim, judge_number, margin, p_above
-from attest.runs.published_tables import Column
+from attest.runs.published_tables import PublishedColumn
 
-TAU = Column("τ", "key", margin=0.1)
-ACCURACY = Column("accuracy", "key", margin=0.03, neutral=0.5)
+TAU = PublishedColumn("τ", "key", margin=0.1)
+ACCURACY = PublishedColumn("accuracy", "key", margin=0.03, neutral=0.5)
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from attest.runs.published_tables import (
     NEARLY,
     OTHER,
     Likeness,
+    ParameterSweep,
+    Publication,
     Quoted,
-    Source,
-    Sweep,
     every_published_number,
     read_published,
     shorten_sweeps,
@@ -150,7 +150,7 @@ def test_our_own_runs_of_their_code_are_called_their_own():
 
 
 def test_a_setting_is_near_where_words_start_from_other_pretrained_vectors():
-    source = Source("theirs", "Somebody 2018", embeddings="fasttext-simple")
+    source = Publication("theirs", "Somebody 2018", embeddings="fasttext-simple")
     assert source.likeness_to({"EMBEDDINGS": "fasttext-simple"}) == Likeness()
     near, random = (source.likeness_to(run) for run in ({"EMBEDDINGS": "glove-50"}, {"EMBEDDINGS": "random:50"}))
     assert near == Likeness(NEARLY, "pretrained fasttext-simple embeddings there, glove-50 here")
@@ -159,7 +159,7 @@ def test_a_setting_is_near_where_words_start_from_other_pretrained_vectors():
     further = replace(source, why="another λ there")
     assert further.likeness_to({"EMBEDDINGS": "glove-50"}).degree == OTHER
     assert further.likeness_to({"EMBEDDINGS": "fasttext-simple"}) == Likeness(OTHER, "another λ there")
-    assert Source("ours", "Nobody 2019").likeness_to({"EMBEDDINGS": "glove-50"}) == Likeness()
+    assert Publication("ours", "Nobody 2019").likeness_to({"EMBEDDINGS": "glove-50"}) == Likeness()
 
 
 def test_the_table_says_filter_where_it_reads_the_filter():
@@ -178,7 +178,7 @@ def test_three_values_of_a_sweep_are_its_ends_and_its_middle(invented):
     assert {row.sweep.values for row in short.rows.values()} == {(-100, 0, 0.9)}
     assert short.columns == long.columns
     assert shorten_sweeps(long, but=("PROJECTION",)) == long
-    assert Sweep("LAMBDA", (0.1,)).shortened().values == (0.1,)
+    assert ParameterSweep("LAMBDA", (0.1,)).shortened().values == (0.1,)
 
 
 def test_numbers_keep_their_published_digits():

@@ -26,7 +26,7 @@ from attest.report.tables.table import (
     write_kept,
 )
 from attest.runs.folder import RunFolder, write_json, write_table
-from attest.runs.published_tables import Column, PublishedTable
+from attest.runs.published_tables import PublishedColumn, PublishedTable
 from tests.report.tables.conftest import TABLE, finished_run, instances, parse
 
 RIGHT = np.arange(100) < 80
@@ -252,18 +252,24 @@ def test_seeds_are_compared_with_the_first_and_never_with_themselves(tmp_path):
         rows = instances(label=[1, 0], predicted=1, probability_0=0.5, probability_1=0.5, max_attention=1.0, length=2)
         rows = rows.assign(attention=[weights] * 2, tokens=[["a", "b"]] * 2)
         write_table(RunFolder(tmp_path / f"seed{seed}").evidence("instances"), rows)
-    values = over_seeds({seed: tmp_path / f"seed{seed}" for seed in attention}, Column("JSD", table="E5", value="jsd"))
+    values = over_seeds(
+        {seed: tmp_path / f"seed{seed}" for seed in attention}, PublishedColumn("JSD", table="E5", value="jsd")
+    )
     assert values == {1: pytest.approx(np.log(2)), 2: pytest.approx(0.0)}
 
 
 def test_a_mean_is_that_of_its_instances(folders):
     folder = folders["dense", "sst", None][0]
-    for column in (Column("a", "test/accuracy"), Column("t", "E1/tau/mean"), Column("b", table="E1", value="tau > 0.25")):
+    for column in (
+        PublishedColumn("a", "test/accuracy"),
+        PublishedColumn("t", "E1/tau/mean"),
+        PublishedColumn("b", table="E1", value="tau > 0.25"),
+    ):
         values = instance_values(folder, column)
         assert values is not None
         assert measured(folder, column) == pytest.approx(values.mean())
-    assert instance_values(folder, Column("m", table="E1", value="tau", statistic="median")) is None
-    assert measured(folder, Column("m", table="E7", value="tau")) is None
+    assert instance_values(folder, PublishedColumn("m", table="E1", value="tau", statistic="median")) is None
+    assert measured(folder, PublishedColumn("m", table="E7", value="tau")) is None
 
 
 def test_the_page_shows_all_of_it(invented, folders):
