@@ -20,8 +20,7 @@ from attest.callbacks.experiment import (
     SideBySide,
     SingleErasure,
 )
-from attest.callbacks.instances import Instances
-from attest.callbacks.tagged import TaggedInstances
+from attest.callbacks.instances import Instances, TaggedInstances
 
 __all__ = [
     "ActivationSwap",

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, ClassVar, cast
 
 import pandas as pd
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attest.callbacks.progress import show_running
 from attest.callbacks.running import RunningBatch, all_gather
-from attest.callbacks.split import GIVE_IDS, Split
+from attest.callbacks.split import GIVE_IDS, EvaluatedSplit
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
 from attest.core.measures import summarise
@@ -51,6 +51,8 @@ class Evidence(Callback):
         every_n_epochs: how often at validation end; 0 for never.
         validation_instances: about how many validation instances: whole batches, one of each of equal stretches; 0 for never.
         options: of the experiment, by the names of its parameters; None leaves the experiment's own default.
+    Raises:
+        AttestError: the experiment has no such option.
     """
 
     id: str
@@ -67,6 +69,13 @@ class Evidence(Callback):
     def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256, **options: Any) -> None:
         self.every_n_epochs = every_n_epochs
         self.validation_instances = validation_instances
+        known = [*self._parameters][1:]
+        unknown = [option for option in options if option not in known]
+        if unknown and hasattr(self, "experiment"):
+            raise AttestError(
+                f"{self.id} was given {unknown[0]}, and {self.experiment.__name__} has no such parameter; expected one of "
+                f"{', '.join(known) or 'none'}. Leave it out."
+            )
         self.options = {name: value for name, value in options.items() if value is not None}
         self.folder: RunFolder | None = None
         """The folder into which the test table is written; None if the table is kept in ``table``."""
@@ -88,7 +97,11 @@ class Evidence(Callback):
     @property
     def draws_a_sample(self) -> bool:
         """Return whether the experiment reads a sample of the test texts, for some of its columns at least."""
-        return "texts" in signature(getattr(self, "experiment", self.measure)).parameters
+        return "texts" in self._parameters
+
+    @property
+    def _parameters(self) -> Mapping[str, Parameter]:
+        return signature(getattr(self, "experiment", self.measure)).parameters
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -103,22 +116,17 @@ class Evidence(Callback):
         """Return columns of evidence: ``(B,)`` one number an instance, ``(B, T)`` one a token."""
         if not hasattr(self, "experiment"):
             raise NotImplementedError(f"{type(self).__name__} must say what it measures: set experiment, or define measure.")
-        asked = signature(self.experiment).parameters
+        asked = self._parameters
         context = Context(
             labels=self.labels(observation) if "labels" in asked else None,
             everyone=self.split.everyone(observation) if "everyone" in asked else None,
             seed=seed_of(trainer),
             background=self._drawn_from(trainer, observation) if "background" in asked else None,
-            truth=_deciding_tokens(observation, batch) if "truth" in asked else None,
+            truth=rationale_of(observation, batch) if "truth" in asked else None,
             clock=self.clock,
         )
-        settings = self.options if trainer.testing else self.options | dict(self.at_validation)
-        return ConfiguredExperiment(self.id, self.experiment, settings)(observation, context)
-
-    @property
-    def at_validation(self) -> Mapping[str, Any]:
-        """Return the settings of the experiment that are used at validation end; empty if it is not in the registry."""
-        return {} if self._spec is None else self._spec.at_validation
+        at_validation = {} if self._spec is None or trainer.testing else dict(self._spec.at_validation)
+        return ConfiguredExperiment(self.id, self.experiment, self.options | at_validation)(observation, context)
 
     @property
     def _spec(self) -> Spec | None:
@@ -163,7 +171,7 @@ class Evidence(Callback):
                     f"{type(pl_module).__name__} does not; expected a method that returns an observation of the batch. "
                     "docs/your-own-trainer.md shows how to define it."
                 )
-        first = next(each for each in (*_callbacks(trainer), self) if isinstance(each, Evidence))
+        first, *_ = *_evidence_of(trainer), self
         self._running = first._running
 
     def on_validation_batch_start(
@@ -226,7 +234,9 @@ class Evidence(Callback):
         longest = longest_quadratic()
         count = int((rows["length"] > longest).sum())
         if self._spec is not None and self._spec.quadratic and count:
-            limits = "attest.core.memory.set_memory_budget sets" if self.folder is None else OPTIONS
+            limits = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> set"
+            if self.folder is None:
+                limits = "attest.core.memory.set_memory_budget sets"
             say(
                 f"{self.id}: {self._spec.quadratic} skipped for {count} of {len(rows)} texts, which have more than "
                 f"{longest:,} tokens. {limits} this limit."
@@ -234,7 +244,7 @@ class Evidence(Callback):
 
     def _name_unlabelled(self, rows: pd.DataFrame) -> None:
         missing = int((rows["label"] < 0).sum()) if "label" in rows else 0
-        if missing and "labels" in signature(getattr(self, "experiment", self.measure)).parameters:
+        if missing and "labels" in self._parameters:
             say(f"{self.id}: {missing} of {len(rows)} texts have no label; whether they are decided rightly is undefined.")
 
     def _due(self, trainer: Trainer) -> bool:
@@ -243,11 +253,11 @@ class Evidence(Callback):
         return trainer.current_epoch % self.every_n_epochs == 0
 
     def _collect(self, trainer: Trainer, pl_module: LightningModule, batch: Batch) -> None:
-        if _is_empty(batch):  # this rank has no texts
+        if isinstance(batch, Mapping) and "id" in batch and not len(batch["id"]):  # this rank has no texts
             return
         started = time.perf_counter()
         if trainer.testing:
-            show_running(trainer, self.id, [each.id for each in _enabled_on_test(trainer)])
+            show_running(trainer, self.id, [each.id for each in _evidence_of(trainer) if each.enabled_on_test])
         observation = self.observe(pl_module, batch)
         if observation is not None:
             require_finite_logits(observation.logits, observation.ids, observation.mask)
@@ -272,7 +282,7 @@ class Evidence(Callback):
         return identity | {"length": observation.mask.sum(dim=-1)}
 
     @property
-    def split(self) -> Split:
+    def split(self) -> EvaluatedSplit:
         """Return the split of the current batch, or of the last one."""
         assert self._running.split is not None, "there is no split before the first batch"
         return self._running.split
@@ -283,9 +293,6 @@ class Evidence(Callback):
         self.seconds, self._seconds = self._seconds, 0.0
         self._running.leave()
         return each_once([joined(shard) for shard in all_gather(parts) if shard])
-
-
-OPTIONS = "--run.max_evidence_tokens=<number> and --run.memory_gib=<number> set"
 
 
 def seed_of(trainer: Trainer) -> int:
@@ -299,7 +306,8 @@ def datamodule_of(trainer: Trainer) -> Any:
     return getattr(trainer, "datamodule", None)
 
 
-def _deciding_tokens(observation: Any, batch: Batch) -> Tensor | None:
+def rationale_of(observation: Any, batch: Batch) -> Tensor | None:
+    """Return the tokens that decide the labels, bool ``(B, T)``; None if the batch does not say, or is of sentences."""
     rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
     return rationale if rationale is not None and rationale.shape == observation.mask.shape else None
 
@@ -308,10 +316,6 @@ def class_names(trainer: Trainer, count: int) -> list[str]:
     """Return the names of the classes: ``label_names`` of the DataModule or LightningModule, else numbers."""
     offered = (getattr(each, "label_names", None) for each in (datamodule_of(trainer), trainer.lightning_module))
     return [str(name) for name in next((names for names in offered if names is not None), range(count))]
-
-
-def _is_empty(batch: Batch) -> bool:
-    return isinstance(batch, Mapping) and "id" in batch and not len(batch["id"])
 
 
 def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
@@ -342,9 +346,5 @@ def log_table(trainer: Trainer, experiment: str, rows: pd.DataFrame) -> None:
             logger.log_table(f"{experiment}/table", columns=[*numbers], data=cells)
 
 
-def _enabled_on_test(trainer: Trainer) -> list[Evidence]:
-    return [each for each in _callbacks(trainer) if isinstance(each, Evidence) and each.enabled_on_test]
-
-
-def _callbacks(trainer: Trainer) -> list[Callback]:
-    return cast(Any, trainer).callbacks
+def _evidence_of(trainer: Trainer) -> list[Evidence]:
+    return [each for each in cast(Any, trainer).callbacks if isinstance(each, Evidence)]

@@ -2,14 +2,13 @@
 
 A class names the function of ``attest.experiments`` that it runs, and the options that YAML may set; the function holds the
 experiment and the defaults of its options. Classes whose names begin with ``Layer`` ask inside the layers of a Transformer.
+Every class also takes ``every_n_epochs`` and ``validation_instances``, its ``schedule``, as ``Evidence`` does.
 """
 
 from collections.abc import Callable
-from inspect import signature
 from typing import Any, Literal
 
 from pytorch_lightning import LightningModule, Trainer
-from torch import Tensor
 
 from attest.callbacks.evidence import Batch, Columns, Evidence
 from attest.core.attention import Projection
@@ -36,30 +35,19 @@ class Experiment(Evidence):
     def __init__(
         self,
         id: str,
-        experiment: Callable[..., dict[str, Tensor]] | None = None,
+        experiment: Callable[..., Columns] | None = None,
         every_n_epochs: int = 1,
         validation_instances: int = 256,
         **options: Any,
     ) -> None:
-        super().__init__(every_n_epochs, validation_instances, **options)
-        self.id, self.experiment = id, self._registered(id) if experiment is None else experiment
-        known = list(signature(self.experiment).parameters)[1:]
-        for option in options:
-            if option not in known:
-                raise AttestError(
-                    f"{id} was given {option}, and {self.experiment.__name__} has no such parameter; expected one of "
-                    f"{', '.join(known) or 'none'}. Leave it out."
-                )
-
-    @classmethod
-    def _registered(cls, id: str) -> Callable[..., dict[str, Tensor]]:
-        known = cls._known()
-        if id not in known:
+        known = self._known()
+        if experiment is None and id not in known:
             raise AttestError(f"no experiment is called {id}; expected one of {', '.join(known)}, or a function of your own.")
-        return known[id]
+        self.id, self.experiment = id, known[id] if experiment is None else experiment
+        super().__init__(every_n_epochs, validation_instances, **options)
 
-    @classmethod
-    def _known(cls) -> dict[str, Callable[..., dict[str, Tensor]]]:
+    @staticmethod
+    def _known() -> dict[str, Callable[..., Columns]]:
         return {name: experiment.run for name, experiment in askable().items()}
 
 
@@ -74,17 +62,11 @@ class Explaining(Evidence):
         explanation: ``attention``, the weights that pool, which must be learned; or ``rollout``, from them down to the tokens
             through the attention of all layers, where a Transformer has its attention inside: the LightningModule then offers
             ``observe_steps(batch)``, which observes what pools even if that is a mean, and ``observe_layers(batch)``.
-        every_n_epochs, validation_instances, options: as in ``Evidence``.
+        options: as in ``Evidence``.
     """
 
-    def __init__(
-        self,
-        explanation: Literal["attention", "rollout"] = "attention",
-        every_n_epochs: int = 1,
-        validation_instances: int = 256,
-        **options: Any,
-    ) -> None:
-        super().__init__(every_n_epochs, validation_instances, **options)
+    def __init__(self, explanation: Literal["attention", "rollout"] = "attention", **options: Any) -> None:
+        super().__init__(**options)
         self.explanation = explanation
 
     @property
@@ -118,14 +100,13 @@ class AttentionPermutation(Evidence):
 
     Args:
         permutations: per instance, 100 in the paper.
-        every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
     id = "E2"
     experiment = _on_batches("E2")
 
-    def __init__(self, permutations: int | None = None, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, permutations=permutations)
+    def __init__(self, permutations: int | None = None, **schedule: int) -> None:
+        super().__init__(permutations=permutations, **schedule)
 
 
 class AdversarialAttention(Evidence):
@@ -136,7 +117,6 @@ class AdversarialAttention(Evidence):
     Args:
         epsilon, filter_epsilon: as in ``attest.experiments.adversarial_attention``.
         restarts, steps: of the published search; 0 restarts leave it out.
-        every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
     id = "E3"
@@ -148,17 +128,9 @@ class AdversarialAttention(Evidence):
         filter_epsilon: float | None = None,
         restarts: int | None = None,
         steps: int | None = None,
-        every_n_epochs: int = 1,
-        validation_instances: int = 256,
+        **schedule: int,
     ) -> None:
-        super().__init__(
-            every_n_epochs,
-            validation_instances,
-            epsilon=epsilon,
-            filter_epsilon=filter_epsilon,
-            restarts=restarts,
-            steps=steps,
-        )
+        super().__init__(epsilon=epsilon, filter_epsilon=filter_epsilon, restarts=restarts, steps=steps, **schedule)
 
 
 class ActivationSwap(Evidence):
@@ -166,19 +138,13 @@ class ActivationSwap(Evidence):
 
     Args:
         projections: to evaluate under, by name.
-        every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
     id = "E8"
     experiment = _on_batches("E8")
 
-    def __init__(
-        self,
-        projections: dict[str, Projection] | None = None,
-        every_n_epochs: int = 1,
-        validation_instances: int = 256,
-    ) -> None:
-        super().__init__(every_n_epochs, validation_instances, projections=projections)
+    def __init__(self, projections: dict[str, Projection] | None = None, **schedule: int) -> None:
+        super().__init__(projections=projections, **schedule)
 
 
 class ImportanceEntropy(Evidence):
@@ -188,20 +154,13 @@ class ImportanceEntropy(Evidence):
 
     Args:
         texts, positions: how many test texts are sampled for Table 1, and how many hidden states of each.
-        every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
     id = "E10"
     experiment = _on_batches("E10")
 
-    def __init__(
-        self,
-        texts: int | None = None,
-        positions: int | None = None,
-        every_n_epochs: int = 1,
-        validation_instances: int = 256,
-    ) -> None:
-        super().__init__(every_n_epochs, validation_instances, texts=texts, positions=positions)
+    def __init__(self, texts: int | None = None, positions: int | None = None, **schedule: int) -> None:
+        super().__init__(texts=texts, positions=positions, **schedule)
 
 
 class SingleErasure(Evidence):
@@ -210,23 +169,19 @@ class SingleErasure(Evidence):
     id = "E11"
     experiment = _on_batches("E11")
 
-    def __init__(self, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances)
-
 
 class ErasureUntilFlip(Evidence):
     """E12: the weights erased until the decision flips; columns as in ``attest.experiments.erasure_until_flip``.
 
     Args:
         draws: random orders, averaged.
-        every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
     id = "E12"
     experiment = _on_batches("E12")
 
-    def __init__(self, draws: int | None = None, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, draws=draws)
+    def __init__(self, draws: int | None = None, **schedule: int) -> None:
+        super().__init__(draws=draws, **schedule)
 
 
 class Identifiability(Evidence):
@@ -235,8 +190,8 @@ class Identifiability(Evidence):
     id = "E13"
     experiment = _on_batches("E13")
 
-    def __init__(self, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances)
+    def __init__(self, every_n_epochs: int = 0, **schedule: int) -> None:
+        super().__init__(every_n_epochs, **schedule)
 
 
 class Erasure(Explaining):
@@ -248,8 +203,7 @@ class Erasure(Explaining):
         texts: how many test texts are also read anew.
         sets: random sets of each size.
         beam_texts: how many of a batch get limits by beam search, where none are exact.
-        explanation: as in ``Explaining``.
-        every_n_epochs, validation_instances: as in ``Evidence``.
+        options: ``explanation``, as in ``Explaining``, and the schedule.
     """
 
     id = "E14"
@@ -260,11 +214,10 @@ class Erasure(Explaining):
         texts: int | None = None,
         sets: int | None = None,
         beam_texts: int | None = None,
-        explanation: Literal["attention", "rollout"] = "attention",
         every_n_epochs: int = 0,
-        validation_instances: int = 256,
+        **options: Any,
     ) -> None:
-        super().__init__(explanation, every_n_epochs, validation_instances, texts=texts, sets=sets, beam_texts=beam_texts)
+        super().__init__(texts=texts, sets=sets, beam_texts=beam_texts, every_n_epochs=every_n_epochs, **options)
 
 
 class SideBySide(Evidence):
@@ -276,21 +229,14 @@ class SideBySide(Evidence):
     Args:
         texts: how many test texts are sampled.
         sets: random sets of each size.
-        every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
     id = "E15"
     experiment = _on_batches("E15")
     observes = "observe_steps"
 
-    def __init__(
-        self,
-        texts: int | None = None,
-        sets: int | None = None,
-        every_n_epochs: int = 0,
-        validation_instances: int = 256,
-    ) -> None:
-        super().__init__(every_n_epochs, validation_instances, texts=texts, sets=sets)
+    def __init__(self, texts: int | None = None, sets: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
+        super().__init__(every_n_epochs, texts=texts, sets=sets, **schedule)
         self._timed = 0
 
     def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> Columns:
@@ -321,8 +267,8 @@ class LayerExperiment(LayerEvidence, Experiment):
         id, experiment, every_n_epochs, validation_instances, options: as in ``Experiment``.
     """
 
-    @classmethod
-    def _known(cls) -> dict[str, Callable[..., dict[str, Tensor]]]:
+    @staticmethod
+    def _known() -> dict[str, Callable[..., Columns]]:
         return {name: inside.run for name, inside in OF_TAGS.items()}
 
 
@@ -331,14 +277,13 @@ class LayerPermutation(LayerEvidence):
 
     Args:
         permutations: per instance; each costs a forward pass for every layer and one for all.
-        every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
     id = "E2"
     experiment = staticmethod(INSIDE["E2"].run)
 
-    def __init__(self, permutations: int | None = None, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, permutations=permutations)
+    def __init__(self, permutations: int | None = None, every_n_epochs: int = 0, **schedule: int) -> None:
+        super().__init__(every_n_epochs, permutations=permutations, **schedule)
 
 
 class LayerAdversarialAttention(LayerEvidence):
@@ -373,24 +318,10 @@ class LayerAdversarialAttention(LayerEvidence):
         )
 
 
-class LayerActivationSwap(LayerEvidence):
-    """E8: the model under other projections in each layer; columns as in ``attest.experiments.layers.activation_swap``.
+class LayerActivationSwap(LayerEvidence, ActivationSwap):
+    """E8: the model under other projections in each layer; columns as in ``attest.experiments.layers.activation_swap``."""
 
-    Args:
-        projections: to evaluate under, by name.
-        every_n_epochs, validation_instances: as in ``Evidence``.
-    """
-
-    id = "E8"
     experiment = staticmethod(INSIDE["E8"].run)
-
-    def __init__(
-        self,
-        projections: dict[str, Projection] | None = None,
-        every_n_epochs: int = 1,
-        validation_instances: int = 256,
-    ) -> None:
-        super().__init__(every_n_epochs, validation_instances, projections=projections)
 
 
 class KeyShuffle(LayerEvidence):
@@ -398,24 +329,19 @@ class KeyShuffle(LayerEvidence):
 
     Args:
         draws: shuffles per instance.
-        every_n_epochs, validation_instances: as in ``Evidence``.
     """
 
     id = "E9"
     experiment = staticmethod(INSIDE["E9"].run)
 
-    def __init__(self, draws: int | None = None, every_n_epochs: int = 1, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances, draws=draws)
+    def __init__(self, draws: int | None = None, **schedule: int) -> None:
+        super().__init__(draws=draws, **schedule)
 
 
-class LayerIdentifiability(LayerEvidence):
+class LayerIdentifiability(LayerEvidence, Identifiability):
     """E13: a test whether heads determine their attention; columns as in ``attest.experiments.layers.identifiability``."""
 
-    id = "E13"
     experiment = staticmethod(INSIDE["E13"].run)
-
-    def __init__(self, every_n_epochs: int = 0, validation_instances: int = 256) -> None:
-        super().__init__(every_n_epochs, validation_instances)
 
 
 class TagErasure(LayerEvidence):

@@ -1,10 +1,9 @@
 """Tables of the test texts themselves: predictions and attention, attention maps, and texts under an attack on keys.
 
 ``Instances`` writes the table that every table of evidence joins by ``id``; start there. ``AttentionMaps`` keeps the attention
-of a few texts for figures. The other classes measure a trained ``KeyAdversary`` (E9). Taggers have ``tagged.py``.
+of a few texts for figures, ``TaggedInstances`` describes sentences. The others measure a trained ``KeyAdversary`` (E9).
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, cast
 
@@ -13,16 +12,17 @@ import torch
 from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor
 
-from attest.callbacks.evidence import Batch, Columns, class_names, seed_of
+from attest.callbacks.evidence import Batch, Columns, class_names, rationale_of, seed_of
 from attest.callbacks.experiment import Explaining, LayerEvidence
 from attest.core.attention import Projection
-from attest.core.attention.interventions import Intervention
+from attest.core.attention.interventions import Intervention, attending
 from attest.experiments import Observation
 from attest.experiments.layers import LayerObservation, attention_maps, with_shuffled_keys
-from attest.experiments.rows import text_columns
+from attest.experiments.rows import tag_columns, text_columns
 from attest.experiments.sampling import in_sample
 from attest.lightning_modules.key_adversary import Attacked
-from attest.runs.folder import INSTANCES, MAPS
+from attest.models.layers_observed import self_attending
+from attest.runs.folder import INSTANCES, MAPS, TAGGED
 
 
 class Instances(Explaining):
@@ -44,16 +44,42 @@ class Instances(Explaining):
 
     def measure(self, observation: Observation, batch: Batch, trainer: Trainer) -> Columns:
         columns = text_columns(observation, class_names(trainer, observation.probabilities.shape[-1]))
-        rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
-        if rationale is not None and rationale.shape == observation.mask.shape:
-            columns["rationale"] = rationale
-        return columns
+        rationale = rationale_of(observation, batch)
+        return columns if rationale is None else columns | {"rationale": rationale}
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        return self.split.with_question(self.split.with_tokens(rows, "units_of"))
+        return self.split.with_words(self.split.with_words(rows, "tokens", "units_of"), "question", "question_of")
 
 
-class AttentionMaps(LayerEvidence):
+class TextTable(LayerEvidence):
+    """A table of the test texts with what layers attend to; it is not made at validation end."""
+
+    def __init__(self) -> None:
+        super().__init__(every_n_epochs=0)
+
+
+class TaggedInstances(TextTable):
+    """The table of the sentences of a tagger, with tags, probabilities and attention; it runs on the test split only.
+
+    Columns: ``max_attention``, the mean of the largest weights of all rows; per token ``tokens``, if the data set offers
+    ``tokens_of(id)``, ``tags`` (gold), ``predicted_tags`` and ``probability_<tag>``; per pair of tokens ``attention``,
+    L x L x N for N heads, those of the first layer first, the second L being the tokens attended to; and ``heads``, the number
+    of heads of each layer.
+    """
+
+    id = TAGGED
+
+    def measure(self, observation: LayerObservation, batch: Batch, trainer: Trainer) -> Columns:
+        self.labels(observation)  # or a sentence
+        return tag_columns(observation, class_names(trainer, observation.probabilities.shape[-1]))
+
+    def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
+        network = cast(Any, trainer.lightning_module).network
+        heads = [attending(network)[layer].heads for layer in self_attending(network)]
+        return self.split.with_words(rows, "tokens", "tokens_of").assign(heads=[heads] * len(rows))
+
+
+class AttentionMaps(TextTable):
     """The attention maps of a few random test texts; columns as in ``attest.experiments.layers.rollout``.
 
     ``tokens`` is a column, too, if the data set offers ``units_of(id)``. Conditions are ``original``; every projection, in all
@@ -67,7 +93,7 @@ class AttentionMaps(LayerEvidence):
     id = MAPS
 
     def __init__(self, texts: int = 3, projections: dict[str, Projection] | None = None) -> None:
-        super().__init__(every_n_epochs=0)
+        super().__init__()
         self.texts, self.projections = texts, projections or {}
 
     @torch.no_grad()
@@ -87,7 +113,7 @@ class AttentionMaps(LayerEvidence):
         return attention_maps(conditions)
 
     def complete(self, rows: pd.DataFrame, trainer: Trainer) -> pd.DataFrame:
-        return self.split.with_tokens(rows, "units_of")
+        return self.split.with_words(rows, "tokens", "units_of")
 
 
 class KeyAttackMaps(AttentionMaps):
@@ -113,7 +139,7 @@ class KeyAttackMaps(AttentionMaps):
         )
 
 
-class KeyAttack(LayerEvidence):
+class KeyAttack(TextTable):
     """E9: the effect of a trained ``KeyAdversary`` on every test text.
 
     Columns ``(B,)``: ``correct`` without attack; ``correct_attacked``, by the label that the attack is scored on; ``flipped``,
@@ -122,9 +148,6 @@ class KeyAttack(LayerEvidence):
     """
 
     id = "E9"
-
-    def __init__(self) -> None:
-        super().__init__(every_n_epochs=0)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -144,7 +167,7 @@ class KeyAttack(LayerEvidence):
         return columns
 
 
-class AttackedInstances(LayerEvidence):
+class AttackedInstances(TextTable):
     """The table of the texts as they are decided under attack, so that two attacks can be compared text by text.
 
     ``label`` is the label that the attack is scored on, the other class for ``opposite``; ``predicted`` and
@@ -153,9 +176,6 @@ class AttackedInstances(LayerEvidence):
 
     id = INSTANCES
     observes = "attacked"
-
-    def __init__(self) -> None:
-        super().__init__(every_n_epochs=0)
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> LayerObservation:
         attacked: Attacked = super().observe(pl_module, batch)

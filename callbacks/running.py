@@ -1,6 +1,6 @@
 """The current batch of an evaluation and its observations, which all experiments of a trainer share; values of all ranks."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -8,7 +8,7 @@ import torch
 from pytorch_lightning import LightningModule, Trainer
 from torch import Tensor, distributed
 
-from attest.callbacks.split import Split
+from attest.callbacks.split import EvaluatedSplit
 from attest.core.labels import class_numbers
 from attest.experiments.layers import LayerObservation
 from attest.models.observation import Observation
@@ -22,24 +22,22 @@ class RunningBatch:
     """
 
     def __init__(self) -> None:
-        self.split: Split | None = None
+        self.split: EvaluatedSplit | None = None
         """The split of the last batch."""
         self._batch: Any = None
         self._index = 0
         self._returned: Mapping[str, Any] = {}
         self._observed: dict[str, Any] = {}
 
-    def enter(self, trainer: Trainer, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int) -> Split:
+    def enter(self, trainer: Trainer, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int) -> EvaluatedSplit:
         """Go on to a batch, unless another callback has done so, and return its split."""
         if self.split is None or batch is not self._batch:
-            self.split = self._split_of(trainer, dataloader_idx)
+            fresh = EvaluatedSplit(trainer, dataloader_idx)
+            if self.split is None or self.split.loader is not fresh.loader:
+                self.split = fresh
             self._batch, self._index, self._observed = batch, batch_idx, {}
             self._returned = outputs if isinstance(outputs, Mapping) else {}
         return self.split
-
-    def _split_of(self, trainer: Trainer, dataloader_idx: int) -> Split:
-        fresh = Split(trainer, dataloader_idx)
-        return self.split if self.split is not None and self.split.loader is fresh.loader else fresh
 
     def leave(self) -> None:
         """Forget the batch, whose graph is large."""
@@ -49,9 +47,10 @@ class RunningBatch:
         """Return the observation of the batch by a method of the module."""
         if method not in self._observed:
             found = self._returned.get(method)
-            self._observed[method] = self._with_ids_and_labels(
-                _call_outside_inference(getattr(pl_module, method), self._batch) if found is None else found
-            )
+            if found is None:
+                with torch.inference_mode(False), torch.no_grad():  # tensors of inference mode cannot have gradients
+                    found = getattr(pl_module, method)(self._batch)
+            self._observed[method] = self._with_ids_and_labels(found)
         return self._observed[method]
 
     def _with_ids_and_labels(self, observation: Any) -> Any:
@@ -75,12 +74,6 @@ class RunningBatch:
         predicted, classes = observation.predicted, observation.probabilities.shape[-1]
         numbers = class_numbers(labels, tuple(predicted.shape), classes=classes, partly=True)
         return torch.from_numpy(numbers).to(predicted.device)
-
-
-def _call_outside_inference(method: Callable[[Any], Any], batch: Any) -> Any:
-    # tensors of Lightning's inference mode cannot have gradients
-    with torch.inference_mode(False), torch.no_grad():
-        return method(batch)
 
 
 Value = TypeVar("Value")

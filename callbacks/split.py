@@ -18,7 +18,7 @@ from attest.experiments.sampling import Everyone
 GIVE_IDS = "Give every instance a number of its own in the data set, and pass these to attest's observe as ids."
 
 
-class Split:
+class EvaluatedSplit:
     """The split that a loader goes through: the number of its batches, and which instances they hold.
 
     Length and batch size are read as torch has them. A loader may also offer ``batches_of_all_ranks``, an int, if ranks have
@@ -32,7 +32,8 @@ class Split:
     """
 
     def __init__(self, trainer: Trainer, place: int = 0) -> None:
-        loop = _evaluation_loop(trainer)
+        loops: Any = {TrainerFn.VALIDATING: trainer.validate_loop, TrainerFn.TESTING: trainer.test_loop}
+        loop = loops.get(trainer.state.fn, trainer.fit_loop.epoch_loop.val_loop)
         loaders = loop._combined_loader.flattened  # the trainer's own properties answer for fit, whatever runs
         self.loader = loaders[place]
         self.place = place
@@ -111,21 +112,11 @@ class Split:
         known = getattr(self.dataset, "ids", None) if observation.ids_given else range(count)
         return count if known is None else torch.tensor(known, device=observation.ids.device)
 
-    def with_tokens(self, rows: pd.DataFrame, method: str) -> pd.DataFrame:
-        """Return a table with its texts as ``tokens``, if the data set has a method that returns the tokens of an id."""
+    def with_words(self, rows: pd.DataFrame, column: str, method: str) -> pd.DataFrame:
+        """Return a table with another column of words, if the data set has this method, which returns the words of an id."""
         read = getattr(self.dataset, method, None)
-        return rows if read is None else rows.assign(tokens=rows["id"].map(read))
-
-    def with_question(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return a table with the words of questions as ``question``, if the data set has a ``question_of(id)``."""
-        read = getattr(self.dataset, "question_of", None)
-        return rows if read is None else rows.assign(question=rows["id"].map(read))
+        return rows if read is None else rows.assign(**{column: rows["id"].map(read)})
 
 
 def _goes_in_order(sampler: Any) -> bool:
     return type(sampler) is SequentialSampler or (type(sampler) is DistributedSampler and not sampler.shuffle)
-
-
-def _evaluation_loop(trainer: Trainer) -> Any:
-    loops = {TrainerFn.VALIDATING: trainer.validate_loop, TrainerFn.TESTING: trainer.test_loop}
-    return loops.get(trainer.state.fn, trainer.fit_loop.epoch_loop.val_loop)  # type: ignore[arg-type]

@@ -8,11 +8,11 @@ import pytest
 from pytorch_lightning.trainer.states import TrainerFn
 
 from attest.callbacks.evidence import Evidence, each_once
-from attest.callbacks.split import Split
+from attest.callbacks.split import EvaluatedSplit
 from attest.core.errors import AttestError
 
 
-def split_of(rank: int, ranks: int, batches: int, dealt: tuple[int, int] | None = None) -> Split:
+def split_of(rank: int, ranks: int, batches: int, dealt: tuple[int, int] | None = None) -> EvaluatedSplit:
     """What a rank knows of a split of ours, in batches of 32."""
     batch_sampler = SimpleNamespace(batch_size=32)
     loader = SimpleNamespace(batches_of_all_ranks=batches, batch_sampler=batch_sampler, dealt=dealt)
@@ -20,7 +20,7 @@ def split_of(rank: int, ranks: int, batches: int, dealt: tuple[int, int] | None 
         _combined_loader=SimpleNamespace(flattened=[loader]), max_batches=[len(range(rank, batches, ranks))]
     )
     state = SimpleNamespace(fn=TrainerFn.TESTING)
-    return Split(
+    return EvaluatedSplit(
         SimpleNamespace(state=state, test_loop=loop, validate_loop=None, fit_loop=FIT, global_rank=rank, world_size=ranks)
     )
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pandas as pd
 import torch
 
-from attest.callbacks.tagged import TaggedInstances
+from attest.callbacks.instances import TaggedInstances
 from attest.experiments.layers import observe_layers
 from attest.models.networks import TransformerTagger
 
@@ -19,7 +19,7 @@ def test_heads_stand_layer_by_layer_and_the_table_says_how_many_each_has():
     data = SimpleNamespace(label_names=("O", "B-NP", "I-NP"))
     trainer = SimpleNamespace(datamodule=data, lightning_module=SimpleNamespace(network=network))
     tagged = TaggedInstances()
-    tagged._running.split = SimpleNamespace(with_tokens=lambda rows, method: rows)
+    tagged._running.split = SimpleNamespace(with_words=lambda rows, column, method: rows)
     columns = tagged.measure(replace(observation, labels=torch.zeros_like(tokens)), {}, trainer)
     rows = tagged.complete(pd.DataFrame({"id": range(2)}), trainer)
     assert rows["heads"].tolist() == [[4, 4], [4, 4]]
