@@ -76,8 +76,6 @@ TOKENS = pa.list_(pa.string())
 NO_TOKENS_SHOWN = 5
 NO_WORD = -1
 """The word of a special token, and of padding."""
-NO_TAG = -100
-"""Tag of padding: the class that ``torch.nn.functional.cross_entropy`` ignores by default."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from torch.nn import functional
 from torch.utils.data import Dataset
 
 from attest.core.errors import AttestError
-from attest.datamodules.corpus import NO_TAG, NO_WORD, SPLITS, Corpus, Documents
+from attest.core.labels import UNLABELLED
+from attest.datamodules.corpus import NO_WORD, SPLITS, Corpus, Documents
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import PADDING, UNKNOWN, Vocabulary
 
@@ -44,7 +45,7 @@ class EncodedDocuments(Dataset):
         if documents.labels is not None:
             self._per_text["label"] = torch.tensor(documents.labels)
         self._per_token = {"token_ids": (torch.tensor(vocabulary.encode_all(documents.flat("tokens"))), PADDING)}
-        for column, padding in (("tags", NO_TAG), ("rationale", False), ("word", NO_WORD)):
+        for column, padding in (("tags", UNLABELLED), ("rationale", False), ("word", NO_WORD)):
             if documents.has(column):
                 values = documents.flat(column).to_numpy(zero_copy_only=False)
                 self._per_token[column] = (torch.tensor(values), padding)

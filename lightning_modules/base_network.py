@@ -4,7 +4,7 @@ Legend: B batch, T tokens, N heads, C logits.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,8 +15,8 @@ from attest.core.memory import memory_budget
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.encoded import EncodedDocuments
 from attest.lightning_modules.classifier import attended
+from attest.lightning_modules.text_module import Batch, TextModule
 
-Batch = dict[str, Any]
 MakeNetwork = Callable[[int, int], nn.Module]
 
 
@@ -108,3 +108,25 @@ class _Memory:
         source = self.starts[rows].unsqueeze(-1) + torch.arange(mask.shape[1], device=mask.device)
         weights = self.flat[source.where(mask, 0)].where(mask, 0)
         return ReferenceOutput(self.logits[rows], {POOLED: weights})
+
+
+class DependentModule(TextModule):
+    """A network that is trained with the network of a base run; a base class beside a classifier or a tagger.
+
+    Args:
+        base_network: makes the network of the base run.
+        options: as in ``Classifier`` or ``Tagger``.
+    """
+
+    def __init__(self, base_network: MakeNetwork, **options: Any) -> None:
+        super().__init__(**options)
+        self.base = BaseNetwork(base_network(self.vocab_size, self.outputs))
+
+    def take_base(self, state: dict[str, Tensor]) -> None:
+        """Load the parameters of the base run into the network of the base."""
+        self.base.load(state)
+
+    def on_fit_start(self) -> None:
+        """Compute the output of the base for all training texts once, if this saves time."""
+        data = cast(Any, self.trainer).datamodule
+        self.base.cache(data.train, data.batch_size, self.device)

@@ -2,19 +2,17 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from typing import Any, cast
-
-from torch import Tensor
+from typing import Any
 
 from attest.core.attention.interventions import Intervention, attending, intervene
-from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, ReferenceOutput
+from attest.lightning_modules.base_network import DependentModule, ReferenceOutput
 from attest.lightning_modules.classifier import Classifier
 from attest.lightning_modules.tagger import Tagger
-from attest.lightning_modules.text_module import Batch, TextModule
+from attest.lightning_modules.text_module import Batch
 
 
-class FixedAttention(TextModule):
-    """A network whose attention is given by another network; a base class beside a classifier or a tagger.
+class FixedAttention(DependentModule):
+    """A network whose attention is given by the network of its base; a base class beside a classifier or a tagger.
 
     Args:
         base_network: makes the network that says where to attend.
@@ -23,19 +21,6 @@ class FixedAttention(TextModule):
 
     attention_is_given = True
     """So that what its own attention would be computed from learns nothing."""
-
-    def __init__(self, base_network: MakeNetwork, **options: Any) -> None:
-        super().__init__(**options)
-        self.base = BaseNetwork(base_network(self.vocab_size, self.outputs))
-
-    def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the network that gives the attention."""
-        self.base.load(state)
-
-    def on_fit_start(self) -> None:
-        """Compute the given attention of all training texts once, if this saves time."""
-        data = cast(Any, self.trainer).datamodule
-        self.base.cache(data.train, data.batch_size, self.device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Any:
         """Return the loss of one batch under the given attention."""

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from attest.core.randomness import random_uniforms, stream
+from attest.datamodules.vocabulary import PADDING
 from attest.experiments.erasure.operators import UNKNOWN
 
 Masking = Literal["uniform"]
 """How training texts are masked."""
-PADDING = 0
 
 
 def masked_uniformly(tokens: Tensor, ids: Tensor, seed: int, epoch: int) -> Tensor:

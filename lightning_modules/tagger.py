@@ -8,11 +8,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attest.core.errors import AttestError
+from attest.core.labels import UNLABELLED
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, of_scheme, token_counts
 from attest.lightning_modules.text_module import Batch, TextModule
-
-NO_TAG = -100
-"""The tag of padding: no loss, no score."""
 
 
 class Tagger(TextModule):
@@ -50,7 +48,7 @@ class Tagger(TextModule):
     def model_step(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return logits ``(B, T, K)`` and the mean cross-entropy of the batch's tokens, ``()``."""
         logits = self(batch["token_ids"], batch["mask"])
-        return logits, functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=NO_TAG)
+        return logits, functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=UNLABELLED)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the loss of one batch."""

@@ -14,17 +14,17 @@ from attest.experiments.adversarial_loss import (
     classification_objective,
     tagging_objective,
 )
-from attest.lightning_modules.base_network import BaseNetwork, MakeNetwork, ReferenceOutput
+from attest.lightning_modules.base_network import DependentModule, MakeNetwork, ReferenceOutput
 from attest.lightning_modules.classifier import Classifier, attended
 from attest.lightning_modules.optimisation import require_attention_parameters
 from attest.lightning_modules.predictions import InstanceRows
 from attest.lightning_modules.tagger import Tagger
-from attest.lightning_modules.text_module import Batch, TextModule
+from attest.lightning_modules.text_module import Batch
 
 Variant = Literal["unfrozen", "frozen"]
 
 
-class Adversarial(TextModule):
+class Adversarial(DependentModule):
     """A network that is trained against its base; a base class beside a classifier or a tagger.
 
     Logs, beside what the module logs, ``validation/objective``, the loss as a mean over validation instances that chooses the
@@ -50,8 +50,7 @@ class Adversarial(TextModule):
         convention: Convention = "instances",
         **options: Any,
     ) -> None:
-        super().__init__(**options)
-        self.base = BaseNetwork(base_network(self.vocab_size, self.outputs))
+        super().__init__(base_network, **options)
         self.lam = lam
         self.divergence: DivergenceName = divergence
         self.variant = variant
@@ -67,7 +66,7 @@ class Adversarial(TextModule):
 
         At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
         """
-        self.base.load(state)
+        super().take_base(state)
         if self.variant == "frozen":
             require_attention_parameters(self.network)
             trained = {id(parameter) for parameter in cast(Any, self.network).attention_parameters()}
@@ -82,11 +81,6 @@ class Adversarial(TextModule):
         if self.variant == "frozen":
             self.network.eval()
         return self
-
-    def on_fit_start(self) -> None:
-        """Compute the output of the base for all training texts once, if this saves time."""
-        data = cast(Any, self.trainer).datamodule
-        self.base.cache(data.train, data.batch_size, self.device)
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """Return the loss of one batch."""

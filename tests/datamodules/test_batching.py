@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attest.core.labels import UNLABELLED
 from attest.datamodules.batching import (
     MOST_PADDING,
     BatchLoader,
@@ -19,7 +20,7 @@ from attest.datamodules.batching import (
     shuffled_batches,
 )
 from attest.datamodules.corpus import Documents
-from attest.datamodules.encoded import NO_TAG, EncodedDocuments, EncodedSentences
+from attest.datamodules.encoded import EncodedDocuments, EncodedSentences
 from attest.datamodules.vocabulary import Vocabulary
 
 LENGTHS = st.lists(st.integers(1, 3000), min_size=1, max_size=200).map(np.array)
@@ -135,7 +136,7 @@ def test_tags_of_padding_are_what_cross_entropy_ignores():
     documents = Documents.of([0, 1], [["a", "b"], ["b"]], tags=[[4, 0], [2]])
     batch = EncodedDocuments(documents, Vocabulary(["a", "b"])).__getitems__([0, 1])
     assert "label" not in batch
-    assert batch["tags"].tolist() == [[4, 0], [2, NO_TAG]]
+    assert batch["tags"].tolist() == [[4, 0], [2, UNLABELLED]]
     logits = torch.randn(2, 2, 5)
     loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten())
     by_hand = -(logits.log_softmax(-1)[[0, 0, 1], [0, 1, 0], [4, 0, 2]]).mean()

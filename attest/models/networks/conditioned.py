@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from attest.core.attention import AdditiveScoring, PooledAttention, Projection
 from attest.core.attention.pooled import pool
 from attest.core.errors import AttestError
+from attest.models.contract import decided
 from attest.models.networks.recurrent import BiLSTM
 from attest.models.networks.tokens import PADDING
 
@@ -118,8 +119,7 @@ class ConditionedClassifier(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map rows and mask ``(B, T)`` to logits ``(B, C)``."""
-        hidden = self.encode(tokens, mask)
-        return self.decode(hidden, self.project(self.score(hidden, mask), mask))
+        return decided(self, self.encode(tokens, mask), mask)
 
     def attention_parameters(self) -> Iterable[nn.Parameter]:
         """Return the parameters that make attention: scoring and projection."""

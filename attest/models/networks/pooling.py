@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from attest.core.attention import AdditiveScoring, PooledAttention, Projection
 from attest.core.attention.pooled import pool
+from attest.models.contract import decided
 from attest.models.networks.recurrent import BiLSTM
 
 
@@ -59,7 +60,7 @@ class PoolingClassifier(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
-        return self._decided(self.encode(tokens, mask), mask)
+        return decided(self, self.encode(tokens, mask), mask)
 
     @property
     def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
@@ -69,10 +70,7 @@ class PoolingClassifier(nn.Module):
             AttributeError: the encoder has no layers to go on from.
         """
         encoder_resumes = cast(Any, self.encoder).resume
-        return lambda hidden, mask, layer: self._decided(encoder_resumes(hidden, mask, layer), mask)
-
-    def _decided(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        return self.decode(hidden, self.project(self.score(hidden, mask), mask))
+        return lambda hidden, mask, layer: decided(self, encoder_resumes(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
         """Return what each token alone would decide, ``(B, T, C)``.

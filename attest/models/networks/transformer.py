@@ -15,6 +15,7 @@ from torch.nn import functional
 from attest.core.attention import MultiHeadAttention, Projection, Uniform
 from attest.core.attention.pooled import pool
 from attest.core.errors import AttestError
+from attest.models.contract import decided
 from attest.models.networks.tokens import embedding
 
 
@@ -96,10 +97,8 @@ class TransformerLayer(nn.Module):
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Map hidden states ``(B, T, H)``, mask ``(B, T)`` to hidden states ``(B, T, H)``."""
         attended_BTH = self.attention_norm(hidden + self.dropout(self.attention(hidden, mask)))
-        return self.feedforward_norm(attended_BTH + self.dropout(self._feedforward(attended_BTH)))
-
-    def _feedforward(self, hidden_BTH: Tensor) -> Tensor:
-        return self.narrow(functional.relu(self.widen(hidden_BTH), inplace=True))
+        fed_forward_BTH = self.narrow(functional.relu(self.widen(attended_BTH), inplace=True))
+        return self.feedforward_norm(attended_BTH + self.dropout(fed_forward_BTH))
 
 
 def sinusoids(length: int, size: int) -> Tensor:
@@ -137,21 +136,11 @@ class KeyPerturbation(nn.Module):
         return self.output(self.hidden(keys).relu())
 
 
-class TransformerClassifier(nn.Module):
-    """A classifier by the mean of the last layer's hidden states and a linear layer (Drozdyuk et al.).
-
-    It offers the four steps, so that gradients and counterfactual texts can be had as from any network, but two of them have
-    nothing to learn: the mean is uniform attention, so ``score`` is constant and ``project`` uniform, whatever φ is.
-    ``pools_by_attention`` says so, and evidence on pooled attention is refused.
-
-    Args:
-        vocab_size: number of token ids.
-        outputs: C, number of logits.
-        size, layers, heads, feedforward_size, dropout, projection, embedding_size: as in ``TransformerEncoder``.
-    """
+class _TransformerNetwork(nn.Module):
+    """A Transformer whose attention is inside the layers alone, with a linear layer on its last hidden states."""
 
     pools_by_attention = False
-    """The weights that ``project`` returns are the mean's: nothing learned, nothing to put on trial."""
+    """No weights that pool are learned, so that there is no pooled attention to put on trial."""
 
     attends_within = True
     """Tokens attend to one another."""
@@ -178,6 +167,28 @@ class TransformerClassifier(nn.Module):
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to hidden states ``(B, T, H)``."""
         return self.encoder(tokens, mask)
 
+    def attention_parameters(self) -> Iterable[nn.Parameter]:
+        """Return the parameters that make attention: queries, keys and projection of every head."""
+        for module in self.modules():
+            if isinstance(module, MultiHeadAttention):
+                yield from module.query.parameters()
+                yield from module.key.parameters()
+                yield from module.projection.parameters()
+
+
+class TransformerClassifier(_TransformerNetwork):
+    """A classifier by the mean of the last layer's hidden states and a linear layer (Drozdyuk et al.).
+
+    It offers the four steps, so that gradients and counterfactual texts can be had as from any network, but two of them have
+    nothing to learn: the mean is uniform attention, so ``score`` is constant and ``project`` uniform, whatever φ is.
+    ``pools_by_attention`` says so, and evidence on pooled attention is refused.
+
+    Args:
+        vocab_size: number of token ids.
+        outputs: C, number of logits.
+        size, layers, heads, feedforward_size, dropout, projection, embedding_size: as in ``TransformerEncoder``.
+    """
+
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Map hidden states ``(B, T, H)`` to zeros ``(B, T)``: every token matters alike."""
         return hidden.new_zeros(mask.shape)
@@ -192,25 +203,18 @@ class TransformerClassifier(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits ``(B, C)``."""
-        return self._decided(self.encode(tokens, mask), mask)
+        return decided(self, self.encode(tokens, mask), mask)
 
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
         """Map what enters a layer, counted from 0, ``(B, T, H)`` to logits ``(B, C)``."""
-        return self._decided(self.encoder.resume(hidden, mask, layer), mask)
-
-    def _decided(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        return self.decode(hidden, self.project(self.score(hidden, mask), mask))
+        return decided(self, self.encoder.resume(hidden, mask, layer), mask)
 
     def token_logits(self, hidden: Tensor) -> Tensor:
         """Return what each token alone would decide, ``(B, T, C)``; as in ``PoolingClassifier``."""
         return self.decoder(hidden)
 
-    def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """Return the parameters that make attention: queries, keys and projection of every head."""
-        return _attention_parameters(self)
 
-
-class TransformerTagger(nn.Module):
+class TransformerTagger(_TransformerNetwork):
     """A tagger by the last layer's hidden states (Yang): one layer, four heads, no causal mask.
 
     ``encode`` and ``decode`` are its steps; ``decode`` takes no weights, since nothing is pooled.
@@ -220,9 +224,6 @@ class TransformerTagger(nn.Module):
         outputs: K, number of tags.
         size, layers, heads, feedforward_size, dropout, projection, embedding_size: as in ``TransformerEncoder``.
     """
-
-    pools_by_attention = False
-    attends_within = True
 
     def __init__(
         self,
@@ -236,15 +237,7 @@ class TransformerTagger(nn.Module):
         projection: Projection | list[Projection] | None = None,
         embedding_size: int | None = 300,
     ) -> None:
-        super().__init__()
-        self.encoder = TransformerEncoder(
-            vocab_size, size, layers, heads, feedforward_size, dropout, projection, embedding_size
-        )
-        self.decoder = nn.Linear(size, outputs)
-
-    def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to hidden states ``(B, T, H)``."""
-        return self.encoder(tokens, mask)
+        super().__init__(vocab_size, outputs, size, layers, heads, feedforward_size, dropout, projection, embedding_size)
 
     def decode(self, hidden: Tensor) -> Tensor:
         """Map hidden states ``(B, T, H)`` to logits of tags ``(B, T, K)``."""
@@ -257,15 +250,3 @@ class TransformerTagger(nn.Module):
     def resume(self, hidden: Tensor, mask: Tensor, layer: int) -> Tensor:
         """Map what enters a layer, counted from 0, ``(B, T, H)`` to logits of tags ``(B, T, K)``."""
         return self.decode(self.encoder.resume(hidden, mask, layer))
-
-    def attention_parameters(self) -> Iterable[nn.Parameter]:
-        """Return the parameters that make attention: queries, keys and projection of every head."""
-        return _attention_parameters(self)
-
-
-def _attention_parameters(network: nn.Module) -> Iterable[nn.Parameter]:
-    for module in network.modules():
-        if isinstance(module, MultiHeadAttention):
-            yield from module.query.parameters()
-            yield from module.key.parameters()
-            yield from module.projection.parameters()
