@@ -83,8 +83,7 @@ REACHES = {
     ("datamodules/__init__.py", "import_module"): OURS,
     ("datamodules/cache.py", "Path(temporary).unlink"): "a file that this process has made",
     ("datamodules/word_vectors.py", "archive.unlink"): "an archive that this process has fetched",
-    ("lightning_modules/guided.py", "self.base.load"): "parameters of the base, read with weights_only",
-    ("lightning_modules/trained_adversary.py", "self.base.load"): "parameters of the base, read with weights_only",
+    ("lightning_modules/base_network.py", "self.base.load"): "parameters of the base, read with weights_only",
 }
 """By file and call, whose input reaches it."""
 SECRETS = {
