@@ -184,20 +184,18 @@ class TextDataModule(LightningDataModule):
                 raise AttestError(f"{name} is {value}; expected a whole number from {least}. Type {command}")
 
     def _within_max_tokens(self, corpus: Corpus, longest: int) -> Corpus:
-        kept = corpus.where_length(longest)
-        left_out = {split: len(getattr(corpus, split)) - len(getattr(kept, split)) for split in SPLITS}
-        counts = ", ".join(f"{count} of {len(getattr(corpus, split))} {split}" for split, count in left_out.items())
+        kept = corpus.with_each(lambda documents: documents.where(documents.lengths <= longest))
+        counts = ", ".join(f"{size - kept.sizes[split]} of {size} {split}" for split, size in corpus.sizes.items())
         say(f"max_tokens={longest} leaves out {counts} texts.")
         return kept
 
     def _thinned(self, corpus: Corpus, texts: int) -> Corpus:
-        cut = corpus.thinned(texts, self.sampling)
+        cut = corpus.with_each(lambda documents: documents.take(documents.chosen(texts, self.sampling)))
         if self.sampling == "spaced":
             say(SPACED.format(texts=texts))
-        for split in SPLITS:
-            whole, part = getattr(corpus, split), getattr(cut, split)
-            lacking = missing(whole.classes, part.classes, f"the {split} split", corpus.label_names)
-            if lacking:
+        for split, part in cut.splits.items():
+            whole = corpus.splits[split]
+            if lacking := missing(whole.classes, part.classes, f"the {split} split", corpus.label_names):
                 say(f"texts={texts}: {lacking}")
         return cut
 
@@ -304,7 +302,7 @@ class TextDataModule(LightningDataModule):
         return self._encoded("test")
 
     def _encoded(self, split: str) -> EncodedDocuments:
-        encoded = self.encode(getattr(self.corpus, split))
+        encoded = self.encode(self.corpus.splits[split])
         return encoded if self.erased is None else encoded.without(read_erased(Path(self.erased), split))
 
     def train_dataloader(self) -> BatchLoader:

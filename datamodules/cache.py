@@ -94,11 +94,11 @@ def _write(path: Path, table: pa.Table) -> None:
 def _packed(corpus: Corpus) -> pa.Table:
     """Return a corpus as one table: the splits one after another, everything else in the metadata."""
     about = {
-        "rows": [len(getattr(corpus, split)) for split in SPLITS],
+        "rows": [*corpus.sizes.values()],
         "words": corpus.vocabulary.words,
         "label_names": corpus.label_names,
     }
-    table = pa.concat_tables([getattr(corpus, split).table for split in SPLITS])
+    table = pa.concat_tables([documents.table for documents in corpus.splits.values()])
     return table.combine_chunks().replace_schema_metadata({"corpus": json.dumps(about)})  # one batch maps without a copy
 
 

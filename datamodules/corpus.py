@@ -3,7 +3,7 @@
 Which texts of many: those whose ids have the smallest hashes, so that no order of a file can meet the order of a sample.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -34,7 +34,8 @@ def sample(ids: np.ndarray, labels: pa.Array, most: int) -> np.ndarray:
         most: the largest number of rows, from 1.
     """
     keys = np.random.PCG64(KEY).random_raw(ids.max(initial=0) + 1)[ids]
-    rows, classes = _bearers(labels)
+    rows = pc.list_parent_indices(labels).to_numpy() if pa.types.is_list(labels.type) else np.arange(len(labels))
+    classes = _flat(labels).dictionary_encode().indices.to_numpy()
     order = np.argsort(keys[rows], kind="stable")
     _, first = np.unique(classes[order], return_index=True)
     others = ~np.isin(np.arange(len(ids)), rows[order[first]])
@@ -59,12 +60,6 @@ def missing(labels: pa.Array, chosen: pa.Array, where: str, names: Sequence[str]
         return None
     shown = some([shortened(str(each if names is None else names[each])) for each in lacking])
     return f"None of the {len(chosen):,} texts drawn from the {len(labels):,} in {where} is of the class {shown}."
-
-
-def _bearers(labels: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return a row, and the number of its class, for each label."""
-    rows = pc.list_parent_indices(labels).to_numpy() if pa.types.is_list(labels.type) else np.arange(len(labels))
-    return rows, _flat(labels).dictionary_encode().indices.to_numpy()
 
 
 def _flat(labels: pa.Array) -> pa.Array:
@@ -104,7 +99,8 @@ class Documents:
                 are None are left out.
         """
         given = {name: values for name, values in columns.items() if values is not None}
-        return cls(pa.table({"id": pa.array(ids, pa.int64()), "tokens": as_tokens(tokens), **given}))
+        tokens = tokens if isinstance(tokens, pa.Array | pa.ChunkedArray) else pa.array(tokens, TOKENS)
+        return cls(pa.table({"id": pa.array(ids, pa.int64()), "tokens": tokens, **given}))
 
     def __len__(self) -> int:
         return self.table.num_rows
@@ -181,39 +177,37 @@ class Corpus:
     label_names: tuple[str, ...]
     """Names of the classes, or of the tags, by number."""
 
+    @property
+    def splits(self) -> dict[str, Documents]:
+        """Return the splits by name."""
+        return {"train": self.train, "validation": self.validation, "test": self.test}
+
     @cached_property
     def copies(self) -> dict[str, int]:
         """Return how many texts of a split also occur in an earlier split, by ``test in train``, without zeros."""
-        texts = {split: getattr(self, split).as_read for split in SPLITS}
+        texts = {split: documents.as_read for split, documents in self.splits.items()}
         pairs = combinations(SPLITS, 2)
         counts = {f"{later} in {earlier}": pc.sum(pc.is_in(texts[later], texts[earlier])).as_py() for earlier, later in pairs}
         return {pair: count for pair, count in counts.items() if count}
 
     def unread(self, split: str) -> int:
         """Return the number of texts of a split that contain no word of the vocabulary."""
-        tokens = getattr(self, split).table["tokens"].combine_chunks()
+        tokens = self.splits[split].table["tokens"].combine_chunks()
         known = pc.is_in(pc.list_flatten(tokens), value_set=pa.array(self.vocabulary.words, pa.string()))
         return len(tokens) - pc.count_distinct(pc.list_parent_indices(tokens).filter(known)).as_py()
 
     @property
     def sizes(self) -> dict[str, int]:
         """Return the number of texts in each split."""
-        return {split: len(getattr(self, split)) for split in SPLITS}
+        return {split: len(documents) for split, documents in self.splits.items()}
 
-    def where_length(self, longest: int) -> "Corpus":
-        """Return the corpus with texts of at most ``longest`` tokens; the vocabulary is unchanged."""
-        splits = {split: getattr(self, split) for split in SPLITS}
-        return replace(self, **{name: split.where(split.lengths <= longest) for name, split in splits.items()})
-
-    def thinned(self, texts: int, sampling: Sampling = "keyed") -> "Corpus":
-        """Return the corpus with at most ``texts`` texts per split, at random or at equal distances."""
-        splits = {name: getattr(self, name) for name in SPLITS}
-        return replace(self, **{name: split.take(split.chosen(texts, sampling)) for name, split in splits.items()})
+    def with_each(self, change: Callable[[Documents], Documents]) -> "Corpus":
+        """Return the corpus with a change to each of its splits; the vocabulary is unchanged."""
+        return replace(self, train=change(self.train), validation=change(self.validation), test=change(self.test))
 
     def require_texts(self, name: str) -> "Corpus":
         """Refuse a corpus with texts without tokens, which give no attention, or with one class only."""
-        for split in SPLITS:
-            documents: Documents = getattr(self, split)
+        for split, documents in self.splits.items():
             empty = documents.ids[documents.lengths == 0].tolist()
             if empty or not len(documents):
                 found = f"{len(empty)} texts empty after tokenising (rows {empty[:NO_TOKENS_SHOWN]})" if empty else "no texts"
@@ -227,11 +221,6 @@ class Corpus:
                 "Give texts of another class, or a larger max_tokens."
             )
         return self
-
-
-def as_tokens(texts: Any) -> pa.Array | pa.ChunkedArray:
-    """Return tokenised texts as an Arrow list array; Arrow arrays are returned unchanged."""
-    return texts if isinstance(texts, pa.Array | pa.ChunkedArray) else pa.array(texts, TOKENS)
 
 
 def told(copied: Mapping[str, int], texts: Mapping[str, int]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from torch.utils.data import Dataset
 
 from attest.core.errors import AttestError
 from attest.core.labels import UNLABELLED
-from attest.datamodules.corpus import NO_WORD, SPLITS, Corpus, Documents
+from attest.datamodules.corpus import NO_WORD, Corpus, Documents
 from attest.datamodules.notice import say
 from attest.datamodules.vocabulary import PADDING, UNKNOWN, Vocabulary
 
@@ -199,8 +199,8 @@ def read_erased(path: Path, split: str) -> dict[int, np.ndarray]:
 
 def corpus_in_subwords(corpus: Corpus, subwords: "Subwords") -> Corpus:
     """Return the same splits cut into subwords; labels are unchanged, and the vocabulary is that of the model."""
-    splits: dict[str, Any] = {split: in_subwords(getattr(corpus, split), subwords, corpus.label_names) for split in SPLITS}
-    return replace(corpus, **splits, vocabulary=Vocabulary(subwords.vocabulary))
+    cut = corpus.with_each(lambda documents: in_subwords(documents, subwords, corpus.label_names))
+    return replace(cut, vocabulary=Vocabulary(subwords.vocabulary))
 
 
 def in_subwords(documents: Documents, subwords: "Subwords", label_names: Sequence[str] = ()) -> Documents:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from attest.core.errors import AttestError
 from attest.datamodules.base import TextDataModule
 from attest.datamodules.corpus import Corpus, Documents
-from attest.datamodules.instances import FileOptions, Instance, in_order, read_instances
+from attest.datamodules.instances import FileOptions, in_order, read_instances
 from attest.datamodules.notice import option, some
 from attest.datamodules.rows import UTF_8
 from attest.datamodules.stored import StoredDataModule, Tables, split_at_random
@@ -71,13 +71,9 @@ class FilesDataModule(StoredDataModule):
         super().__init__(**options)
         sources = {"train": train, "validation": validation, "test": test}
         self.sources = {split: source for split, source in sources.items() if source}
-        self.text_column = text_column
-        self.label_column = label_column
-        self.tagging = tagging
-        self.on_bad_rows = on_bad_rows
+        self.file_options = FileOptions(text_column, label_column, tagging, encoding, on_bad_rows)
         self.validation_share = validation_share
         self.split_seed = split_seed
-        self.encoding = encoding
         self.in_words = bool(self.expected and self.expected.record.tokenising["in_words"])
         """Whether texts were given as lists of words; known once they are read."""
 
@@ -91,14 +87,21 @@ class FilesDataModule(StoredDataModule):
     def split_sources(self) -> dict[str, str]:
         train = self.sources["train"]  # of which validation is cut where it has no file of its own
         sources = {"train": train, "validation": self.sources.get("validation", train), "test": self.sources["test"]}
-        return {split: _absolute(source) for split, source in sources.items()}
+        paths = {split: Path(source).expanduser() for split, source in sources.items()}
+        return {split: str(path.absolute()) if path.is_file() else sources[split] for split, path in paths.items()}
 
     def tables(self) -> Tables:
         self._require_sources()
-        how = FileOptions(self.text_column, self.label_column, self.tagging, self.encoding, self.on_bad_rows)
-        instances, columns = read_instances(self.sources, how, classes=True)
+        instances, columns = read_instances(self.sources, self.file_options, classes=True)
         self.in_words = columns.words
-        return {split: _table(found) for split, found in instances.items()}
+        return {
+            split: pa.table({
+                "id": pa.array([each.number for each in found], pa.int64()),
+                "text": [each.text for each in found],
+                "label": [each.label for each in found],
+            })
+            for split, found in instances.items()
+        }  # fmt: skip
 
     def _require_sources(self) -> None:
         """Refuse a missing file, and one file for two splits, also under two names; a Hub dataset holds several splits."""
@@ -165,20 +168,6 @@ class FilesDataModule(StoredDataModule):
         return train, validation
 
 
-def _table(instances: list[Instance]) -> pa.Table:
-    return pa.table(
-        {
-            "id": pa.array([each.number for each in instances], pa.int64()),
-            "text": [each.text for each in instances],
-            "label": [each.label for each in instances],
-        }
-    )
-
-
 def _flat_labels(table: pa.Table) -> pa.Array:
     labels = table["label"].combine_chunks()
     return pc.list_flatten(labels) if pa.types.is_list(labels.type) else labels
-
-
-def _absolute(source: str) -> str:
-    return str(Path(source).expanduser().absolute()) if Path(source).expanduser().is_file() else source

@@ -46,7 +46,7 @@ def by_class(split: str) -> Callable[[Corpus], str]:
     """Return a function that counts the texts of a split in each class, ``3034 / 3321``."""
 
     def count(corpus: Corpus) -> str:
-        documents: Documents = getattr(corpus, split)
+        documents = corpus.splits[split]
         assert documents.labels is not None, "tagging corpora have no classes of texts"
         return " / ".join(map(str, np.bincount(documents.labels, minlength=len(corpus.label_names))))
 
@@ -55,7 +55,7 @@ def by_class(split: str) -> Callable[[Corpus], str]:
 
 def texts(split: str) -> Callable[[Corpus], str]:
     """Return a function that counts the texts of a split."""
-    return lambda corpus: str(len(getattr(corpus, split)))
+    return lambda corpus: str(corpus.sizes[split])
 
 
 def rounded_length(corpus: Corpus) -> str:

@@ -67,14 +67,13 @@ class DataRecord:
         sampling: Sampling,
     ) -> "DataRecord":
         """Return the record of a corpus that has been read."""
-        splits = {split: getattr(corpus, split) for split in SPLITS}
         return cls(
             words=corpus.vocabulary.words,
             label_names=tuple(corpus.label_names),
             positive_weight=positive_weight,
             tokenising=dict(tokenising),
             counts=corpus.sizes,
-            fingerprints={split: fingerprint_of(documents) for split, documents in splits.items()},
+            fingerprints={split: fingerprint_of(documents) for split, documents in corpus.splits.items()},
             sources=dict(sources),
             files={split: _digest(Path(source)) for split, source in sources.items() if Path(source).is_file()},
             copies=corpus.copies,

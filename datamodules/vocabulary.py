@@ -23,7 +23,8 @@ class Vocabulary:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
-        self._ids = {word: index for index, word in enumerate(self.words, start=len(SPECIALS))}
+        self.ids = {word: index for index, word in enumerate(self.words, start=len(SPECIALS))}
+        """The token id of each word."""
 
     @classmethod
     def fit(cls, texts: Any, min_df: int = 1, max_words: int | None = None) -> "Vocabulary":
@@ -51,11 +52,11 @@ class Vocabulary:
 
     def knows(self, token: str) -> bool:
         """Return whether the word has its own id."""
-        return token in self._ids
+        return token in self.ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """Return the token ids of words, with ``UNKNOWN`` for unseen words."""
-        return [self._ids.get(token, UNKNOWN) for token in tokens]
+        return [self.ids.get(token, UNKNOWN) for token in tokens]
 
     def encode_all(self, tokens: pa.Array) -> np.ndarray:
         """Return the token ids of a whole split in one array, int64 ``(N,)``, with ``UNKNOWN`` for unseen words."""

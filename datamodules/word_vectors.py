@@ -6,7 +6,7 @@ Legend: V token ids of the vocabulary, E dimensions.
 import hashlib
 import shutil
 import zipfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +23,7 @@ from attest.core.errors import AttestError
 from attest.core.memory import cache_folder
 from attest.core.vector_files import first_line
 from attest.datamodules.notice import say
-from attest.datamodules.vocabulary import SPECIALS, Vocabulary
+from attest.datamodules.vocabulary import Vocabulary
 
 NOT_TEXT = "expected text, a word and its numbers on each line, as fastText (.vec), GloVe (.txt) or word2vec (text) write it"
 
@@ -36,29 +36,27 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> Tensor:
     Raises:
         AttestError: the file does not exist or is not text, a line is not a vector, or no word of the vocabulary has one.
     """
-    rows = rows_of_words(vocabulary)
+    if not path.is_file():
+        raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
+    return torch.from_numpy(_by_token_id(_vectors_of_lines(path, vocabulary.ids), vocabulary, str(path)))
+
+
+def _by_token_id(vectors: Iterable[tuple[str, np.ndarray]], vocabulary: Vocabulary, where: str) -> np.ndarray:
     found: dict[int, np.ndarray] = {}
-    for word, vector in _vectors(path, rows.keys()):
-        found.setdefault(rows[word], vector)
+    for word, vector in vectors:
+        found.setdefault(vocabulary.ids[word], vector)
     if not found:
         raise AttestError(
-            f"{path} has no vector for any of the {len(rows):,} words of the vocabulary; expected vectors of the language and "
-            "letter case of the corpus (most corpora here are lower-cased). Give another file: EMBEDDINGS=<file>"
+            f"{where} has no vector for any of the {len(vocabulary.words):,} words of the vocabulary; expected vectors of the "
+            "language and letter case of the corpus (most corpora here are lower-cased). Give another file: EMBEDDINGS=<file>"
         )
     weights = np.zeros((len(vocabulary), len(next(iter(found.values())))), dtype=np.float32)
     weights[list(found)] = np.stack(list(found.values()))
-    return torch.from_numpy(weights)
+    return weights
 
 
-def rows_of_words(vocabulary: Vocabulary) -> dict[str, int]:
-    """Return the token id of each word."""
-    return {word: index for index, word in enumerate(vocabulary.words, start=len(SPECIALS))}
-
-
-def _vectors(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
+def _vectors_of_lines(path: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
     """Yield word and vector of each line whose word is wanted; other lines are not parsed, because files can be large."""
-    if not path.is_file():
-        raise AttestError(f"There is no file {path}; {NOT_TEXT}. Give its path: EMBEDDINGS=<file>")
     first_words = {word.encode() for word in wanted}
     size = 0
     with path.open("rb") as lines:
@@ -162,7 +160,13 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
     Raises:
         AttestError: the vectors are not to be had, or are none.
     """
-    weights = _rows(source, vocabulary)
+    if isinstance(source, str):
+        weights = read_vectors(Path(source).expanduser(), vocabulary).numpy()
+    elif source.package is not None and (spec := find_spec(source.package.module)) and spec.submodule_search_locations:
+        packed = _vectors_of_package(source.package, Path(spec.submodule_search_locations[0]), vocabulary.ids)
+        weights = _by_token_id(packed, vocabulary, f"the package {source.package.name}")
+    else:
+        weights = read_vectors(_downloaded(source), vocabulary).numpy()
     has_one = weights.any(axis=1)
     found, words = int(has_one.sum()), len(vocabulary.words)
     starts = "at zero" if unseen == "zeros" else f"at random, N(0, {RANDOM_STD}²)"
@@ -179,33 +183,14 @@ def vectors_of(source: WordVectors | str, vocabulary: Vocabulary, unseen: Unseen
     return vectors
 
 
-def _rows(source: WordVectors | str, vocabulary: Vocabulary) -> np.ndarray:
-    if isinstance(source, str):
-        return read_vectors(Path(source).expanduser(), vocabulary).numpy()
-    if source.package is not None and (folder := _installed(source.package)) is not None:
-        return _of_package(source.package, folder, vocabulary)
-    return read_vectors(_downloaded(source), vocabulary).numpy()
-
-
-def _installed(package: VectorPackage) -> Path | None:
-    spec = find_spec(package.module)
-    return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
-
-
-def _of_package(package: VectorPackage, folder: Path, vocabulary: Vocabulary) -> np.ndarray:
-    """Return the rows of the array in a package for the words of a vocabulary; the first vector of a word counts."""
-    array, index = folder / package.vectors, folder / package.words
+def _vectors_of_package(package: VectorPackage, folder: Path, wanted: Collection[str]) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield each word in a package that is wanted, and its row of the array."""
+    array = folder / package.vectors
     _require_hash(array, package.sha256, f"the package {package.name}")
-    known = pq.read_table(index).column(0).to_pylist()
-    rows = rows_of_words(vocabulary)
-    places: dict[int, int] = {}
-    for place, word in enumerate(known):
-        if word in rows:
-            places.setdefault(rows[word], place)
     vectors = open_memmap(array, mode="r")
-    weights = np.zeros((len(vocabulary), vectors.shape[1]), dtype=np.float32)
-    weights[list(places)] = vectors[list(places.values())]
-    return weights
+    for place, word in enumerate(pq.read_table(folder / package.words).column(0).to_pylist()):
+        if word in wanted:
+            yield word, vectors[place]
 
 
 def _downloaded(source: WordVectors) -> Path:
@@ -233,16 +218,11 @@ def _download(source: WordVectors, path: Path) -> None:
         ) from None
     if source.member is None:
         archive.replace(path)
-    else:
-        _unpack(archive, source.member, path)
-
-
-def _unpack(archive: Path, member: str, path: Path) -> None:
-    """Unpack one file of an archive completely or not at all, then delete the archive."""
-    temporary = path.with_suffix(".part")
-    with zipfile.ZipFile(archive).open(member) as packed, temporary.open("wb") as sink:
+        return
+    unpacked = path.with_suffix(".part")
+    with zipfile.ZipFile(archive).open(source.member) as packed, unpacked.open("wb") as sink:
         shutil.copyfileobj(packed, sink)
-    temporary.replace(path)
+    unpacked.replace(path)
     archive.unlink()
 
 
