@@ -18,6 +18,7 @@ from attest.core.measures.numbers import percent
 from attest.core.randomness import random_order
 from attest.core.rounding import compared, rounding
 from attest.experiments.layers.tampering import DecidingRow, row_among
+from attest.experiments.sink import parks_attention
 from attest.experiments.spec import ANY, SHARE, Column, Drawing, Inside, Means, Measure, Spec
 from attest.models.layers_observed import LayerObservation
 
@@ -58,21 +59,27 @@ def knockout(
         AttestError: it is no decoder, a setting is out of range, or a span names a token that cannot be cut.
     """
     _require_decoder(observation)
-    _require_settings(share, draws, width)
+    if not 0 < share <= 0.5 or draws < 1 or width < 0:
+        raise AttestError(
+            f"E16 was given share={share}, draws={draws}, width={width}; expected a share above 0 and at most 0.5, at least "
+            "one draw, and a width of at least 0 layers."
+        )
     row = DecidingRow(observation)
     row_BYNT = torch.stack(list(row.attention.values()), dim=1)
     candidates = _candidates(observation, row.places)
-    columns = _sinks(row_BYNT[..., 0])
+    columns = _sink_columns(row_BYNT[..., 0])
     for suffix, layers in _windows(list(observation.attention), width).items():
         places = [list(observation.attention).index(layer) for layer in layers]
-        chosen = (
-            _most_attended(row_BYNT[:, places].mean(dim=(1, 2)), candidates, share)
-            if spans is None
-            else _spans(spans, observation.ids, candidates)
-        )
-        random_BDT = _random_sets(seed, observation.ids, draws, candidates & ~chosen, chosen.sum(dim=-1))
+        if spans is None:
+            attention_BT = row_BYNT[:, places].mean(dim=(1, 2)).masked_fill(~candidates, -1)
+            chosen = _highest(attention_BT, (share * candidates.sum(dim=-1)).ceil().long())
+        else:
+            chosen = _spans(spans, observation.ids, candidates)
+        others, count = candidates & ~chosen, chosen.sum(dim=-1)
+        enough = torch.where(others.sum(dim=-1) >= count, count, 0)
+        random_BDT = _highest(random_order(seed, observation.ids, draws, others), enough.unsqueeze(-1).expand(-1, draws))
         first = torch.zeros_like(chosen)
-        first[:, 0] = row.places > 0
+        first[:, 0] = row.places > 0  # the deciding token may be the first
         cut_BVT = torch.cat([chosen.unsqueeze(1), first.unsqueeze(1), random_BDT], dim=1)
 
         def cutting(rows: Tensor, cut: Tensor, layers: Sequence[str] = layers) -> list[Intervention]:
@@ -85,19 +92,11 @@ def knockout(
 
 def _require_decoder(observation: LayerObservation) -> None:
     network: Any = observation.network
-    if not getattr(network, "looks_back", False):
+    if not parks_attention(network):
         kind = type(network.model if getattr(network, "holds_a_model", False) else network).__name__
         raise AttestError(
             f"{kind} does not decide by a last token that attends only to earlier ones; expected a decoder, because E16 cuts "
             "the edges of that token."
-        )
-
-
-def _require_settings(share: float, draws: int, width: int) -> None:
-    if not 0 < share <= 0.5 or draws < 1 or width < 0:
-        raise AttestError(
-            f"E16 was given share={share}, draws={draws}, width={width}; expected a share above 0 and at most 0.5, at least "
-            "one draw, and a width of at least 0 layers."
         )
 
 
@@ -115,17 +114,12 @@ def _candidates(observation: LayerObservation, deciding: Tensor) -> Tensor:
     return mask & (place_T > 0) & (place_T < deciding.unsqueeze(-1))
 
 
-def _sinks(first_BYN: Tensor) -> dict[str, Tensor]:
+def _sink_columns(first_BYN: Tensor) -> dict[str, Tensor]:
     columns = {"sink": first_BYN.mean(dim=(1, 2))}
     for layer, heads in enumerate(first_BYN.unbind(dim=1), start=1):
         columns[f"sink_layer{layer}"] = heads.mean(dim=-1)
         columns |= {f"sink_layer{layer}_head{head}": each for head, each in enumerate(heads.unbind(dim=-1), start=1)}
     return columns
-
-
-def _most_attended(attention_BT: Tensor, candidates: Tensor, share: float) -> Tensor:
-    counts = candidates.sum(dim=-1)
-    return _highest(attention_BT.masked_fill(~candidates, -1), (share * counts).ceil().long().minimum(counts))
 
 
 def _highest(values: Tensor, counts: Tensor) -> Tensor:
@@ -145,11 +139,6 @@ def _spans(spans: Mapping[int, Sequence[int]], ids: Tensor, candidates: Tensor) 
             )
         cut[row, places] = True
     return cut
-
-
-def _random_sets(seed: int, ids: Tensor, draws: int, others: Tensor, counts: Tensor) -> Tensor:
-    enough = torch.where(others.sum(dim=-1) >= counts, counts, 0)
-    return _highest(random_order(seed, ids, draws, others), enough.unsqueeze(-1).expand(-1, draws))
 
 
 def _cut(cut_RT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tensor]:

@@ -64,16 +64,17 @@ def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, 
 
 def _permuting(seed: int, sink_kept: bool = False) -> Tamper:
     def permute(clean: LayerObservation, rows: Tensor, draws: Tensor) -> Tampering:
-        keys = (random_bits(seed, draws, torch.tensor(place, device=draws.device)) for place in range(len(clean.attention)))
-        pairs = zip(clean.attention.items(), keys, strict=True)
-        orders = {layer: _order(clean, weights, key, seed, sink_kept) for (layer, weights), key in pairs}
+        orders = {}
+        for place, (layer, weights) in enumerate(clean.attention.items()):
+            key = random_bits(seed, draws, torch.tensor(place, device=draws.device))
+            orders[layer] = _order(clean, weights, key, seed, sink_kept)
         return lambda layers: _permuted(clean, {layer: orders[layer] for layer in layers})
 
     return permute
 
 
 def _order(clean: LayerObservation, weights_RNTT: Tensor, keys_R: Tensor, seed: int, sink_kept: bool) -> Tensor:
-    """Return how every row of every head of a layer is permuted: int64 ``(R, N, T, T)``, indices to gather with."""
+    """Draw the permutation of every row of every head of a layer: int64 ``(R, N, T, T)``, indices to gather with."""
     keys = keys_of_rows(seed, keys_R, weights_RNTT)
     allowed = clean.mask[:, None, None].expand(weights_RNTT.shape)
     if attends_everywhere(clean.network):
@@ -115,9 +116,9 @@ def deciding_row_permutation(observation: LayerObservation, permutations: int, s
     row = DecidingRow(observation)
     draw_BD = torch.arange(permutations, device=row.places.device).expand(len(row.places), -1)
     columns = {}
-    for name, kept in (("", False), (WITHOUT, True)):
+    for name, sink_kept in (("", False), (WITHOUT, True)):
         for suffix, layers in observation.scopes.items():
-            outcomes_BDK = probabilities(row.logits(draw_BD, partial(_permuting_row, row, layers, seed, kept)))
+            outcomes_BDK = probabilities(row.logits(draw_BD, partial(_permuting_row, row, layers, seed, sink_kept)))
             moved_BD = total_variation(outcomes_BDK, observation.probabilities.unsqueeze(1))
             flips_BD = outcomes_BDK.argmax(dim=-1) != observation.predicted.unsqueeze(-1)
             columns[f"tvd_median_deciding{name}{suffix}"] = median(moved_BD)
@@ -128,20 +129,17 @@ def deciding_row_permutation(observation: LayerObservation, permutations: int, s
 def _permuting_row(
     row: DecidingRow, layers: Sequence[str], seed: int, sink_kept: bool, rows: Tensor, draw: Tensor
 ) -> list[Intervention]:
-    keys_R, at = random_bits(seed, row.observation.ids[rows], draw), row.places[rows]
-    weights = [(place, layer, each[rows]) for place, (layer, each) in enumerate(row.attention.items()) if layer in layers]
-    return [
-        Intervention("weights", _row_gathered(_order_of_row(row_RNT, keys_R, place, seed, sink_kept), at), [layer])
-        for place, layer, row_RNT in weights
-    ]
-
-
-def _order_of_row(row_RNT: Tensor, keys_R: Tensor, place: int, seed: int, sink_kept: bool) -> Tensor:
-    """Return how the row of every head is permuted, int64 ``(R, N, T)``: among the tokens that it gives weight to."""
-    head_N = torch.arange(row_RNT.shape[1], device=row_RNT.device)
-    keys_RN = random_bits(seed, keys_R.unsqueeze(-1), torch.full_like(keys_R, place).unsqueeze(-1), head_N)
-    allowed = without_sink(row_RNT > 0) if sink_kept else row_RNT > 0
-    return shuffled_within(seed, keys_RN.flatten(), allowed.flatten(0, 1)).view(row_RNT.shape)
+    keys_R1 = random_bits(seed, row.observation.ids[rows], draw).unsqueeze(-1)
+    changes = []
+    for place, (layer, row_BNT) in enumerate(row.attention.items()):
+        if layer in layers:
+            row_RNT = row_BNT[rows]
+            head_N = torch.arange(row_RNT.shape[1], device=rows.device)
+            keys_RN = random_bits(seed, keys_R1, torch.full_like(keys_R1, place), head_N)
+            allowed = without_sink(row_RNT > 0) if sink_kept else row_RNT > 0
+            order_RNT = shuffled_within(seed, keys_RN.flatten(), allowed.flatten(0, 1)).view(row_RNT.shape)
+            changes.append(Intervention("weights", _row_gathered(order_RNT, row.places[rows]), [layer]))
+    return changes
 
 
 def _row_gathered(order_RNT: Tensor, deciding_R: Tensor) -> Callable[[Tensor, Tensor], Tensor]:
