@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from attest.core.measures import probabilities
 from attest.core.measures.numbers import percent
 from attest.core.randomness import random_order
+from attest.experiments.erasure.outcomes import left_after_each
 from attest.experiments.spec import AT_LEAST_0, SHARE, Column, Drawing, Means, Measure, Spec
 from attest.models.observation import Observation, cached_per_batch
 
@@ -82,18 +82,12 @@ def attention_gradient(observation: Observation) -> Tensor:
 def _zeroed_until_flip(observation: Observation, order: Tensor) -> tuple[Tensor, Tensor]:
     """Count all weights, and non-zero ones, that are zeroed when the decision first flips, ``(B, O)``; NaN if never."""
     ordered = observation.attention.double().unsqueeze(1).expand(order.shape).gather(-1, order)
-    something_left = _left_after_each(ordered) > 0
+    something_left = left_after_each(ordered) > 0
     flips = (_decisions_after_each(observation, order) != observation.predicted[:, None, None]) & something_left
     first = flips.to(torch.uint8).argmax(dim=-1, keepdim=True)
     nonzero = (ordered > 0).cumsum(dim=-1).gather(-1, first)
     flipped = flips.any(dim=-1)
     return (first.squeeze(-1) + 1).double().where(flipped, torch.nan), nonzero.squeeze(-1).double().where(flipped, torch.nan)
-
-
-def _left_after_each(ordered: Tensor) -> Tensor:
-    # added up from the end, nothing being subtracted: 1 + 3e-17 - 1 would be 0, not 3e-17, and the last weight would be lost
-    from_each = ordered.flip(-1).cumsum(dim=-1).flip(-1)
-    return functional.pad(from_each[..., 1:], (0, 1))
 
 
 def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
@@ -103,7 +97,7 @@ def _decisions_after_each(observation: Observation, order: Tensor) -> Tensor:
     votes = observation.attention.double().unsqueeze(-1) * observation.class_logits.double()  # (B, T, K)
     ordered = votes.transpose(1, 2).unsqueeze(1).expand(-1, order.shape[1], -1, -1)
     ordered = ordered.gather(-1, order.unsqueeze(2).expand_as(ordered))  # (B, O, K, T)
-    return _left_after_each(ordered).argmax(dim=2)
+    return left_after_each(ordered).argmax(dim=2)
 
 
 def _decisions_the_long_way(observation: Observation, order: Tensor) -> Tensor:

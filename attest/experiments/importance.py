@@ -137,7 +137,9 @@ def _by_reading(observation: Observation, read: Callable[[Tensor, Tensor], tuple
 
 def _by_encoding(observation: Observation) -> Tensor:
     """Predict by any network: every shortened text is read from its beginning."""
-    size, per_variant = observation.reach, bytes_per_variant(observation)
+    hidden, size = observation.hidden[0], observation.reach
+    attention_maps = 4 * hidden.shape[0] ** 2 * hidden.element_size()
+    per_variant = observation.embedded[0].nbytes + ACTIVATIONS * hidden.nbytes + attention_maps
     positions = rows_at_once(per_variant, NEAR)  # a row of a very long text may not fit whole
 
     def of_rows(tokens: Tensor, mask: Tensor) -> Tensor:
@@ -151,24 +153,13 @@ def _by_encoding(observation: Observation) -> Tensor:
 @torch.no_grad()
 def _predictions_of_variants(network: Network, tokens: Tensor, mask: Tensor, removed: range) -> Tensor:
     """Return predictions without each of V positions, ``(B, V, K)``; a text of one token keeps it."""
-    kept_positions = _indices_without_each(mask.shape[-1], removed, mask.device)
+    position = torch.arange(mask.shape[-1] - 1, device=mask.device)
+    kept_positions = position + (position >= torch.tensor(removed, device=mask.device).unsqueeze(-1))
     shortened, kept = (rows[:, kept_positions].transpose(0, 1).flatten(0, 1) for rows in (tokens, mask))
     (empty,) = (~kept.any(dim=-1)).nonzero(as_tuple=True)
     shortened[empty, 0], kept[empty, 0] = tokens[empty % len(tokens), 0], True
     logits = decided(network, network.encode(shortened, kept), kept)
     return probabilities(logits).unflatten(0, (len(removed), -1)).transpose(0, 1)
-
-
-def _indices_without_each(size: int, removed: range, device: torch.device) -> Tensor:
-    position = torch.arange(size - 1, device=device)
-    return position + (position >= torch.tensor(removed, device=device).unsqueeze(-1))
-
-
-def bytes_per_variant(observation: Observation) -> int:
-    """Return what reading one variant of a text needs."""
-    hidden, embedded = observation.hidden[0], observation.embedded[0]
-    attention_maps = 4 * hidden.shape[0] ** 2 * hidden.element_size()
-    return embedded.nbytes + ACTIVATIONS * hidden.nbytes + attention_maps
 
 
 def _movements_under(counterfactual: Callable[[Observation], Tensor], observation: Observation) -> Tensor:
@@ -189,15 +180,13 @@ def _others(mask: Tensor) -> Tensor:
 
 @torch.no_grad()
 def _reprojected_without_each(observation: Observation) -> Tensor:
-    size = observation.mask.shape[-1]
     kept = _others(observation.mask)
     scores = observation.scores.unsqueeze(1).expand(kept.shape)
-    return observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).unflatten(0, (-1, size))
+    return observation.network.project(scores.flatten(0, 1), kept.flatten(0, 1)).view_as(scores)
 
 
 def _renormalised_without_each(observation: Observation) -> Tensor:
-    size = observation.mask.shape[-1]
-    others = ~torch.eye(size, dtype=torch.bool, device=observation.mask.device)
+    others = ~torch.eye(observation.mask.shape[-1], dtype=torch.bool, device=observation.mask.device)
     rest = observation.attention.unsqueeze(1) * others
     return rest.div_(rest.sum(dim=-1, keepdim=True))
 

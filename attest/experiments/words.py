@@ -2,16 +2,15 @@
 
 A word's number stands at its first subword, so that columns keep their shape. Special tokens are of no word.
 
-Legend: B batch, N words of all texts, T tokens, K classes.
+Legend: B batch, N words left out of the texts of a batch, T tokens, K classes.
 """
 
 import torch
 from torch import Tensor
 
-from attest.core.measures import kendall_tau_b, probabilities, total_variation
-from attest.core.memory import by_rows
-from attest.experiments.importance import bytes_per_variant, leave_one_out_inputs
-from attest.models.contract import decided
+from attest.core.measures import kendall_tau_b, total_variation
+from attest.experiments.erasure.operators import moved_together, read_each
+from attest.experiments.importance import leave_one_out_inputs
 from attest.models.observation import Observation
 
 
@@ -54,41 +53,17 @@ def leave_words_out(observation: Observation) -> Tensor:
     """
     words = ranked_words(observation)
     of_tokens = leave_one_out_inputs(observation)
-    known = _of_one_subword(words) & of_tokens.isfinite()
+    of_one_subword = first_of_words(words) & (over_words(torch.ones_like(words), words) == 1)
+    known = of_one_subword & of_tokens.isfinite()
     moved = torch.where(known, of_tokens, 0)
     texts, places = (first_of_words(words) & ~known).nonzero(as_tuple=True)
     if len(texts):
-        moved[texts, places] = _movements_without(observation, texts, places)
+        words_NT = words[texts]
+        kept_NT = observation.mask[texts] & (words_NT != words_NT.gather(-1, places.unsqueeze(-1)))
+        outcomes_NK = read_each(observation, *moved_together(observation.tokens[texts], kept_NT))
+        apart_N = total_variation(outcomes_NK, observation.probabilities[texts])
+        moved[texts, places] = apart_N.where(kept_NT.any(dim=-1), torch.nan)
     return moved
-
-
-def _of_one_subword(words: Tensor) -> Tensor:
-    return first_of_words(words) & (over_words(torch.ones_like(words), words) == 1)
-
-
-def _movements_without(observation: Observation, texts: Tensor, places: Tensor) -> Tensor:
-    """Return the TVD ``(N,)`` of N texts, each without the word that begins at its place: int64 ``(N,)`` twice."""
-    words = ranked_words(observation)[texts]
-    kept = observation.mask[texts] & (words != words.gather(-1, places.unsqueeze(-1)))
-    order = kept.sum(dim=-1).argsort()
-    outcomes = by_rows(
-        lambda tokens, left: _read(observation, tokens, left),
-        bytes_per_variant(observation),
-        observation.tokens[texts][order],
-        kept[order],
-    )
-    return total_variation(outcomes, observation.probabilities[texts[order]])[order.argsort()]
-
-
-@torch.no_grad()
-def _read(observation: Observation, tokens: Tensor, kept: Tensor) -> Tensor:
-    """Predict texts without some of their tokens, the others moved together: ``(N, T)`` twice -> ``(N, K)``."""
-    order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)[:, : max(1, int(kept.sum(dim=-1).max()))]
-    tokens, left = tokens.gather(-1, order), kept.gather(-1, order)
-    empty = ~left.any(dim=-1)
-    left[:, 0] |= empty
-    read = probabilities(decided(observation.network, observation.network.encode(tokens, left), left))
-    return read.masked_fill(empty.unsqueeze(-1), torch.nan)
 
 
 def agreement_over_words(observation: Observation, importances: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -45,8 +45,8 @@ def test_a_word_is_left_out_with_all_its_subwords(observation):
 
 
 def test_a_word_of_one_subword_is_not_read_twice(observation, monkeypatch):
-    reading, texts = words._read, []
-    monkeypatch.setattr(words, "_read", lambda *given: texts.extend(given[1]) or reading(*given))
+    reading, texts = words.read_each, []
+    monkeypatch.setattr(words, "read_each", lambda *given: texts.extend(given[1]) or reading(*given))
     leave_words_out(observation)
     assert len(texts) == 4
 

@@ -4,7 +4,8 @@ Legend: B batch, K sizes, T tokens.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -78,17 +79,12 @@ def erasure(
     """
     several = observation.several
     read = in_sample(seed, observation.ids, everyone, texts) & several & (observation.lengths <= longest_quadratic())
-
-    def of_operator(name: str, draws: tuple[Operator, ...]) -> Columns:
-        return on_part(lambda part: _under(part, name, draws, seed, sets), observation, several if at_once(name) else read)
-
-    def at_once(name: str) -> bool:
-        return name == "attention" and not attends_within(observation.network)
-
     columns: Columns = {}
     for name, draws in operators(background, seed).items():
         if name in erase_by:
-            columns |= of_operator(name, draws)
+            reads_nothing = name == "attention" and not attends_within(observation.network)
+            measure = partial(_under, name=name, draws=draws, seed=seed, sets=sets)
+            columns |= on_part(measure, observation, several if reads_nothing else read)
     columns |= on_part(lambda part: _limits(part, seed, beam_texts), observation, several)
     if extras:
         columns |= on_part(lambda part: _read_anew(part, seed), observation, read)
@@ -121,29 +117,32 @@ def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) ->
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:
     """Return the place of the AOPC under ``attention`` between the least and the most that any sets of tokens reach."""
-    counts = sizes(observation.erasable)
-    chosen = torch.arange(len(counts), device=counts.device) < beam_texts
+
+    def place(part: Observation) -> Columns:
+        return {name: rows[:, 0] for name, rows in naopc(part, part.explanation.unsqueeze(1), seed).items()}
+
     if has_exact_limits(observation):
-        found = naopc(observation, observation.explanation.unsqueeze(1), seed)
-        return {name: rows[:, 0] for name, rows in found.items()}
-    return on_part(lambda part: _searched(part, seed), observation, chosen) if beam_texts else {}
+        return place(observation)
+    return on_part(place, observation, torch.arange(len(observation.ids), device=observation.ids.device) < beam_texts)
 
 
 def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
-    """Return exact limits and each explanation's place between them: ``(B, R, T)`` -> ``(B, R)`` for each column."""
-    lower, upper = (each.mean(dim=-1) for each in exact_limits(observation, sizes(observation.erasable)))
-    return _placed(observation, explanations, seed, lower, upper, rounding(torch.float64))
+    """Return the limits, exact or found by beam search, and the place of each explanation between them.
 
-
-def _searched(observation: Observation, seed: int) -> Columns:
-    lower, upper = (each.double() for each in beam_limits(observation, sizes(observation.erasable), attention))
-    found = _placed(observation, observation.explanation.unsqueeze(1), seed, lower, upper, observation.within)
-    return {name: rows[:, 0] for name, rows in found.items()}
-
-
-def _placed(observation: Observation, explanations: Tensor, seed: int, lower: Tensor, upper: Tensor, within: float) -> Columns:
-    """Return limits ``(B, 2)`` beside the place between them of explanations ``(B, R, T)``."""
+    Args:
+        observation: the batch.
+        explanations: ``(B, R, T)``.
+        seed: with an instance's id it breaks ties.
+    Returns:
+        ``(B, R)`` for each column.
+    """
     ranks, counts = _ranked(observation, explanations, seed), sizes(observation.erasable)
+    if has_exact_limits(observation):
+        lower, upper = (each.mean(dim=-1) for each in exact_limits(observation, counts))
+        within = rounding(torch.float64)
+    else:
+        lower, upper = (each.double() for each in beam_limits(observation, counts, attention))
+        within = observation.within
     aopc = area(observation.confidence.double(), outcomes_of(observation, ranks, counts, attention).double())
     lower, upper = lower.unsqueeze(-1), upper.unsqueeze(-1)
     columns = {}
@@ -155,12 +154,10 @@ def _placed(observation: Observation, explanations: Tensor, seed: int, lower: Te
 
 
 def _read_anew(observation: Observation, seed: int) -> Columns:
-    """Return the columns that need the text read anew."""
     soft = soft_scores(observation, observation.explanation, seed).double()
     columns = {f"soft_{kind}": soft[:, place] for place, kind in enumerate(KINDS)}
-    columns |= {
-        f"ferret_{kind}": column for kind, column in zip(KINDS, _ferret(observation, seed).unbind(dim=-1), strict=True)
-    }
+    ferret = _ferret(observation, seed)
+    columns |= {f"ferret_{kind}": ferret[:, place] for place, kind in enumerate(KINDS)}
     return columns | {f"tau_randomised_{part}": tau for part, tau in tau_randomised(observation, seed).items()}
 
 
@@ -195,26 +192,7 @@ def _answer(mean: Means) -> str | None:
     )
 
 
-def _columns() -> Iterable[Column]:
-    fall = (-1.0, 1.0)
-    yield Column("comprehensiveness_<operator>", fall, "AOPC: fall of the prediction without the top tokens, mean over sizes")
-    yield Column("sufficiency_<operator>", fall, "the same with the top tokens alone; low means they suffice")
-    yield Column("random_<either>_<operator>", fall, "the mean of either over random sets of the same sizes")
-    yield Column("win_<either>_<operator>", SHARE, "share of random sets that the explanation beats; ties count half")
-    yield Column("violation_<operator>", SHARE, "share of draws whose prediction rises without the top token")
-    yield Column("lowest_<either>", fall, "the least that any sets of these sizes reach under `attention`")
-    yield Column("highest_<either>", fall, "the most")
-    yield Column("naopc_<either>", ANY, "where the explanation lies between the two: 0 at the least, 1 at the most")
-    yield Column("soft_<either>", ANY, "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better")
-    yield Column("eraser_<either>", fall, "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %")
-    yield Column("ferret_<either>", fall, "as ferret counts: tokens deleted, every k up to the whole text")
-    yield Column(
-        "tau_randomised_<part>",
-        CORRELATION,
-        "τ-b of the attention with that of a model where this part and all above it are initialised again",
-    )
-
-    yield Column("token", (0, math.inf), "taggers only: the position of the token whose tag is asked for, from 0", type="int")
+FALL = (-1.0, 1.0)
 
 
 def _win(operator: str, without: str, about: About = "tokens") -> Measure:
@@ -238,7 +216,25 @@ SPEC = Spec(
     cost="linear in T; a sample of texts is read again",
     about_columns=f"{STAY} They are in no random set, and k is a share of the others. Where there is no other, numbers are "
     "NaN.",
-    columns=tuple(_columns()),
+    columns=(
+        Column("comprehensiveness_<operator>", FALL, "AOPC: fall of the prediction without the top tokens, mean over sizes"),
+        Column("sufficiency_<operator>", FALL, "the same with the top tokens alone; low means they suffice"),
+        Column("random_<either>_<operator>", FALL, "the mean of either over random sets of the same sizes"),
+        Column("win_<either>_<operator>", SHARE, "share of random sets that the explanation beats; ties count half"),
+        Column("violation_<operator>", SHARE, "share of draws whose prediction rises without the top token"),
+        Column("lowest_<either>", FALL, "the least that any sets of these sizes reach under `attention`"),
+        Column("highest_<either>", FALL, "the most"),
+        Column("naopc_<either>", ANY, "where the explanation lies between the two: 0 at the least, 1 at the most"),
+        Column("soft_<either>", ANY, "Zhao & Aletras' soft scores, elements of embeddings dropped; more is better"),
+        Column("eraser_<either>", FALL, "as ERASER counts: tokens deleted, 1, 5, 10, 20 and 50 %"),
+        Column("ferret_<either>", FALL, "as ferret counts: tokens deleted, every k up to the whole text"),
+        Column(
+            "tau_randomised_<part>",
+            CORRELATION,
+            "τ-b of the attention with that of a model where this part and all above it are initialised again",
+        ),
+        Column("token", (0, math.inf), "taggers only: the position of the token whose tag is asked for, from 0", type="int"),
+    ),
     measures=(
         _win("attention", "nothing attends to them", about="states"),
         _win("delete", "they are deleted from the text"),

@@ -1,6 +1,6 @@
 """What "without a token" means: four operators that read a text with some of its tokens erased.
 
-Legend: B batch, D draws, V variants of a text, T tokens.
+Legend: B batch, D draws, V variants of a text, N texts that are read, T tokens, K classes.
 """
 
 from collections.abc import Callable, Sequence
@@ -126,10 +126,14 @@ def attention(observation: Observation, kept: Tensor) -> Tensor:
 
 def delete(observation: Observation, kept: Tensor) -> Tensor:
     """Read the shortened text anew; of an empty one the bias alone decides."""
-    order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
     tokens = observation.tokens.unsqueeze(1).expand(-1, kept.shape[1], *observation.tokens.shape[1:])
-    index = order.view(*order.shape, *(1,) * (tokens.ndim - 3)).expand(tokens.shape)
-    return _read(observation, tokens.gather(2, index), kept.gather(-1, order))
+    return _read(observation, *moved_together(tokens, kept))
+
+
+def moved_together(tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
+    """Move the kept tokens of each text to its beginning: ``(N, …, T, …)`` and bool ``(N, …, T)``, and return both."""
+    order = kept.to(torch.uint8).argsort(dim=-1, descending=True, stable=True)
+    return tokens.gather(kept.ndim - 1, _beside(order, tokens).expand(tokens.shape)), kept.gather(-1, order)
 
 
 def mask_tokens(observation: Observation, kept: Tensor, unknown: int | None = None) -> Tensor:
@@ -174,38 +178,37 @@ def _read(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool
     different, again = written.unique(dim=0, return_inverse=True)
     whose, kept = different[:, 0], different[:, 1 : 1 + kept.shape[-1]].bool()
     tokens = different[:, 1 + kept.shape[-1] :].unflatten(-1, tokens.shape[2:])
-    return _read_each(observation, whose, tokens, kept, in_place)[again].unflatten(0, (len(rows), -1))
+    read = read_each(observation, tokens, kept, in_place).gather(-1, observation.predicted[whose].unsqueeze(-1)).squeeze(-1)
+    return read.where(kept.any(dim=-1), bias_alone(observation)[whose])[again].unflatten(0, (len(rows), -1))
 
 
 def _beside(kept: Tensor, tokens: Tensor) -> Tensor:
     return kept.view(*kept.shape, *(1,) * (tokens.ndim - kept.ndim))
 
 
-def _read_each(observation: Observation, whose: Tensor, tokens: Tensor, kept: Tensor, in_place: bool) -> Tensor:
-    """Read rows ``(N, T, …)`` of texts ``whose (N,)``: ``(N,)``; rows of like length side by side."""
+@torch.no_grad()
+def read_each(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool = False) -> Tensor:
+    """Predict texts ``(N, T, …)`` of which only some tokens are kept, those of like length side by side.
+
+    Args:
+        observation: of the batch that the texts come from.
+        tokens: int64 ``(N, T, …)``, with the questions of the texts where there are any.
+        kept: bool ``(N, T)``.
+        in_place: whether tokens that are not kept are embedded all the same.
+    Returns:
+        ``(N, K)``, class probabilities; arbitrary where nothing is kept.
+    """
+    network = observation.network
     last = kept.shape[-1] - kept.flip(-1).to(torch.uint8).argmax(dim=-1)
     order = last.argsort()
 
     def of_rows(rows: Tensor) -> Tensor:
         size = min(int(last[rows].max()), observation.reach)
-        texts, left = (observation.narrowed(each[rows], size) for each in (tokens, kept))
-        read = _predictions(observation, texts, left, in_place)
-        return read.gather(-1, observation.predicted[whose[rows]].unsqueeze(-1)).squeeze(-1)
+        texts, left = (observation.narrowed(each[rows], size).clone() for each in (tokens, kept))
+        left[:, 0] |= ~left.any(dim=-1)  # networks read no empty text
+        return probabilities(decided(network, network.encode(texts, torch.ones_like(left) if in_place else left), left))
 
-    outcomes = torch.empty(len(order), dtype=observation.probabilities.dtype, device=order.device)
-    outcomes[order] = by_rows(of_rows, _bytes_per_variant(observation), order)
-    return outcomes.where(kept.any(dim=-1), bias_alone(observation)[whose])
-
-
-@torch.no_grad()
-def _predictions(observation: Observation, tokens: Tensor, kept: Tensor, in_place: bool) -> Tensor:
-    network, kept = observation.network, kept.clone()
-    kept[:, 0] |= ~kept.any(dim=-1)  # an empty text is not read; whoever asks puts the bias in its place
-    hidden = network.encode(tokens, torch.ones_like(kept) if in_place else kept)
-    return probabilities(decided(network, hidden, kept))
-
-
-def _bytes_per_variant(observation: Observation) -> int:
     hidden = observation.hidden[0]
-    maps = 4 * hidden.shape[0] ** 2 * hidden.element_size() if attends_within(observation.network) else 0
-    return observation.embedded[0].nbytes + ACTIVATIONS * hidden.nbytes + maps
+    maps = 4 * hidden.shape[0] ** 2 * hidden.element_size() if attends_within(network) else 0
+    per_text = observation.embedded[0].nbytes + ACTIVATIONS * hidden.nbytes + maps
+    return by_rows(of_rows, per_text, order)[order.argsort()]

@@ -120,14 +120,22 @@ def curves_of(observation: Observation, ranks: Tensor) -> Tensor:
         .expand(-1, ranks.shape[1], -1, -1)
         .gather(-1, order_BRT.unsqueeze(2).expand(-1, -1, terms_BCT.shape[1], -1))
     )
-    from_each = ordered_BRCT.flip(-1).cumsum(dim=-1).flip(-1)  # summed from the end: nothing is lost to subtraction
-    sums = torch.stack([functional.pad(from_each[..., 1:], (0, 1)), ordered_BRCT.cumsum(dim=-1)], dim=1)
+    sums = torch.stack([left_after_each(ordered_BRCT), ordered_BRCT.cumsum(dim=-1)], dim=1)
     logits, left = sums[:, :, :, :-1], sums[:, :, :, -1:]
     outcomes = (logits / torch.where(left > 0, left, 1)).softmax(dim=3)
     chosen = outcomes.gather(
         3, observation.predicted[:, None, None, None, None].expand(*outcomes.shape[:3], 1, outcomes.shape[-1])
     )
     return chosen.squeeze(3).where(left.squeeze(3) > 0, bias_alone(observation).double()[:, None, None, None])
+
+
+def left_after_each(ordered: Tensor) -> Tensor:
+    """Return the sum of what comes after each place, ``(..., T)`` -> ``(..., T)``.
+
+    It is added up from the end, for subtraction would lose small numbers: 1 + 3e-17 - 1 is 0.
+    """
+    from_each = ordered.flip(-1).cumsum(dim=-1).flip(-1)
+    return functional.pad(from_each[..., 1:], (0, 1))
 
 
 class Scores(NamedTuple):

@@ -3,7 +3,7 @@
 Legend: B batch, T tokens, E embedding.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, cast
@@ -69,25 +69,25 @@ def reading_embedded(observation: Observation, embedded: Tensor) -> Tensor:
 
 def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) -> Tensor:
     """Return the logits if other vectors are looked up for the tokens; in the graph of these vectors."""
-    with _looked_up(network, tokens.shape, embedded):
+
+    def replace(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Any:
+        return embedded if inputs[0].shape == tokens.shape else None
+
+    embeddings = [module for module in cast(nn.Module, network).modules() if isinstance(module, nn.Embedding)]
+    with hooked(embeddings, replace):
         hidden = network.encode(tokens, mask)
     return decided(network, hidden, mask)
 
 
 @contextmanager
-def _looked_up(network: Network, shape: torch.Size, embedded: Tensor) -> Iterator[None]:
-    """Put vectors in place of what the token embedding looks up."""
-
-    def replace(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Any:
-        return embedded if inputs[0].shape == shape else None
-
-    modules = [module for module in cast(nn.Module, network).modules() if isinstance(module, nn.Embedding)]
-    hooks = [module.register_forward_hook(replace) for module in modules]
+def hooked(modules: Iterable[nn.Module], hook: Callable[..., Any]) -> Iterator[None]:
+    """Call a forward hook of PyTorch after each forward pass of some modules, as long as the block runs."""
+    handles = [module.register_forward_hook(hook) for module in modules]
     try:
         yield
     finally:
-        for hook in hooks:
-            hook.remove()
+        for handle in handles:
+            handle.remove()
 
 
 _RANDOMISED: WeakKeyDictionary[nn.Module, tuple[tuple[int, int], list[tuple[str, Network]]]] = WeakKeyDictionary()
@@ -104,8 +104,10 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
         By the name of the last part made anew, those above it being new too: ``decoder``, ``attention``, ``encoder``. NaN
         where the attention is constant.
     """
-    anew = {name: _attention(network, observation) for name, network in _made_from(cast(nn.Module, observation.network), seed)}
-    taus = tau_b(observation.attention, torch.stack(list(anew.values()), dim=1), observation.mask)
+    mask, anew = observation.mask, {}
+    for name, network in _made_from(cast(nn.Module, observation.network), seed):
+        anew[name] = network.project(network.score(network.encode(observation.tokens, mask), mask), mask)
+    taus = tau_b(observation.attention, torch.stack(list(anew.values()), dim=1), mask)
     return dict(zip(anew, taus.unbind(dim=1), strict=True))
 
 
@@ -116,12 +118,6 @@ def _made_from(network: nn.Module, seed: int) -> list[tuple[str, Network]]:
     if known is None or known[0] != state:
         known = _RANDOMISED[network] = state, list(_from_the_top(network, seed))
     return known[1]
-
-
-def _attention(network: Network, observation: Observation) -> Tensor:
-    return network.project(
-        network.score(network.encode(observation.tokens, observation.mask), observation.mask), observation.mask
-    )
 
 
 def _from_the_top(network: nn.Module, seed: int) -> Iterator[tuple[str, Network]]:

@@ -5,8 +5,6 @@ Legend: B batch, R readings, T tokens.
 
 import math
 import time
-from collections import defaultdict
-from collections.abc import Callable
 from itertools import combinations
 
 import torch
@@ -15,13 +13,13 @@ from torch import Tensor
 from attest.core.measures import tau_b
 from attest.core.measures.numbers import number, percent
 from attest.core.rounding import in_steps
-from attest.experiments.erasure.four_operators import KINDS, STAY, naopc
+from attest.experiments.erasure.four_operators import FALL, KINDS, STAY, naopc
 from attest.experiments.erasure.limits import has_exact_limits
 from attest.experiments.erasure.operators import attention, delete
 from attest.experiments.erasure.outcomes import Columns, on_part, outcomes_of, random_ranks, ranks_of, scored, sizes
 from attest.experiments.readings.formulas import completeness_gap, relevance_gap
-from attest.experiments.readings.kinds import READINGS, Reading, random_reading, suited_readings
-from attest.experiments.readings.truth import found, hangs_on
+from attest.experiments.readings.kinds import RANDOM, READINGS, Reading, random_reading, suited_readings
+from attest.experiments.readings.truth import hangs_on, scores_against
 from attest.experiments.sampling import Everyone, in_sample
 from attest.experiments.spec import (
     ANY,
@@ -83,7 +81,8 @@ def side_by_side(
     chosen = in_sample(seed, observation.ids, everyone, texts) & observation.several
 
     def measured(part: Observation) -> Columns:
-        return _measured(part, seed, sets, None if truth is None else _rows_of(truth, observation, part), clock)
+        known = None if truth is None else truth[torch.isin(observation.ids, part.ids), : part.mask.shape[-1]]
+        return _measured(part, seed, sets, known, clock)
 
     return shown | on_part(measured, observation, chosen)
 
@@ -99,7 +98,8 @@ def readings_of(observation: Observation, seed: int = 0, clock: Clock | None = N
     values = {}
     for reading in suited_readings(observation):
         started = time.perf_counter()
-        values[column_of(reading.name)] = _values(reading, observation, seed)
+        found = random_reading(observation, seed) if reading.name == RANDOM else reading.of(observation)
+        values[column_of(reading.name)] = found.detach().masked_fill(~observation.mask, 0)
         if clock is not None:
             clock[reading.name] = clock.get(reading.name, 0.0) + time.perf_counter() - started
     return values
@@ -110,17 +110,6 @@ def column_of(name: str) -> str:
     return name.replace("-", "_")
 
 
-def _values(reading: Reading, observation: Observation, seed: int) -> Tensor:
-    values = random_reading(observation, seed) if reading.name == "random" else reading.of(observation)
-    return values.detach().masked_fill(~observation.mask, 0)
-
-
-def _rows_of(truth: Tensor, whole: Observation, part: Observation) -> Tensor:
-    place = {identity: row for row, identity in enumerate(whole.ids.tolist())}
-    rows = torch.tensor([place[identity] for identity in part.ids.tolist()], device=truth.device)
-    return truth[rows, : part.mask.shape[-1]]
-
-
 def _measured(part: Observation, seed: int, sets: int, truth: Tensor | None, clock: Clock | None) -> Columns:
     texts = part.ids, part.tokens, part.mask, part.labels, part.words, part.spared
     observation = observe(part.network, *texts)  # gradients need the graph
@@ -128,19 +117,15 @@ def _measured(part: Observation, seed: int, sets: int, truth: Tensor | None, clo
     rankings = _rankings(readings)
     if truth is not None:
         rankings[ORACLE] = truth.to(observation.attention)
-    columns = _gaps(observation, readings) | _erased(observation, rankings, seed, sets)
-    columns |= _agreement(readings, observation.ranked)
-    if observation.words is not None:
-        columns |= _agreement_over_words(readings, ranked_words(observation))
-    return columns if truth is None else columns | _against(observation, rankings, truth, seed)
-
-
-def _gaps(observation: Observation, readings: dict[str, Tensor]) -> Columns:
-    """Return the gaps of the readings whose sum should be a given number, each ``(B,)``."""
-    gaps = {"gap_integrated_gradients": completeness_gap(observation).double()}
+    columns = {"gap_integrated_gradients": completeness_gap(observation).double()}
     if "lrp" in readings:
-        gaps["gap_lrp"] = relevance_gap(observation, readings["lrp"]).double()
-    return gaps
+        columns["gap_lrp"] = relevance_gap(observation, readings["lrp"]).double()
+    columns |= _erased(observation, rankings, seed, sets) | _agreement("tau", readings, observation.ranked)
+    if observation.words is not None:
+        words = ranked_words(observation)
+        of_words = {name: over_words(values, words) for name, values in readings.items()}
+        columns |= _agreement("tau_words", of_words, first_of_words(words))
+    return columns if truth is None else columns | _against(observation, rankings, truth, seed)
 
 
 def _rankings(readings: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -175,23 +160,21 @@ def _erased(observation: Observation, rankings: dict[str, Tensor], seed: int, se
         placed = naopc(observation, explanations, seed)
         for kind in KINDS:
             columns |= _named(f"naopc_{kind}", rankings, placed[f"naopc_{kind}"])
-    return {name: column.masked_fill(_undefined(name, rankings), torch.nan) for name, column in columns.items()}
+    return columns
 
 
 def _stacked(rankings: dict[str, Tensor]) -> Tensor:
     return torch.stack([values.double().nan_to_num() for values in rankings.values()], dim=1)
 
 
-def _undefined(name: str, rankings: dict[str, Tensor]) -> Tensor:
-    of = max((each for each in rankings if name.endswith(f"_{each}")), key=len)
-    return rankings[of].isnan().any(dim=-1)
+def _named(prefix: str, rankings: dict[str, Tensor], scores_BR: Tensor) -> Columns:
+    """Return a column ``(B,)`` for each ranking, NaN where the ranking is."""
+    undefined = {name: ranking.isnan().any(dim=-1) for name, ranking in rankings.items()}
+    columns = zip(rankings, scores_BR.double().unbind(dim=1), strict=True)
+    return {f"{prefix}_{name}": scores.masked_fill(undefined[name], torch.nan) for name, scores in columns}
 
 
-def _named(prefix: str, rankings: dict[str, Tensor], rows: Tensor) -> Columns:
-    return {f"{prefix}_{name}": rows[:, place].double() for place, name in enumerate(rankings)}
-
-
-def _agreement(readings: dict[str, Tensor], mask: Tensor) -> Columns:
+def _agreement(prefix: str, readings: dict[str, Tensor], mask: Tensor) -> Columns:
     """Return the τ-b of every two readings, all at once: pairs stand below one another as rows of one batch.
 
     Leave-one-out is a difference of predictions, so it is ranked in steps of what rounding does to them, as in E1.
@@ -201,23 +184,15 @@ def _agreement(readings: dict[str, Tensor], mask: Tensor) -> Columns:
     pairs = list(combinations(readings, 2))
     first, second = (torch.cat([readings[pair[side]].abs().double() for pair in pairs]) for side in (0, 1))
     taus = tau_b(first, second.unsqueeze(1), mask.repeat(len(pairs), 1)).squeeze(1).chunk(len(pairs))
-    return {f"tau_{a}_and_{b}": tau for (a, b), tau in zip(pairs, taus, strict=True)}
-
-
-def _agreement_over_words(readings: dict[str, Tensor], words: Tensor) -> Columns:
-    lifted = {name: over_words(values, words) for name, values in readings.items()}
-    agreed = _agreement(lifted, first_of_words(words))
-    return {name.replace("tau_", "tau_words_", 1): tau for name, tau in agreed.items()}
+    return {f"{prefix}_{a}_and_{b}": tau for (a, b), tau in zip(pairs, taus, strict=True)}
 
 
 def _against(observation: Observation, rankings: dict[str, Tensor], truth: Tensor, seed: int) -> Columns:
     hangs = hangs_on(observation, truth, seed)
     ranks = ranks_of(_stacked(rankings), observation.ids, observation.ranked, seed)
-    scores = found(ranks, truth, observation.ranked)
     columns: Columns = {"hangs_on_truth": hangs.double()}
-    for name, rows in scores._asdict().items():
-        named = _named(name, rankings, rows.masked_fill(~hangs.unsqueeze(-1), torch.nan))
-        columns |= {each: column.masked_fill(_undefined(each, rankings), torch.nan) for each, column in named.items()}
+    for name, scores_BR in scores_against(ranks, truth, observation.ranked)._asdict().items():
+        columns |= _named(name, rankings, scores_BR.masked_fill(~hangs.unsqueeze(-1), torch.nan))
     return columns
 
 
@@ -227,13 +202,12 @@ SURVIVAL = ("win_comprehensiveness", "win_deleted_comprehensiveness")
 
 def _answer(mean: Means) -> str | None:
     """Answer from the means alone; ``attest.report.readings`` says by a test whether it is chance."""
-    names = [column_of(name) for name in READINGS if name != "random"]
-    found_: dict[str, list[float]] = defaultdict(list)
+    names = [column_of(name) for name in READINGS if name != RANDOM]
+    known = {}
     for name in [*names, *(f"{column_of(name)}_signed" for name in _signed())]:
-        for column in SURVIVAL:
-            if (value := mean(f"E15/{column}_{name}")) is not None:
-                found_[name].append(value)
-    known = {name: min(values) for name, values in found_.items() if len(values) == len(SURVIVAL)}
+        shares = [share for column in SURVIVAL if (share := mean(f"E15/{column}_{name}")) is not None]
+        if len(shares) == len(SURVIVAL):
+            known[name] = min(shares)
     if not known:
         return None
     best = max(known, key=lambda name: known[name])
@@ -251,31 +225,31 @@ def title_of(column: str) -> str:
     return titles.get(plain, plain) + (" (signed)" if column.endswith("_signed") else "")
 
 
-def _weights() -> tuple[TokenWeights, ...]:
-    """Return every reading but the attention, which is shown already, and the random one, where one text is explained."""
-    shown = (reading for name, reading in READINGS.items() if name not in ("attention", "random"))
-    return tuple(
-        TokenWeights(column_of(each.name), each.title, "importance", _survival(column_of(each.name)), in_detail=True)
-        for each in shown
-    )
+def _shown_where_explained(reading: Reading) -> TokenWeights:
+    column = column_of(reading.name)
 
-
-def _survival(reading: str) -> Callable[[Row], str]:
     def note(row: Row) -> str:
-        shares = [row.get(f"E15/{column}_{reading}", math.nan) for column in SURVIVAL]
+        shares = [row.get(f"E15/{survival}_{column}", math.nan) for survival in SURVIVAL]
         if any(map(math.isnan, shares)):
             return ""
         return f"random sets beaten: {percent(shares[0])}; shortened: {percent(shares[1])}"
 
-    return note
+    return TokenWeights(column, reading.title, "importance", note, in_detail=True)
 
 
-def _columns() -> tuple[Column, ...]:
-    fall = (-1.0, 1.0)
-    return (
-        Column("comprehensiveness_<reading>", fall, "AOPC when nothing attends to the top tokens"),
-        Column("sufficiency_<reading>", fall, "the same when only they get attention; low means they suffice"),
-        Column("deleted_<either>_<reading>", fall, "either, when tokens are deleted from the text"),
+SPEC = Spec(
+    id="E15",
+    question="Which reading of this model may be shown in place of its attention?",
+    does="All readings on the same texts: random sets beaten, NAOPC, agreement, and the truth where it is known",
+    source="Kobayashi et al. 2020; Abnar & Zuidema 2020; Sundararajan et al. 2017; Mohebbi et al. 2023",
+    about="tokens",
+    cost="linear in T, on a sample of texts",
+    about_columns=f"{STAY} They are in no random set, and k is a share of the others. Where there is no other, numbers are "
+    "NaN.",
+    columns=(
+        Column("comprehensiveness_<reading>", FALL, "AOPC when nothing attends to the top tokens"),
+        Column("sufficiency_<reading>", FALL, "the same when only they get attention; low means they suffice"),
+        Column("deleted_<either>_<reading>", FALL, "either, when tokens are deleted from the text"),
         Column("win_<either>_<reading>", SHARE, "share of random sets of these sizes that the reading beats"),
         Column("win_deleted_<either>_<reading>", SHARE, "the same, when tokens are deleted"),
         Column("naopc_<either>_<reading>", ANY, "its place between the exact limits"),
@@ -295,19 +269,7 @@ def _columns() -> tuple[Column, ...]:
         Column("precision_<reading>", SHARE, "share of true tokens among as many ranked first, where `hangs_on_truth` is 1"),
         Column("depth_<reading>", SHARE, "share of the text down to the last true token"),
         Column("auprc_<reading>", SHARE, "average precision"),
-    )
-
-
-SPEC = Spec(
-    id="E15",
-    question="Which reading of this model may be shown in place of its attention?",
-    does="All readings on the same texts: random sets beaten, NAOPC, agreement, and the truth where it is known",
-    source="Kobayashi et al. 2020; Abnar & Zuidema 2020; Sundararajan et al. 2017; Mohebbi et al. 2023",
-    about="tokens",
-    cost="linear in T, on a sample of texts",
-    about_columns=f"{STAY} They are in no random set, and k is a share of the others. Where there is no other, numbers are "
-    "NaN.",
-    columns=_columns(),
+    ),
     measures=(
         Measure(
             "win_comprehensiveness_attention",
@@ -347,7 +309,7 @@ SPEC = Spec(
         ),
     ),
     answer=_answer,
-    weights=_weights(),
+    weights=tuple(_shown_where_explained(each) for name, each in READINGS.items() if name not in ("attention", RANDOM)),
     drawings=(
         Drawing(
             "readings",

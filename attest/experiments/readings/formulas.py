@@ -6,8 +6,6 @@ layers of Transformers is followed down to the tokens.
 Legend: B batch, N heads, T tokens, V tokens whose value is zeroed, E embedding, H hidden, C classes.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import cast
 
 import numpy as np
@@ -19,7 +17,7 @@ from attest.core.attention.interventions import Intervention, attending, interve
 from attest.core.measures import class_logits, probabilities
 from attest.core.measures.divergences import cosine_distance
 from attest.core.memory import by_rows
-from attest.experiments.erasure.read_anew import logits_of, reading_embedded
+from attest.experiments.erasure.read_anew import hooked, logits_of, reading_embedded
 from attest.experiments.erasure_until_flip import attention_gradient
 from attest.experiments.importance import ACTIVATIONS, gradients_through_attention
 from attest.experiments.layers.rollout import attention_rollout, where_rollout_begins
@@ -109,7 +107,8 @@ def _integrated(observation: Observation) -> tuple[Tensor, Tensor]:
 def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tensor:
     """Return the attributions ``(N, T)`` of N texts of the batch, an integral computed at a given number of points."""
     embedded = observation.embedded.detach()
-    points, shares = (torch.tensor(each).to(embedded) for each in _gauss_legendre(steps))
+    nodes, weights = np.polynomial.legendre.leggauss(steps)  # of the integral from -1 to 1
+    points, shares = (torch.tensor(each.tolist()).to(embedded) for each in ((nodes + 1) / 2, weights / 2))
 
     def of_points(rows: Tensor, point: Tensor) -> Tensor:
         gradient = _gradient_at(observation, rows, point.view(-1, *(1,) * (embedded.ndim - 1)))
@@ -118,11 +117,6 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
     per_point = embedded[0].nbytes * 4 + ACTIVATIONS * observation.hidden[0].nbytes * 2
     slopes = by_rows(of_points, per_point, texts.repeat_interleave(steps), points.repeat(len(texts)))
     return (slopes.unflatten(0, (-1, steps)) * shares[:, None]).sum(dim=1)
-
-
-def _gauss_legendre(steps: int) -> tuple[list[float], list[float]]:
-    points, shares = np.polynomial.legendre.leggauss(steps)
-    return ((points + 1) / 2).tolist(), (shares / 2).tolist()
 
 
 @torch.enable_grad()
@@ -181,8 +175,9 @@ def relevance_propagation(observation: Observation) -> Tensor:
     """
     embedded = observation.embedded.detach().requires_grad_()
     network = cast(nn.Module, observation.network)
+    norms = [part for part in network.modules() if isinstance(part, nn.LayerNorm)]
     constant = Intervention("weights", lambda weights, mask: weights.detach())
-    with torch.enable_grad(), intervene(network, constant), _constant_denominators(network):
+    with torch.enable_grad(), intervene(network, constant), hooked(norms, _with_constant_deviation):
         logits = class_logits(logits_of(observation.network, observation.tokens, observation.mask, embedded))
         (gradient,) = torch.autograd.grad(_over_others(observation, logits).sum(), embedded)
     relevance = (gradient * embedded.detach()).sum(dim=-1)
@@ -209,10 +204,11 @@ def transformer_layers(observation: Observation) -> list[TransformerLayer]:
 def _inputs_of_layers(observation: Observation) -> list[tuple[TransformerLayer, Tensor]]:
     """Return each layer with the hidden states that it gets, first to last."""
     found: list[tuple[TransformerLayer, Tensor]] = []
-    with ExitStack() as hooks, torch.no_grad():
-        for layer in transformer_layers(observation):
-            hook = layer.register_forward_pre_hook(lambda module, inputs: found.append((module, inputs[0])))
-            hooks.callback(hook.remove)
+
+    def note(layer: TransformerLayer, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        found.append((layer, inputs[0]))
+
+    with hooked(transformer_layers(observation), note), torch.no_grad():
         observation.network.encode(observation.tokens, observation.mask)
     return found
 
@@ -256,20 +252,9 @@ def _flows(mixed: list[np.ndarray], pooling: np.ndarray) -> list[float]:
     return [maximum_flow(graph, 0, int(start[-1]) + token).flow_value / CAPACITY for token in range(length)]
 
 
-@contextmanager
-def _constant_denominators(network: nn.Module) -> Iterator[None]:
-    """Let the standard deviation of layer norms count as a constant to gradients."""
-
-    def linearised(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        norm = cast(nn.LayerNorm, module)
-        centred = inputs[0] - inputs[0].mean(dim=-1, keepdim=True)
-        deviation = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt().detach()
-        scaled = centred / deviation if norm.weight is None else centred / deviation * norm.weight
-        return scaled if norm.bias is None else scaled + norm.bias
-
-    hooks = [part.register_forward_hook(linearised) for part in network.modules() if isinstance(part, nn.LayerNorm)]
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
+def _with_constant_deviation(norm: nn.LayerNorm, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+    """Return the output of a layer norm, its standard deviation being a constant to gradients."""
+    centred = inputs[0] - inputs[0].mean(dim=-1, keepdim=True)
+    deviation = (centred.square().mean(dim=-1, keepdim=True) + norm.eps).sqrt().detach()
+    scaled = centred / deviation if norm.weight is None else centred / deviation * norm.weight
+    return scaled if norm.bias is None else scaled + norm.bias

@@ -14,7 +14,7 @@ from attest.experiments.erasure.outcomes import kept_sets, random_ranks, ranks_o
 from attest.models.observation import Observation
 
 
-class Found(NamedTuple):
+class TruthScores(NamedTuple):
     """The scores of rankings against the truth, float64 ``(B, R)``; NaN where nothing, or everything, is true."""
 
     precision: Tensor
@@ -25,7 +25,7 @@ class Found(NamedTuple):
     """Average precision: mean over true tokens of the precision at their place, in (0, 1]."""
 
 
-def found(ranks: Tensor, truth: Tensor, mask: Tensor) -> Found:
+def scores_against(ranks: Tensor, truth: Tensor, mask: Tensor) -> TruthScores:
     """Measure how rankings find the truth.
 
     Args:
@@ -42,7 +42,7 @@ def found(ranks: Tensor, truth: Tensor, mask: Tensor) -> Found:
     average = (so_far / place * in_order).double().sum(dim=-1) / count
     depth = ((ranks + 1) * true).amax(dim=-1) / length
     undefined = (count == 0) | (count == length)
-    return Found(*(each.double().masked_fill(undefined, torch.nan) for each in (precision, depth, average)))
+    return TruthScores(*(each.double().masked_fill(undefined, torch.nan) for each in (precision, depth, average)))
 
 
 def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20) -> Tensor:

@@ -5,7 +5,7 @@ import torch
 from sklearn.metrics import average_precision_score
 
 from attest.experiments.erasure.outcomes import ranks_of
-from attest.experiments.readings.truth import found, hangs_on
+from attest.experiments.readings.truth import hangs_on, scores_against
 from tests.experiments.networks import Given
 
 
@@ -13,7 +13,7 @@ def test_a_case_by_hand():
     mask = torch.tensor([[True, True, True, True, False]])
     truth = torch.tensor([[True, False, True, False, False]])
     ranks = torch.tensor([[[0, 1, 2, 3, 4], [3, 2, 1, 0, 4]]])
-    scores = found(ranks, truth, mask)
+    scores = scores_against(ranks, truth, mask)
     np.testing.assert_allclose(scores.precision, [[0.5, 0.5]])
     np.testing.assert_allclose(scores.depth, [[3 / 4, 1.0]])
     np.testing.assert_allclose(scores.auprc, [[(1 + 2 / 3) / 2, (1 / 2 + 2 / 4) / 2]])
@@ -23,7 +23,7 @@ def test_average_precision_is_that_of_scikit_learn():
     torch.manual_seed(0)
     weights, truth, mask = torch.rand(40, 1, 12), torch.rand(40, 12) < 0.3, torch.ones(40, 12, dtype=torch.bool)
     truth[:, 0] = True
-    scores = found(ranks_of(weights, torch.arange(40), mask, 0), truth, mask)
+    scores = scores_against(ranks_of(weights, torch.arange(40), mask, 0), truth, mask)
     expected = [average_precision_score(t, w) for t, w in zip(truth, weights[:, 0], strict=True)]
     np.testing.assert_allclose(scores.auprc[:, 0], expected, atol=1e-9)
 
@@ -31,7 +31,7 @@ def test_average_precision_is_that_of_scikit_learn():
 def test_without_any_truth_there_is_no_score():
     mask = torch.ones(1, 3, dtype=torch.bool)
     for truth in (~mask, mask):
-        assert all(each.isnan().all() for each in found(torch.tensor([[[0, 1, 2]]]), truth, mask))
+        assert all(each.isnan().all() for each in scores_against(torch.tensor([[[0, 1, 2]]]), truth, mask))
 
 
 class Summed(Given):
