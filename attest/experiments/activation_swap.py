@@ -56,19 +56,14 @@ SAME = 1e-6
 
 def _answer(mean: Means) -> str | None:
     trained = mean("E8/correct")
-    if trained is None:
-        return _decisions_kept(mean)
-    others = {label: value for name, label in NAMES.items() if (value := mean(f"E8/correct_{name}")) is not None}
-    if not others:
+    column = "kept" if trained is None else "correct"
+    known = {label: value for name, label in NAMES.items() if (value := mean(f"E8/{column}_{name}")) is not None}
+    if not known:
         return None
-    each = ", ".join(f"{percent(value)} under {label}" for label, value in others.items())
-    return f"{percent(trained)} of texts are decided rightly as trained, {each}."
-
-
-def _decisions_kept(mean: Means) -> str | None:
-    known = {label: value for name, label in NAMES.items() if (value := mean(f"E8/kept_{name}")) is not None}
     shares = ", ".join(f"{percent(value)} under {label}" for label, value in known.items())
-    return f"Share of decisions that stay with another projection: {shares}." if shares else None
+    if trained is None:
+        return f"Share of decisions that stay with another projection: {shares}."
+    return f"{percent(trained)} of texts are decided rightly as trained, {shares}."
 
 
 def _swapped(name: str, label: str) -> TokenWeights:
@@ -77,20 +72,15 @@ def _swapped(name: str, label: str) -> TokenWeights:
 
     def note(row: Row) -> str:
         moved = f"JSD {number(row[f'E8/jsd_{name}'])}, moves the prediction by {number(row[f'E8/tvd_{name}'])}"
-        before, after = _decided(row, name)
-        if before == after:
+        labelled = "E8/correct" in row
+        after = bool(row[f"E8/correct_{name}"] if labelled else row[f"E8/kept_{name}"])
+        if after == (bool(row["E8/correct"]) if labelled else True):
             return moved
         said = f"now decided {'rightly' if after else 'wrongly'}" if "label" in row else "the decision changes"
         return f"{moved}; {said}"
 
     quotes = ("correct", *(f"{quoted}_{name}" for quoted in ("jsd", "tvd", "correct", "kept")))
     return TokenWeights(f"attention_{name}", f"Swapped to {label}", "attention", note, quotes, is_shown=is_another)
-
-
-def _decided(row: Row, name: str) -> tuple[bool, bool]:
-    if "E8/correct" in row:
-        return bool(row["E8/correct"]), bool(row[f"E8/correct_{name}"])
-    return True, bool(row[f"E8/kept_{name}"])
 
 
 def _accuracy(name: str, label: str) -> Measure:
@@ -100,15 +90,6 @@ def _accuracy(name: str, label: str) -> Measure:
         f"The trained model with {label} in place of its projection.",
         "Only the projection changes: a model trained with it could do better.",
         beside=("as trained", "correct"),
-    )
-
-
-def _kept(name: str, label: str) -> Measure:
-    return Measure(
-        f"kept_{name}",
-        f"decisions kept under {label}",
-        f"Share of decisions that stay under {label}.",
-        "Only the projection changes: a model trained with it could decide otherwise.",
     )
 
 
@@ -137,7 +118,15 @@ SPEC = Spec(
     ),
     measures=(
         *(_accuracy(name, label) for name, label in NAMES.items()),
-        *(_kept(name, label) for name, label in NAMES.items()),
+        *(
+            Measure(
+                f"kept_{name}",
+                f"decisions kept under {label}",
+                f"Share of decisions that stay under {label}.",
+                "Only the projection changes: a model trained with it could decide otherwise.",
+            )
+            for name, label in NAMES.items()
+        ),
         *(spared(_accuracy(name, label)) for name, label in NAMES.items()),
         Measure(
             "support",

@@ -25,7 +25,6 @@ def adversarial_attention(
     """Compute the epsilon-max JSD, by search and exactly.
 
     Args:
-        observation: the batch.
         epsilon: how far the prediction may move in TVD; the paper says 0.01.
         filter_epsilon: how far it may have moved in the end; the released code keeps results up to 0.05.
         restarts, steps: of the published search; 0 restarts leave it out.

@@ -26,7 +26,6 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
     """Search for attentions far from the one on trial whose prediction moves by at most epsilon.
 
     Args:
-        observation: the batch.
         restarts: R, k in the paper: 5.
         steps: of Adam (amsgrad, learning rate 0.01): 500 in the paper.
         epsilon: TVD above it is punished; 0.01 in the paper.
@@ -40,7 +39,13 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
         per_text += 4 * restarts * observation.hidden[0].nbytes
 
     def search(rows: Tensor) -> Tensor:
-        return _ascend(Objective(observation, rows, restarts, epsilon), steps, seed)
+        objective = Objective(observation, rows, restarts, epsilon)
+        logits = objective.starting_points(seed)
+        optimizer = torch.optim.Adam([logits], lr=LEARNING_RATE, amsgrad=True, fused=True)
+        for _ in range(steps):
+            logits.grad = objective.gradient(logits)
+            optimizer.step()
+        return logits.softmax(dim=-1)
 
     return by_rows(search, per_text, rows)
 
@@ -50,15 +55,6 @@ def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) ->
     moved = total_variation(observation.probabilities_under(candidates), observation.probabilities.unsqueeze(1))
     jsd = jensen_shannon(candidates, observation.attention.unsqueeze(1))
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
-
-
-def _ascend(objective: "Objective", steps: int, seed: int) -> Tensor:
-    logits = objective.starting_points(seed)
-    optimizer = torch.optim.Adam([logits], lr=LEARNING_RATE, amsgrad=True, fused=True)
-    for _ in range(steps):
-        logits.grad = objective.gradient(logits)
-        optimizer.step()
-    return logits.softmax(dim=-1)
 
 
 class Objective:

@@ -5,7 +5,13 @@ model that must use it? E7: can a model be trained that predicts the same and at
 has the loss of E7. (Wiegreffe & Pinter 2019; Meister et al. 2021; Yang.)
 """
 
+from dataclasses import replace
+
 from attest.experiments.spec import AT_LEAST_0, NATS, SHARE, Column, Measure, Spec
+
+TVD = Column("tvd", SHARE, "TVD of the run's prediction to the base's")
+SAME = Column("same", SHARE, "whether both decide alike; for taggers the share of tokens, a float", unit="0 or 1", type="bool")
+ONLY_STABLE = "A small one shows that training is stable, not that attention explains."
 
 UNIFORM = Spec(
     id="E4",
@@ -39,14 +45,14 @@ SEEDS = Spec(
             "jsd",
             "JSD between seeds",
             "How far apart attention is when only the seed differs: the noise floor of every other difference.",
-            "A small one shows that training is stable, not that attention explains.",
+            ONLY_STABLE,
             suspicious="high",
         ),
         Measure(
             "jsd_matched",
             "JSD between seeds, heads matched",
             "The same with each head compared with its match in the other seed: heads of a layer have no order.",
-            "A small one shows that training is stable, not that attention explains.",
+            ONLY_STABLE,
             suspicious="high",
         ),
     ),
@@ -62,10 +68,8 @@ GUIDES = Spec(
     needs="controls",
     about_columns="Guided runs in `guides/<name>/` of their base's folder have the columns of E7.",
     columns=(
-        Column("tvd", SHARE, "TVD of the guided model's prediction to the base's"),
-        Column(
-            "same", SHARE, "whether both decide alike; for taggers the share of tokens, a float", unit="0 or 1", type="bool"
-        ),
+        replace(TVD, means="TVD of the guided model's prediction to the base's"),
+        SAME,
     ),
     measures=(
         Measure(
@@ -96,10 +100,8 @@ ADVERSARIES = Spec(
         "attention also over heads."
     ),
     columns=(
-        Column("tvd", SHARE, "TVD of the run's prediction to the base's"),
-        Column(
-            "same", SHARE, "whether both decide alike; for taggers the share of tokens, a float", unit="0 or 1", type="bool"
-        ),
+        TVD,
+        SAME,
         Column("jsd", NATS, "JSD of the run's attention to the base's", unit="nats"),
         Column(
             "kl",

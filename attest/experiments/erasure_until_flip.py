@@ -42,22 +42,21 @@ def erasure_until_flip(observation: Observation, seed: int = 0, draws: int = 5) 
     order = torch.cat([keys, shuffled], dim=1).argsort(dim=-1, descending=True, stable=True)
     zeroed, zeroed_support = _zeroed_until_flip(observation, order)
     names = [*importances, "random"]
-    counts, counts_support = (dict(zip(names, _average_draws(each, draws), strict=True)) for each in (zeroed, zeroed_support))
+    counts, counts_support = (
+        dict(zip(names, [*each[:, : len(importances)].unbind(1), each[:, len(importances) :].nanmean(dim=-1)], strict=True))
+        for each in (zeroed, zeroed_support)
+    )
     support = (observation.attention > 0).sum(dim=-1)
     columns = {f"fraction_{name}": count / observation.lengths for name, count in counts.items()}
-    columns |= _where_every_order_flips(columns)
+    every = ~torch.stack(list(columns.values())).isnan().any(dim=0)
+    # an order that flips easy texts alone would look good beside others
+    columns |= {name.replace("_", "_common_", 1): each.where(every, torch.nan) for name, each in columns.items()}
+    columns["flips_in_every_order"] = every.double()
     columns |= {f"fraction_support_{name}": count / support for name, count in counts_support.items()}
     if "minimum" in names:
         least = counts_support.pop("minimum")
         columns |= {f"excess_{name}": count - least for name, count in counts_support.items()}
     return columns
-
-
-def _where_every_order_flips(fractions: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Keep the texts that flip in every order: an order that flips easy ones alone would look good beside others."""
-    every = ~torch.stack(list(fractions.values())).isnan().any(dim=0)
-    common = {name.replace("_", "_common_", 1): each.where(every, torch.nan) for name, each in fractions.items()}
-    return common | {"flips_in_every_order": every.double()}
 
 
 def _importances(observation: Observation) -> dict[str, Tensor]:
@@ -107,11 +106,6 @@ def _decisions_the_long_way(observation: Observation, order: Tensor) -> Tensor:
     kept = observation.attention.unsqueeze(1) * (place > after)
     left = kept.sum(dim=-1, keepdim=True)
     return observation.probabilities_under(kept / torch.where(left > 0, left, 1.0)).argmax(dim=-1)
-
-
-def _average_draws(counts: Tensor, draws: int) -> list[Tensor]:
-    fixed = counts[:, : counts.shape[1] - draws]
-    return [*fixed.unbind(dim=1), counts[:, counts.shape[1] - draws :].nanmean(dim=-1)]
 
 
 ORDERS = {"in the order of attention": "attention", "in random order": "random"}

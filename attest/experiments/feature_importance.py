@@ -35,7 +35,6 @@ def feature_importance(observation: Observation, leave_one_out: bool = True) -> 
     """Correlate attention, or what the observation is explained by, with every importance.
 
     Args:
-        observation: the batch.
         leave_one_out: False for the gradients alone, which cost two backward passes instead of one forward pass a token.
     Returns:
         Per token ``(B, T)``, at least 0: ``gradient_inputs``, ``gradient_norm_inputs``, ``gradient_norm_hidden``,

@@ -22,16 +22,18 @@ def identifiability(observation: Observation) -> dict[str, Tensor]:
     ``context``: T = H, what the context determines. ``prediction``: T = H wᵀ, what the logits determine, for a linear decoder.
     ``…_strict``: [T, 1], for weights are known to sum to 1.
 
-    Args:
-        observation: the batch.
     Returns:
         Per instance ``(B,)`` float64 for each kind: ``rank_<kind>``; ``trivial_<kind>``, 1 where the null space is trivial, so
         that one attention alone gives this outcome; and between raw and effective attention ``tau_<kind>``,
         ``cosine_<kind>``, ``l1_<kind>`` and ``jsd_<kind>``, the last of clipped and renormalised weights.
     """
+    matrices = {"context": observation.hidden.detach()}
+    if observation.class_logits is not None:
+        decide, hidden = cast(Any, observation.network).token_logits, matrices["context"]
+        matrices["prediction"] = (decide(hidden) - decide(torch.zeros_like(hidden))).detach()
     columns = {}
     one = torch.ones(len(observation.ids), 1, dtype=torch.bool, device=observation.mask.device)
-    for kind, matrix in _matrices(observation).items():
+    for kind, matrix in matrices.items():
         per_text = COPIES * 8 * matrix[0].numel()
         rows = matrix.unsqueeze(1), observation.attention[:, None, None], observation.mask.unsqueeze(1), one
         measured = by_rows(measured_of_rows, per_text, *rows)
@@ -42,14 +44,6 @@ def identifiability(observation: Observation) -> dict[str, Tensor]:
 
 
 MEASURED = [f"{name}{strict}" for strict in ("", "_strict") for name in ("rank", "trivial", "tau", "cosine", "l1", "jsd")]
-
-
-def _matrices(observation: Observation) -> dict[str, Tensor]:
-    hidden = observation.hidden.detach()
-    if observation.class_logits is None:
-        return {"context": hidden}
-    decide = cast(Any, observation.network).token_logits
-    return {"context": hidden, "prediction": (decide(hidden) - decide(torch.zeros_like(hidden))).detach()}
 
 
 def measured_of_rows(matrix_BNTD: Tensor, weights_BNQT: Tensor, allowed_BNT: Tensor, real_BQ: Tensor) -> Tensor:

@@ -34,7 +34,6 @@ def importance_entropy(
     """Compute normalised entropies of importance over the tokens, and those of hidden states of a random sample of texts.
 
     Args:
-        observation: the batch.
         everyone: all texts.
         seed: chooses the sample and, with an instance's id, its positions.
         texts: size of the sample; 0 leaves hidden states out.
@@ -55,23 +54,20 @@ def importance_entropy(
         others = without_sink(observation.mask)
         columns |= {f"entropy_{name}_without_sink": normalised_entropy(values, others) for name, values in spread.items()}
     if texts and not getattr(observation.network, "reads_in_decode", False):
-        sampled = in_sample(seed, observation.ids, everyone, texts)
-        columns["entropy_hidden"] = _hidden_entropy(observation, sampled, positions, seed)
+        entropy = observation.attention.new_full(observation.ids.shape, torch.nan)
+        rows = in_sample(seed, observation.ids, everyone, texts).nonzero().flatten()
+        if len(rows):
+            entropy[rows] = _entropy_over_positions(observation, rows, positions, seed)
+        columns["entropy_hidden"] = entropy
     return columns
-
-
-def _hidden_entropy(observation: Observation, sampled: Tensor, positions: int, seed: int) -> Tensor:
-    entropy = observation.attention.new_full((len(sampled),), torch.nan)
-    rows = sampled.nonzero().flatten()
-    if len(rows):
-        entropy[rows] = _entropy_over_positions(observation, rows, positions, seed)
-    return entropy
 
 
 def _entropy_over_positions(observation: Observation, rows: Tensor, positions: int, seed: int) -> Tensor:
     """Return the mean over sampled positions of each row, ``(rows,)``: a text is read P times side by side."""
     tokens, mask = observation.tokens[rows], observation.mask[rows]
-    position_RP, real_RP = _random_positions(observation.ids[rows], mask, positions, seed)
+    keys_RT = random_order(seed, observation.ids[rows], 1, mask)[:, 0]
+    position_RP = keys_RT.argsort(dim=-1, descending=True)[:, :positions]
+    real_RP = mask.gather(-1, position_RP)
     count = position_RP.shape[1]
     per_reading = observation.embedded[0].nbytes + ACTIVATIONS * observation.hidden[0].nbytes
 
@@ -81,12 +77,6 @@ def _entropy_over_positions(observation: Observation, rows: Tensor, positions: i
     readings = (each.repeat_interleave(count, dim=0) for each in (tokens, mask))
     entropy_RP = by_rows(of_readings, per_reading, *readings, position_RP.flatten()).view(-1, count)
     return entropy_RP.where(real_RP, torch.nan).nanmean(dim=-1)
-
-
-def _random_positions(ids: Tensor, mask: Tensor, positions: int, seed: int) -> tuple[Tensor, Tensor]:
-    keys = random_order(seed, ids, 1, mask)[:, 0]
-    chosen = keys.argsort(dim=-1, descending=True)[:, :positions]
-    return chosen, mask.gather(-1, chosen)
 
 
 @torch.enable_grad()

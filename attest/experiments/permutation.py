@@ -15,7 +15,6 @@ def attention_permutation(observation: Observation, permutations: int = 100, see
     """Permute attention over the real tokens, hidden states unchanged, and see how far the prediction moves.
 
     Args:
-        observation: the batch.
         permutations: D, permutations per instance (100 in the paper).
         seed: with an instance's id it fixes that instance's permutations.
     Returns:

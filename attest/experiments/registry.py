@@ -156,14 +156,13 @@ def chosen(
             f"{', '.join(known)}."
         )
     if not names or (unknown := [name for name in names if name not in known]):
-        found = f"the experiment {unknown[0]!r} is not known" if names else "no experiment was asked for"
-        raise AttestError(f"{found}; expected some of {', '.join(known)}. For example: experiments=('E1', 'E2')")
-    return {name: _with_settings(known[name], settings.get(name, {})) for name in names}
-
-
-def _with_settings(experiment: ConfiguredExperiment, given: Mapping[str, Any]) -> ConfiguredExperiment:
-    known = settings_of(experiment.run)
-    if unknown := [setting for setting in given if setting not in known]:
-        raise AttestError(f"{experiment.id} has no setting {unknown[0]!r}; expected {', '.join(known) or 'none'}.")
-    require_bounds(given, f"the setting {{}} of {experiment.id}".format)
-    return replace(experiment, settings=given)
+        wrong = f"the experiment {unknown[0]!r} is not known" if names else "no experiment was asked for"
+        raise AttestError(f"{wrong}; expected some of {', '.join(known)}. For example: experiments=('E1', 'E2')")
+    found = {}
+    for name in names:
+        given, expected = settings.get(name, {}), settings_of(known[name].run)
+        if unknown := [setting for setting in given if setting not in expected]:
+            raise AttestError(f"{name} has no setting {unknown[0]!r}; expected {', '.join(expected) or 'none'}.")
+        require_bounds(given, f"the setting {{}} of {name}".format)
+        found[name] = replace(known[name], settings=given)
+    return found

@@ -16,7 +16,6 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
     """Return the columns of the table of the texts themselves, beside their tokens.
 
     Args:
-        observation: the batch.
         class_names: K of them, in class order.
     Returns:
         ``(B,)``: ``probability_<class name>`` in [0, 1] and ``max_attention``; per token ``(B, T)``: ``attention``, or what

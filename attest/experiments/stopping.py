@@ -35,11 +35,6 @@ def looks(texts: int) -> list[int]:
     return found
 
 
-def in_random_order(ids: Tensor, seed: int) -> list[int]:
-    """Return the ids of all texts, int64 ``(N,)``, in the order of a keyed hash."""
-    return ids[random_bits(stream(seed, "order of the texts"), ids).argsort()].tolist()
-
-
 class Stopping:
     """A rule when to stop: every mean that the report shows of an experiment is known to ± ``precision`` at 95 %.
 
@@ -115,7 +110,8 @@ def read_until(
         seed: of the order.
         measure: called with the next texts and the experiments that go on.
     """
-    order, read = in_random_order(ids, seed), 0
+    order: list[int] = ids[random_bits(stream(seed, "order of the texts"), ids).argsort()].tolist()
+    read = 0
     going = {name: Stopping(name, precision, len(order)) for name in experiments}
     parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
     tables: dict[str, EarlyTable] = {}

@@ -55,7 +55,6 @@ def erasure(
     erased, are in no random set, and do not count among the tokens that k is a share of; beside the first k alone they stay.
 
     Args:
-        observation: the batch.
         everyone: all texts.
         texts: size of the random sample that is also read anew; ``attention`` alone needs no reading, unless tokens attend
             to one another.
@@ -130,7 +129,6 @@ def naopc(observation: Observation, explanations: Tensor, seed: int) -> Columns:
     """Return the limits, exact or found by beam search, and the place of each explanation between them.
 
     Args:
-        observation: the batch.
         explanations: ``(B, R, T)``.
         seed: with an instance's id it breaks ties.
     Returns:

@@ -88,7 +88,6 @@ def outcomes_of(observation: Observation, ranks: Tensor, counts: Tensor, operato
     """Return the predicted class's probability without the first tokens of rankings, and with them alone.
 
     Args:
-        observation: the batch.
         ranks: int64 ``(B, R, T)``, as ``ranks_of`` returns them.
         counts: int64 ``(B, K)``, at least 1.
         operator: one of ``operators()``.

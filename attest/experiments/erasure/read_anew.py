@@ -27,7 +27,6 @@ def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Ten
     all 0, the columns are :math:`C / (1 - S_0)` and :math:`(S - S_0) / (1 - S_0)`. NaN where S₀ is 1.
 
     Args:
-        observation: the batch.
         explanation: float ``(B, T)``, at least 0.
         seed: with an instance's id it fixes what is dropped.
     """
@@ -98,7 +97,6 @@ def tau_randomised(observation: Observation, seed: int) -> dict[str, Tensor]:
     """Return τ-b of the attention with itself once parts of the network, from the top, are made anew, ``(B,)`` each.
 
     Args:
-        observation: the batch.
         seed: of the new parameters.
     Returns:
         By the name of the last part made anew, those above it being new too: ``decoder``, ``attention``, ``encoder``. NaN

@@ -5,7 +5,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, reduce
+from functools import cache
 from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
@@ -45,7 +45,8 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
         level: of the interval.
         seed: of the draws.
     """
-    wins = _wins(suspicion, right, tolerance)
+    more_RNN = compared(suspicion.unsqueeze(-1), right.unsqueeze(1), tolerance).nan_to_num(nan=0.0)
+    wins = ((more_RNN + 1) / 2).mean(dim=0)
     size = len(suspicion)
     drawn = torch.randint(size, (draws, size), generator=torch.Generator().manual_seed(seed))
     counts = torch.zeros(draws, size, dtype=torch.double).scatter_add(1, drawn, torch.ones_like(drawn).double())
@@ -53,11 +54,6 @@ def auroc(suspicion: Tensor, right: Tensor, tolerance: float, draws: int, level:
     tails = torch.tensor([(1 - level) / 2, (1 + level) / 2], dtype=torch.double)
     low, high = values.quantile(tails).tolist()
     return Auroc(float(wins.mean()), low, high)
-
-
-def _wins(suspicion: Tensor, right: Tensor, tolerance: float) -> Tensor:
-    more = compared(suspicion.unsqueeze(-1), right.unsqueeze(1), tolerance).nan_to_num(nan=0.0)  # (R, N, N)
-    return ((more + 1) / 2).mean(dim=0)
 
 
 def tau_b(x: Tensor, y: Tensor, tolerance: float) -> float:
@@ -107,26 +103,18 @@ def hear(stated: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> I
 
 
 def _heard(family: str, rule: str, name: str, network: Any, count: int, stated: Mapping[str, Any]) -> Defended:
-    each = []
+    inner = getattr(network, "defendant", network)
+    coin = f"{type(network).__name__}/{type(inner).__name__}/{inner.rule}"
+    parts = []
     for seed in stated["seeds"]:
         texts = draw_texts(rule, count, seed)
         require_truth(name, network, texts)
         carrying = network.carrying_states(texts.tokens, texts.mask)
-        asked = stated["tests"][family], stated["settings"][family]
-        each.append(measure(network, _coin_of(network), texts, carrying, seed, *asked))
-    return Defended(family, rule, name, reduce(_joined, each))
-
-
-def _coin_of(network: Any) -> str:
-    inner = getattr(network, "defendant", network)
-    return f"{type(network).__name__}/{type(inner).__name__}/{inner.rule}"
-
-
-def _joined(first: Measured, second: Measured) -> Measured:
-    suspicion = {name: torch.cat([first.suspicion[name], second.suspicion[name]]) for name in first.suspicion}
-    milliseconds = {name: min(first.milliseconds[name], second.milliseconds[name]) for name in first.milliseconds}
-    masses = [torch.cat([first.mass[of], second.mass[of]]) for of in ("tokens", "states")]
-    return Measured(suspicion, milliseconds, *masses)
+        parts.append(measure(network, coin, texts, carrying, seed, stated["tests"][family], stated["settings"][family]))
+    suspicion = {test: torch.cat([part.suspicion[test] for part in parts]) for test in parts[0].suspicion}
+    milliseconds = {test: min(part.milliseconds[test] for part in parts) for test in parts[0].milliseconds}
+    masses = [torch.cat([part.mass[of] for part in parts]) for of in ("tokens", "states")]
+    return Defended(family, rule, name, Measured(suspicion, milliseconds, *masses))
 
 
 def judge(heard: Iterable[Defended], stated: Mapping[str, Any]) -> pd.DataFrame:
@@ -210,20 +198,15 @@ def findings(judged: pd.DataFrame, experiments: dict[str, str], sees: float) -> 
         right defendants that one of its tests takes for wrong on some rule.
     """
     pooled = judged[(judged.family == "pooled") & ~judged.test.isin(CALIBRATIONS)]
-    wrong, right = (_by_experiment(over_rules(pooled, truth), experiments) for truth in ("wrong", "right"))
+    worst_rules = (over_rules(pooled, truth) for truth in ("wrong", "right"))
+    wrong, right = (cells.assign(experiment=cells.test.map(experiments)) for cells in worst_rules)
     best = wrong.groupby(["experiment", "defendant"], sort=False).least.max()
     worst = right.groupby(["experiment", "defendant"], sort=False).most.max()
-    names = dict.fromkeys(experiments[test] for test in pooled.test)
     told = {"sees": best[best >= sees], "misses": best[best < sees], "accuses": worst[worst >= sees]}
-    return {name: {what: _names(cells, name) for what, cells in told.items()} for name in names}
-
-
-def _by_experiment(cells: pd.DataFrame, experiments: dict[str, str]) -> pd.DataFrame:
-    return cells.assign(experiment=cells.test.map(experiments))
-
-
-def _names(cells: pd.Series, experiment: str) -> list[str]:
-    return [str(defendant) for of, defendant in cells.index if of == experiment]
+    return {
+        name: {what: [defendant for of, defendant in cells.index if of == name] for what, cells in told.items()}
+        for name in dict.fromkeys(experiments[test] for test in pooled.test)
+    }
 
 
 def sentence_about(experiment_id: str) -> str | None:

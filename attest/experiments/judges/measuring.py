@@ -1,6 +1,6 @@
 """Every experiment that gives one number for each text, run on a defendant. Columns here, directions in ``configs/judges``.
 
-Another experiment is another entry of the registry of experiments; inside layers its settings stand below.
+Another experiment is another entry of the registry of experiments; its settings inside layers stand in ``_layered``.
 """
 
 import time
@@ -18,22 +18,11 @@ from attest.experiments.judges.texts import Texts
 from attest.experiments.judges.truth import masses
 from attest.experiments.layers.rollout import attention_rollout
 from attest.experiments.registry import Context, chosen
-from attest.models.layers_observed import LayerObservation, observe_layers
+from attest.models.layers_observed import observe_layers
 
 Columns = dict[str, Tensor]
 COIN = 7
 """The draw that a coin has among those of a text."""
-
-
-def _inside(settings: Mapping[str, Any], texts: int) -> dict[str, Mapping[str, Any]]:
-    """Return the settings of the experiments inside layers, by id; E3 reads all of so many texts."""
-    search = {"restarts": settings["restarts"], "steps": settings["steps"], "texts": texts, "each_layer": True}
-    return {
-        "E2": {"permutations": settings["permutations"]},
-        "E3": search,
-        "E8": {"projections": {"sparsemax": Sparsemax()}},
-        "E9": {"draws": settings["shuffles"]},
-    }
 
 
 def measure(
@@ -45,7 +34,7 @@ def measure(
     tests: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> "Measured":
-    """Put a pooled defendant, or a Transformer, before tests.
+    """Run tests on a pooled defendant or a Transformer.
 
     Args:
         network: in evaluation mode.
@@ -101,22 +90,25 @@ def _layered(
     network: Any, texts: Texts, seed: int, wanted: set[str], settings: Mapping[str, Any]
 ) -> tuple[dict[str, Columns], Tensor, dict[str, float]]:
     columns, milliseconds = {}, {}
+    of_search = {"restarts": settings["restarts"], "steps": settings["steps"], "texts": len(texts.ids), "each_layer": True}
+    inside = {
+        "E2": {"permutations": settings["permutations"]},
+        "E3": of_search,
+        "E8": {"projections": {"sparsemax": Sparsemax()}},
+        "E9": {"draws": settings["shuffles"]},
+    }
     with torch.no_grad():
         seen = observe_layers(network, texts.ids, texts.tokens, texts.mask, texts.labels)
     for name in sorted(wanted - {"rollout"}):
         began = time.process_time()
-        given = {name: _inside(settings, len(texts.ids)).get(name, {})}
-        columns[name] = chosen(given, inside=True)[name](seen, Context(texts.labels, texts.ids, seed))
+        experiment = chosen({name: inside.get(name, {})}, inside=True)[name]
+        columns[name] = experiment(seen, Context(texts.labels, texts.ids, seed))
         milliseconds[name] = 1000 * (time.process_time() - began) / len(texts.ids)
     began = time.process_time()
     pooled = observe(network, texts.ids, texts.tokens, texts.mask, texts.labels)
     rollout = attention_rollout(seen.attention, pooled.attention).detach()
     columns["rollout"] = feature_importance(pooled.explained_by(rollout))
     milliseconds["rollout"] = 1000 * (time.process_time() - began) / len(texts.ids)
-    return columns, _mean_row(seen), milliseconds
-
-
-def _mean_row(seen: LayerObservation) -> Tensor:
     rows = seen.mask[:, None, :, None]
     received = [(weights * rows).sum(dim=(1, 2)) / seen.mask.sum(dim=-1, keepdim=True) for weights in seen.attention.values()]
-    return torch.stack(received).mean(dim=0)
+    return columns, torch.stack(received).mean(dim=0), milliseconds

@@ -62,7 +62,10 @@ def draw_texts(rule: str, count: int, seed: int) -> Texts:
     exchanged = (filler * mask).scatter(1, places, other_words)
     deciding = torch.zeros_like(mask).scatter(1, places, True)
     if rule == "negation":
-        tokens, exchanged, deciding = _negate(_choice(seed, ids, 2, 2) == 1, places, tokens, exchanged, deciding)
+        negated = (_choice(seed, ids, 2, 2) == 1).unsqueeze(-1)
+        before = torch.zeros_like(mask).scatter(1, places - 1, negated)
+        tokens, exchanged = tokens.masked_fill(before, NOT), exchanged.masked_fill(before, NOT)
+        deciding = deciding | before
     return Texts(rule, ids, tokens, mask, _labels(rule, tokens), deciding, exchanged)
 
 
@@ -93,12 +96,6 @@ def _words(rule: str, seed: int, ids: Tensor) -> tuple[Tensor, Tensor]:
     if rule == "majority":
         of_sign[:, -1] = PLUS + MINUS - of_sign[:, -1]
     return of_sign, PLUS + MINUS - of_sign
-
-
-def _negate(negated: Tensor, places: Tensor, *rows: Tensor) -> tuple[Tensor, ...]:
-    before = torch.zeros_like(rows[2]).scatter(1, places - 1, negated.unsqueeze(-1))
-    tokens, exchanged, deciding = rows
-    return tokens.masked_fill(before, NOT), exchanged.masked_fill(before, NOT), deciding | before
 
 
 def _labels(rule: str, tokens: Tensor) -> Tensor:

@@ -63,19 +63,25 @@ def models(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping
         and 1 − mass, NaN where either is constant; ``undefined``, the share of texts; ``texts``, how many count;
         ``milliseconds``, CPU time a text of the test's experiment as a whole.
     """
-    free = [each for each in trained if each.guided_to == FREE and each.accuracy >= stated["learned"] and each.counts.any()]
-    tolerance = stated["tolerance"]
-    return pd.DataFrame([_row(each, name, tests[name]["of"], tolerance) for each in free for name in each.heard.suspicion])
-
-
-def _row(each: Trained, test: str, of: str, tolerance: float) -> dict[str, Any]:
-    suspicion, mass = each.heard.suspicion[test][each.counts], each.mass(of)
-    known = ~suspicion.isnan()
-    tau = tau_b(suspicion[known], 1 - mass[known], tolerance)
-    found = {"test": test, "of": of, "mass": float(mass.mean()), "tau": tau}
-    told = {"undefined": float((~known).double().mean()), "texts": int(each.counts.sum())}
-    told |= {"milliseconds": each.heard.milliseconds[test]}
-    return dict(zip(MODEL, each.model, strict=True)) | found | told
+    rows = []
+    for each in trained:
+        if each.guided_to != FREE or each.accuracy < stated["learned"] or not each.counts.any():
+            continue
+        for test in each.heard.suspicion:
+            of = tests[test]["of"]
+            suspicion, mass = each.heard.suspicion[test][each.counts], each.mass(of)
+            known = ~suspicion.isnan()
+            row = {
+                "test": test,
+                "of": of,
+                "mass": float(mass.mean()),
+                "tau": tau_b(suspicion[known], 1 - mass[known], stated["tolerance"]),
+                "undefined": float((~known).double().mean()),
+                "texts": int(each.counts.sum()),
+                "milliseconds": each.heard.milliseconds[test],
+            }
+            rows.append(dict(zip(MODEL, each.model, strict=True)) | row)
+    return pd.DataFrame(rows)
 
 
 def pairs(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[str, Any]) -> pd.DataFrame:

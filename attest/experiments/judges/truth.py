@@ -88,23 +88,15 @@ def _moved_by_states(network: Any, texts: Texts, sample: int) -> tuple[float, in
     donors = states[others][: 2 * len(FILLERS)]
     moved = 0.0
     if len(text):
-        row, position, donor = (each.flatten() for each in _crossed(text, place, len(donors)))
+        row, position = (each.repeat_interleave(len(donors)) for each in (text, place))
+        donor = torch.arange(len(donors)).repeat(len(text))
         replaced = states[row]
         replaced[torch.arange(len(row)), position] = donors[donor]
         moved = _farthest(decide(replaced, row), clean[row])
-    twin, _, _ = _states(network, texts.exchanged[:sample], mask)
-    exchanged = torch.where(_carrying_in_either(network, texts, sample, carrying).unsqueeze(-1), twin, states)
+    twin, _, carrying_there = _states(network, texts.exchanged[:sample], mask)
+    exchanged = torch.where((carrying | carrying_there).unsqueeze(-1), twin, states)
     kept = decide(exchanged, torch.arange(len(tokens))).argmax(dim=-1) == clean.argmax(dim=-1)
     return moved, int(kept.sum())
-
-
-def _carrying_in_either(network: Any, texts: Texts, sample: int, carrying: Tensor) -> Tensor:
-    return carrying | network.carrying_states(texts.exchanged[:sample], texts.mask[:sample])
-
-
-def _crossed(text: Tensor, place: Tensor, donors: int) -> tuple[Tensor, Tensor, Tensor]:
-    donor = torch.arange(donors).expand(len(text), -1)
-    return text.unsqueeze(-1).expand_as(donor), place.unsqueeze(-1).expand_as(donor), donor
 
 
 def _states(network: Any, tokens: Tensor, mask: Tensor) -> tuple[Tensor, Any, Tensor]:

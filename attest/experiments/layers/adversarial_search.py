@@ -40,7 +40,6 @@ def layer_adversarial_attention(
     seconds. So the defaults search little, and what is found is a lower bound.
 
     Args:
-        observation: the batch.
         everyone: all texts.
         seed: chooses the sample and, with an instance's id, that instance's starting points.
         texts: size of the sample.
@@ -124,11 +123,8 @@ def _gradients(
     slopes = _penalty_slopes(clean, layers, weights, epsilon)
     for layer, logit, weight, slope in zip(layers, logits, weights, slopes, strict=True):
         apart = _jsd_slope(weight, logit, clean.attention[layer], restarts).mul_(clean.mask[:, None, :, None])
-        yield _through_softmax(weight, apart.neg_() if slope is None else slope - apart)
-
-
-def _through_softmax(weights: Tensor, slope: Tensor) -> Tensor:
-    return slope.sub_((weights * slope).sum(dim=-1, keepdim=True)).mul_(weights)
+        total = apart.neg_() if slope is None else slope - apart
+        yield total.sub_((weight * total).sum(dim=-1, keepdim=True)).mul_(weight)  # through the softmax
 
 
 def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:

@@ -27,8 +27,6 @@ COPIES = 12
 def layer_identifiability(observation: LayerObservation) -> dict[str, Tensor]:
     """Measure the rank of T = E W^V W^O of every head, value bias included, and how much of the attention it determines.
 
-    Args:
-        observation: the batch.
     Returns:
         Per instance ``(B,)`` float64, means over layers and heads: ``rank``; ``trivial``, the share of heads whose left null
         space is trivial, so that one attention alone gives their output; and between raw and effective attention, over rows

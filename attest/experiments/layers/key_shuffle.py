@@ -21,7 +21,6 @@ def key_shuffle(observation: LayerObservation, labels: Tensor, seed: int, draws:
     """Permute the token vectors of the clean keys over the real tokens, all heads alike, and see what is left.
 
     Args:
-        observation: the batch.
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         seed: with an instance's id it fixes that instance's shuffles, which differ from layer to layer.
         draws: shuffles per instance, over which everything is averaged. A layer has the same ones alone and among all.

@@ -36,7 +36,6 @@ def layer_permutation(observation: LayerObservation, labels: Tensor, seed: int, 
     In an encoder these are all real tokens; in a decoder those up to its own, and in a sliding window those within.
 
     Args:
-        observation: the batch.
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         seed: with an instance's id it fixes that instance's permutations.
         permutations: draws per instance. Every row of every head has its own; a layer the same alone and among all. Each

@@ -138,7 +138,6 @@ def tampered_at_random(
     Of a decoder also with ``_without_sink``: in all layers, while the first token is left as it is.
 
     Args:
-        observation: the batch.
         labels: int64 ``(B,)``, gold classes, or ``(B, T)``, gold tags.
         draws: D.
         seed: with an instance's id it fixes the keys of that instance's draws.

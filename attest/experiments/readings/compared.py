@@ -56,7 +56,6 @@ def side_by_side(
     """Read a random sample of texts in every way that the network allows, and score the readings.
 
     Args:
-        observation: the batch.
         everyone: all texts.
         texts: size of the sample.
         sets: random sets of each size.

@@ -52,7 +52,6 @@ def hangs_on(observation: Observation, truth: Tensor, seed: int, sets: int = 20)
     many random sets of the same size, by more than rounding does.
 
     Args:
-        observation: the batch.
         truth: bool ``(B, T)``.
         seed: with an instance's id it fixes the random sets.
         sets: how many.
