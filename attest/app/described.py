@@ -9,6 +9,12 @@ from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.prompted import Prompt
 from attest.models.pretrained.texts import longest_read
 
+LEFT_OUT = {
+    "attends_everywhere": "tokens see only what stands before them; it would let them look ahead",
+    "moves_keys": "the softmax of its attention alone is reached, not its keys",
+    "shows_values": "the softmax of its attention alone is reached, not its values",
+}
+"""Why an experiment does not suit a model, by what it needs."""
 DECIDES = {"first": "at its first token", "last": "at its last token", "all": "at all of its tokens"}
 
 
@@ -31,11 +37,11 @@ def described(
     yield "attention", f"computed {len(network.calls)} times in a pass, {heads} heads"
     yield "decides", DECIDES[network.decides_by]
     yield "reads", f"{longest_read(model, tokenizer)} tokens of a text at most"
-    ahead = [each.id for each in INSIDE.values() if each.needs == "attends_everywhere" and not each.suits(network)]
     whole = [name for name in askable(inside=True) if name not in askable(inside=True, tags=network.tags)]
     yield "experiments", ", ".join(suited(network))
-    if ahead:
-        yield "left out", f"{', '.join(ahead)}: tokens see only what stands before them; it would let them look ahead"
+    for needed, why in LEFT_OUT.items():
+        if left_out := [each.id for each in INSIDE.values() if each.needs == needed and not each.suits(network)]:
+            yield "left out", f"{', '.join(left_out)}: {why}"
     if whole:
         yield (
             "left out",

@@ -154,18 +154,19 @@ class Inside:
         id: of the experiment.
         run: takes a ``LayerObservation``, and the rest as ``Spec.run`` does.
         needs: an attribute that the network must have and that must be True: ``attends_everywhere`` if tokens are made to
-            attend to later ones, which a decoder never does; ``looks_back`` if it is about the last token of a decoder.
+            attend to later ones, which a decoder never does; ``looks_back`` if it is about the last token of a decoder;
+            ``moves_keys`` or ``shows_values`` if it moves keys or reads values, which are not seen in every model.
         of_tags: whether it is for models that decide each token, and for no others.
     """
 
     id: str
     run: Callable[..., dict[str, Tensor]]
-    needs: Literal["", "attends_everywhere", "looks_back"] = ""
+    needs: Literal["", "attends_everywhere", "looks_back", "moves_keys", "shows_values"] = ""
     of_tags: bool = False
 
     def suits(self, network: Any) -> bool:
         """Return whether the network has what the experiment needs."""
-        return not self.needs or bool(getattr(network, self.needs, self.needs == "attends_everywhere"))
+        return not self.needs or bool(getattr(network, self.needs, self.needs != "looks_back"))
 
 
 @dataclass(frozen=True)

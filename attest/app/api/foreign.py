@@ -48,6 +48,38 @@ def is_of_transformers(model: Any) -> bool:
     return library is not None and isinstance(model, library.PreTrainedModel)
 
 
+def is_plain(model: Any) -> bool:
+    """Return whether a model is a module with ``forward`` alone: it has none of the four steps, and trains no network."""
+    steps = any(hasattr(model, step) for step in STEPS) or isinstance(getattr(model, "network", None), nn.Module)
+    return isinstance(model, nn.Module) and not steps and type(model).forward is not nn.Module.forward
+
+
+def plain(
+    model: nn.Module, tokenizer: Any, encode: Encode | None, words: Words | None
+) -> tuple["PretrainedNetwork", Encode | None, Words | None]:
+    """Return a network of somebody's own module, with the functions that encode texts and show tokens.
+
+    Args:
+        model: maps token ids, and perhaps a mask, to logits.
+        tokenizer: of the library transformers; None if batches of token ids or ``encode`` are given.
+        encode, words: as in ``trial``; what is given here is returned.
+    Raises:
+        AttestError: the module cannot be put on trial, or the tokenizer is not a fast one.
+    """
+    from attest.models.pretrained.admitted import require_as_it_is
+    from attest.models.pretrained.plain import PlainNetwork
+
+    padding, masked = (getattr(tokenizer, name, None) for name in ("pad_token_id", "mask_token_id"))
+    network = PlainNetwork(model, padding or 0, masked)
+    require_as_it_is(network)
+    if tokenizer is None:
+        return network, encode, words
+    from attest.models.pretrained.texts import Encoder
+
+    reads = Encoder(model, tokenizer)
+    return network, encode or reads, reads.words if words is None else words
+
+
 def prompt_of(template: str | None, answers: Mapping[str, str] | None) -> "Prompt | None":
     """Return the prompt of a language model; None if neither template nor answers are given.
 
@@ -107,20 +139,18 @@ def _known(model: Any, *ids: int | None) -> int:
     return next(each for each in ids if each is not None and 0 <= each < rows)
 
 
-def require_known_ids(model: Any, tokenizer: Any, *tokens: torch.Tensor) -> None:
+def require_known_ids(network: Any, tokenizer: Any, *tokens: torch.Tensor) -> None:
     """Refuse token ids for which the model has no embedding.
 
     Raises:
         AttestError: the model has no embedding for an id.
     """
-    from attest.models.pretrained.network import embeddings_of
-
-    rows = embeddings_of(model).num_embeddings
+    rows = network.embeddings.num_embeddings
     least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)
     if least < 0 or most >= rows:
         knows = "" if tokenizer is None else f" and the tokenizer knows {len(tokenizer)} tokens"
         raise AttestError(
-            f"the texts hold token ids from {least} to {most}, the embedding of {type(model).__name__} has {rows} "
+            f"the texts hold token ids from {least} to {most}, the embedding of {type(network.model).__name__} has {rows} "
             f"rows{knows}; expected ids from 0 to {rows - 1}. Give the tokenizer that the model was trained with; where "
             "tokens were added, model.resize_token_embeddings(len(tokenizer)) before it is fine-tuned."
         )
@@ -131,6 +161,8 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
 
     Batches of token ids get the tokens that the tokenizer adds to every text instead, ``special`` bool ``(B, T)``.
     """
+    if encode is None:
+        return batches
     from attest.models.pretrained.texts import Encoder
 
     if not isinstance(encode, Encoder):

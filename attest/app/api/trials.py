@@ -17,6 +17,8 @@ from attest.app.api.foreign import (
     bare,
     everything_of,
     is_of_transformers,
+    is_plain,
+    plain,
     prompt_of,
     read_by,
     require_known_ids,
@@ -115,9 +117,9 @@ def trial(
 
     Args:
         model: an ``nn.Module`` with the methods ``encode``, ``score``, ``project`` and ``decode`` (see
-            ``attest.experiments.Network``), or a LightningModule that has such a ``network``; or a model of the library
-            transformers that classifies texts or tokens, its folder or Hub id, or a pipeline of it. It is in
-            evaluation mode during the trial, and does not change.
+            ``attest.experiments.Network``), or a LightningModule that has such a ``network``; a Transformer
+            ``forward(tokens, mask)`` of your own; or a model of the library transformers that classifies texts or tokens, its
+            folder or Hub id, or a pipeline of it. It is in evaluation mode during the trial, and does not change.
         data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
             optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as [CLS] that are
             neither ranked nor erased, and ``tokens``, the words of each text; or a list of texts, of lists of words where the
@@ -154,6 +156,8 @@ def trial(
     if foreign := is_of_transformers(model):
         asked = prompt_of(prompt, answers)
         model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)
+    elif foreign := is_plain(model):
+        model, encode, words = plain(model, tokenizer, encode, words)
     network = network_of(model)
     names = names_of(label_names or getattr(data, "label_names", None))
     texts = given = read_once(data)
@@ -162,7 +166,7 @@ def trial(
         given, labels = tagged_batches(given, labels, encode, batch_size, names), None
     batches = batches_of(given, encode, labels, words, batch_size, names)
     if foreign:
-        require_known_ids(network.model, tokenizer, *(batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches))
+        require_known_ids(network, tokenizer, *(batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches))
         batches = with_words(batches, encode, given)
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
     inside = not getattr(network, "pools_by_attention", True)

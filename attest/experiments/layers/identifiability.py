@@ -108,4 +108,4 @@ def _seen_by_output(layer: MultiHeadAttention, values_BNTD: Tensor) -> Tensor:
     return (values_BNTD.double() @ triangle_NDD.mT).to(values_BNTD.dtype)
 
 
-INSIDE = Inside("E13", layer_identifiability)
+INSIDE = Inside("E13", layer_identifiability, needs="shows_values")

@@ -129,4 +129,4 @@ SPEC = Spec(
     ),
 )
 
-INSIDE = Inside("E9", key_shuffle)
+INSIDE = Inside("E9", key_shuffle, needs="moves_keys")

@@ -1,20 +1,28 @@
-"""Which models of transformers may be put on trial: what their heads say, and that tokens meet in attention alone."""
+"""Which models of other people may be put on trial: what their heads say, and that tokens meet in attention alone."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import PreTrainedModel
+from torch.overrides import TorchFunctionMode
 
 from attest.core.attention.interventions import Intervention, intervene
 from attest.core.errors import AttestError
 from attest.core.memory import in_evaluation_mode
 from attest.models.contract import require_itself
 from attest.models.pretrained.network import PretrainedNetwork
+from attest.models.pretrained.plain import PlainNetwork
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 MASKED = 1
 """Our own data have this id where a token is masked."""
 DECIDING = ("ForSequenceClassification", "ForTokenClassification")
 
 
-def require_classifier(model: PreTrainedModel) -> None:
+def require_classifier(model: "PreTrainedModel") -> None:
     """Refuse a model that does not choose one of several classes for a text or a token.
 
     Raises:
@@ -38,7 +46,7 @@ def require_classifier(model: PreTrainedModel) -> None:
         )
 
 
-def require_one_stack(model: PreTrainedModel) -> None:
+def require_one_stack(model: "PreTrainedModel") -> None:
     """Refuse a model with an encoder and a decoder.
 
     Raises:
@@ -58,8 +66,9 @@ def require_as_it_is(network: PretrainedNetwork) -> None:
         AttestError: a layer has no attention or computes it several times; tokens still see one another when each of them
             attends to itself alone; or as in ``require_itself``, for two texts of a few tokens.
     """
-    name, config = type(network.model).__name__, network.model.config.get_text_config()
-    layers, calls = getattr(config, "num_hidden_layers", len(network.calls)), len(network.calls)
+    name, calls = type(network.model).__name__, len(network.calls)
+    config = None if isinstance(network, PlainNetwork) else network.model.config.get_text_config()
+    layers = getattr(config, "num_hidden_layers", calls)
     if calls != layers:
         kinds = ", ".join(dict.fromkeys(map(str, getattr(config, "layer_types", None) or ())))
         raise AttestError(
@@ -87,21 +96,44 @@ def _two_texts(network: PretrainedNetwork) -> tuple[torch.Tensor, torch.Tensor]:
 
 def _meet_elsewhere(network: PretrainedNetwork, tokens: torch.Tensor) -> bool:
     """Return whether what a token becomes hangs on another one, by its gradient, when each token attends to itself alone."""
-    kept: list[torch.Tensor] = []
-
-    def keep(_module: torch.nn.Module, _inputs: object, output: object) -> None:
-        kept.append(output[0])  # type: ignore[index]
-
     mask, middle = torch.ones_like(tokens, dtype=torch.bool), tokens.shape[-1] // 2
     itself = Intervention("weights", lambda weights, _mask: torch.eye(weights.shape[-1]).to(weights).expand_as(weights))
-    looking = network.model.base_model.register_forward_hook(keep)
-    try:
-        with torch.enable_grad(), intervene(network, itself):
-            embedded = network.encode(tokens, mask).detach().requires_grad_()
-            network.decode(embedded, mask.to(embedded))
-            hidden = kept[-1][0, middle]
-            (gradient,) = torch.autograd.grad(hidden @ torch.linspace(0, 1, len(hidden)).to(hidden), embedded)
-    finally:
-        looking.remove()
+    look = _States(tokens.shape[-1]) if isinstance(network, PlainNetwork) else _states_of_base(network.model)
+    with torch.enable_grad(), intervene(network, itself), look as states:
+        embedded = network.encode(tokens, mask).detach().requires_grad_()
+        network.decode(embedded, mask.to(embedded))
+        hidden = states[-1][middle]
+        (gradient,) = torch.autograd.grad(hidden @ torch.linspace(0, 1, len(hidden)).to(hidden), embedded)
     gradient[:, middle] = 0
     return bool(gradient.any())
+
+
+@contextmanager
+def _states_of_base(model: "PreTrainedModel") -> Iterator[list[torch.Tensor]]:
+    """Collect what the tokens of a text become in the base model, ``(T, H)``."""
+    states: list[torch.Tensor] = []
+    looking = model.base_model.register_forward_hook(lambda _module, _inputs, output: states.append(output[0][0]))
+    try:
+        yield states
+    finally:
+        looking.remove()
+
+
+class _States(TorchFunctionMode):
+    """A list of all that the tokens of one text become in a pass, ``(T, H)``, found by the shape of what is computed."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__()
+        self._shapes, self._found = ((1, tokens), (tokens, 1)), list[torch.Tensor]()
+
+    def __enter__(self) -> list[torch.Tensor]:
+        super().__enter__()
+        return self._found
+
+    def __torch_function__(
+        self, function: Callable[..., Any], _types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor) and result.ndim == 3 and result.shape[:2] in self._shapes:
+            self._found.append(result.reshape(self._shapes[0][1], -1))
+        return result

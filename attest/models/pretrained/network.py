@@ -7,23 +7,28 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from attest.core.attention import Uniform
 from attest.core.attention.interventions import attending, recorded
 from attest.core.errors import AttestError, said_by
 from attest.core.memory import in_evaluation_mode
-from attest.models.pretrained.attention import AttentionCall, attending_through, last_real
+from attest.models.pretrained.calls import AttentionCall, last_real
 from attest.models.pretrained.resuming import beginning_at, blocks_of, last_token_of
+from attest.models.pretrained.softmaxes import Softmaxes
 
-UNREACHED = "its attention does not go through transformers' AttentionInterface"
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+UNREACHED = "no softmax in it gives every token a row of weights over the tokens of its text"
 LENGTH = 5
 """Of the text that a model is looked at with."""
-EXPECTED = "expected an encoder that does, BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT or ModernBERT for example"
+COPIES, LONGER = 3, (1, 2, 3)
+"""In so many copies, and so many times longer, that text is read where the softmaxes over its tokens are looked for."""
+EXPECTED = "expected one that attends so, BERT, RoBERTa, DeBERTa, ModernBERT, GPT-2 or Llama for example"
 
 
 class PretrainedNetwork(nn.Module):
@@ -33,7 +38,8 @@ class PretrainedNetwork(nn.Module):
     ``project`` have nothing to learn: they say which tokens there are.
 
     Args:
-        model: classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; put into evaluation mode by whoever tries it.
+        model: of the library transformers; classifies texts, logits ``(B, C)``, or tokens, ``(B, T, K)``; put into evaluation
+            mode by whoever tries it.
         padding: the token id at padding.
         masked: the token id that stands where a token is erased by a mask; None for what our own data have there.
     Raises:
@@ -47,7 +53,7 @@ class PretrainedNetwork(nn.Module):
     holds_a_model = True
     """It is called by the class of ``model``."""
 
-    def __init__(self, model: PreTrainedModel, padding: int, masked: int | None = None) -> None:
+    def __init__(self, model: Any, padding: int = 0, masked: int | None = None) -> None:
         super().__init__()
         self.masked = masked
         self.model, self.padding = model, padding
@@ -57,12 +63,14 @@ class PretrainedNetwork(nn.Module):
         self.real = torch.ones(1, 1, dtype=torch.bool)
         self.made = 0
         """Calls of the pass that runs, as many as have been made."""
+        self.attends_at: tuple[int, ...] | None = None
+        """Which softmaxes of a pass are attention; None if it is reached by transformers' ``AttentionInterface``."""
         self._exploring = False
         self._explore()
         self.decides_by = self._where_it_decides()
         """Which rows of the last layer lead to the decision: the ``first``, the ``last``, or ``all``."""
 
-    def next_call(self, module: nn.Module) -> AttentionCall:
+    def next_call(self) -> AttentionCall:
         """Return the call that is made now; the first pass of all counts them."""
         if self.made == len(self.calls) and self._exploring:
             self.calls.append(AttentionCall())
@@ -78,7 +86,7 @@ class PretrainedNetwork(nn.Module):
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``."""
-        return self._embeddings(tokens.where(mask, self.padding))
+        return self.embeddings(tokens.where(mask, self.padding))
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)`` to zeros ``(B, T)``: every token is there alike."""
@@ -96,7 +104,7 @@ class PretrainedNetwork(nn.Module):
         """
         mask = weights > 0
         ends = last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
-        replacing = self._embeddings.register_forward_hook(lambda *_: hidden.clone())  # which some scale in place
+        replacing = self.embeddings.register_forward_hook(lambda *_: hidden.clone())  # which some scale in place
         try:
             return self.logits_of(mask, input_ids=torch.where(ends, self.padding, self._plain_ids[0]))
         finally:
@@ -105,7 +113,7 @@ class PretrainedNetwork(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
         if padding_of(self.model) is None:  # it takes no token for padding, also not ours
-            return self.decode(self.encode(tokens, mask), mask.to(self._embeddings.weight.dtype))
+            return self.decode(self.encode(tokens, mask), mask.to(self.embeddings.weight.dtype))
         return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
 
     def itself(self, tokens: Tensor, mask: Tensor, **given: Tensor) -> Tensor:
@@ -138,6 +146,16 @@ class PretrainedNetwork(nn.Module):
         return all(call.everywhere for call in self.calls)
 
     @property
+    def shows_values(self) -> bool:
+        """Whether the values of its attention are seen, and not its softmaxes alone."""
+        return self.attends_at is None or all(call.shows_values for call in self.calls)
+
+    @property
+    def moves_keys(self) -> bool:
+        """Whether the keys of its attention can be exchanged between tokens."""
+        return self.shows_values or self.attends_everywhere
+
+    @property
     def looks_back(self) -> bool:
         """Whether it is a decoder: tokens attend to none that come later, and the last one decides."""
         return self.decides_by == "last" and all(call.causal for call in self.calls)
@@ -151,7 +169,7 @@ class PretrainedNetwork(nn.Module):
             A function of rows, int64 ``(R,)``, to their logits ``(R, C)``, which feels whatever is done to the last row of
             attention; None if earlier tokens could feel it too, or the model cannot read one token at its place.
         """
-        return last_token_of(self, tokens, mask) if self.looks_back else None
+        return last_token_of(self, tokens, mask) if self.looks_back and self.attends_at is None else None
 
     @cached_property
     def blocks(self) -> Mapping[str, nn.Module]:
@@ -165,11 +183,23 @@ class PretrainedNetwork(nn.Module):
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Return logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
         self.real, self.made = mask, 0
+        with self._through_hook_points():
+            return self._own_logits(mask, **inputs)
+
+    def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+        """Return logits by whatever attention the model is set to."""
         options: dict[str, Any] = {"attention_mask": mask.long(), "return_dict": True} | inputs
         if getattr(self.model.config.get_text_config(), "use_cache", False):
             options["use_cache"] = False
-        with attending_through(self.model, self), _padding_known(self.model, self.padding):
+        with _padding_known(self.model, self.padding):
             return self.model(**options).logits
+
+    def _through_hook_points(self) -> AbstractContextManager[Any]:
+        if self.attends_at is not None:
+            return Softmaxes(self)
+        from attest.models.pretrained.attention import attending_through  # registers with transformers
+
+        return attending_through(self.model, self)
 
     @torch.no_grad()
     def _explore(self) -> None:
@@ -180,43 +210,64 @@ class PretrainedNetwork(nn.Module):
                 f"{name} is spread over {model._tp_size} devices by its heads (tensor parallelism), so that no process sees "
                 "them all; expected the whole model on one. Load it without tp_plan."
             )
-        if not model._can_set_attn_implementation():
-            raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
         tokens = self.some_tokens()
-        self._exploring = True
         try:
             with in_evaluation_mode(model):
-                self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
+                if model._can_set_attn_implementation():
+                    self._count_calls(tokens)
+                if not self.calls:
+                    self._find_softmaxes(tokens)
         except Exception as error:  # whatever somebody's model says
             raise AttestError(
                 f"{name} cannot read a text of {tokens.shape[-1]} tokens ({said_by(error)}); {EXPECTED}."
             ) from error
+        if not self.calls:
+            raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}.")
+
+    def _count_calls(self, tokens: Tensor) -> None:
+        """Count the calls of ``AttentionInterface`` in a pass."""
+        self._exploring = True
+        try:
+            self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
         finally:
             self._exploring = False
-        if not self.calls:
-            raise AttestError(f"{name} is not supported: {UNREACHED} in a forward pass; {EXPECTED}.")
+
+    def _find_softmaxes(self, tokens: Tensor) -> None:
+        """Find the softmaxes that are attention, whatever length texts have, and pass them through hook points from now on."""
+        looks = []
+        for times in LONGER:
+            text = tokens.repeat(COPIES, times)
+            self.real = torch.ones_like(text, dtype=torch.bool)
+            with Softmaxes(self) as look:
+                self._own_logits(self.real, input_ids=text)
+            looks.append(look.found)
+        self.attends_at = tuple(place for place, fits in enumerate(zip(*looks, strict=True)) if all(fits))
+        self.calls.extend(AttentionCall() for _ in self.attends_at)
+        if self.calls:
+            self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
 
     def some_tokens(self) -> Tensor:
         """Return a text of a few token ids, int64 ``(1, T)``, that ends as texts do."""
         end = getattr(self.model.config.get_text_config(), "eos_token_id", None)
-        known = isinstance(end, int) and 0 <= end < self._embeddings.num_embeddings
+        known = isinstance(end, int) and 0 <= end < self.embeddings.num_embeddings
         return torch.tensor([[*self._plain_ids, end if known else self._plain_ids[0]]], device=self.model.device)
 
     @property
-    def _embeddings(self) -> nn.Embedding:
+    def embeddings(self) -> nn.Embedding:
+        """What tokens are looked up in."""
         return embeddings_of(self.model)
 
     @cached_property
     def _plain_ids(self) -> list[int]:
         named = {value for name, value in self.model.config.to_dict().items() if "token_id" in name and isinstance(value, int)}
-        ids = range(self._embeddings.num_embeddings)
+        ids = range(self.embeddings.num_embeddings)
         return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
 
     def _where_it_decides(self) -> str:
         """Find the rows that decide by the gradient of the logits by the last layer's weights: other rows have none."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
-        with in_evaluation_mode(self), _in_graph(self._embeddings.weight), recorded(self, "weights") as weights:
+        with in_evaluation_mode(self), _in_graph(self.embeddings.weight), recorded(self, "weights") as weights:
             logits = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
             gradient = _gradient(logits.square().sum(), weights[last])
         if gradient is None:
@@ -228,12 +279,12 @@ class PretrainedNetwork(nn.Module):
         return {(0,): "first", (tokens.shape[-1] - 1,): "last"}.get(tuple(rows), "all")
 
 
-def padding_of(model: PreTrainedModel) -> int | None:
+def padding_of(model: "PreTrainedModel") -> int | None:
     """Return the token id that a model takes for padding; None if it takes none."""
     return getattr(model.config.get_text_config(), "pad_token_id", None)
 
 
-def embeddings_of(model: PreTrainedModel) -> nn.Embedding:
+def embeddings_of(model: "PreTrainedModel") -> nn.Embedding:
     """Return what a model looks its tokens up in.
 
     Raises:
@@ -269,7 +320,7 @@ def _in_graph(parameter: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _padding_known(model: PreTrainedModel, padding: int) -> Iterator[None]:
+def _padding_known(model: "PreTrainedModel", padding: int) -> Iterator[None]:
     """Tell a decoder that has no padding token of its own which one is used, for as long as the block lasts."""
     config, before = model.config.get_text_config(), padding_of(model)
     try:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from attest.core.errors import AttestError
-from attest.models.pretrained.attention import last_real
+from attest.models.pretrained.calls import last_real
 from attest.models.pretrained.network import PretrainedNetwork
 from attest.models.pretrained.texts import Encoder
 

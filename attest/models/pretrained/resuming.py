@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from attest.core.memory import in_evaluation_mode
 from attest.core.rounding import rounding
 from attest.models.layers_observed import entering
-from attest.models.pretrained.attention import AttentionCall, Memory, last_real
+from attest.models.pretrained.calls import AttentionCall, Memory, last_real
 
 if TYPE_CHECKING:
     from attest.models.pretrained.network import PretrainedNetwork

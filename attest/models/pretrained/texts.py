@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from attest.core.errors import AttestError
@@ -11,8 +12,10 @@ from attest.core.errors import AttestError
 Batch = dict[str, Any]
 
 
-def longest_read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int:
-    """Return how many tokens of a text the model reads at most, special ones included."""
+def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
+    """Return how many tokens of a text, special ones included, the model reads at most; of a module, what its tokenizer says."""
+    if not isinstance(model, PreTrainedModel):
+        return tokenizer.model_max_length
     config = model.config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
     padding = getattr(config, "pad_token_id", None) or 0
@@ -20,7 +23,7 @@ def longest_read(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> 
     return min(int(positions) - kept, tokenizer.model_max_length)
 
 
-def _counts_from_padding(model: PreTrainedModel) -> bool:
+def _counts_from_padding(model: nn.Module) -> bool:
     """Return whether positions begin after the padding id, as RoBERTa's do: a table of 514 is for 512 tokens."""
     return any(getattr(part, "padding_idx", None) is not None and name.endswith("position_embeddings")
                for name, part in model.named_modules())  # fmt: skip
@@ -53,7 +56,7 @@ class Encoder:
         AttestError: the tokenizer is not a fast one.
     """
 
-    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+    def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
         require_fast(tokenizer)
         self.tokenizer, self.longest = tokenizer, longest_read(model, tokenizer)
         self.cut = 0

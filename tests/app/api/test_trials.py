@@ -216,7 +216,7 @@ BATCH = dict(zip(("id", "token_ids", "mask"), ragged_batch([3, 5]), strict=True)
 @pytest.mark.parametrize(
     ("model", "data", "options", "sentence"),
     [
-        (nn.Linear(2, 2), TEXTS, {"encode": encode}, "Linear lacks encode, score, project, decode"),
+        (nn.Linear(2, 2), TEXTS, {"encode": encode}, "Linear cannot read token ids int64 .* expected forward.tokens, mask."),
         (Mean(), TEXTS, {"encode": encode}, "Mean pools its hidden states by a mean"),
         (Undecided(pooling_classifier()), TEXTS, {"encode": encode}, "logits are not finite for the texts with the ids"),
         (None, "dull", {}, "the data are one str; expected a list"),

@@ -109,7 +109,8 @@ def test_a_language_model_with_convolutions_beside_attention_is_refused(name, se
         ("diffllama", DECODERS["llama"], "has 2 layers and computes attention 4 times in a pass"),
         ("esm", {"token_dropout": True, "mask_token_id": 4}, "decides otherwise by its four steps .* up to 0.0"),
         ("mobilebert", {"intra_bottleneck_size": 16, "embedding_size": 16, "true_hidden_size": 16}, "lets tokens meet"),
-        ("mpnet", {}, "does not go through transformers' AttentionInterface"),
+        ("mpnet", {}, "decides otherwise by its four steps .* up to 0.0"),
+        ("longformer", {"attention_window": [8, 8]}, "no softmax in it gives every token a row of weights over the tokens"),
         ("canine", {}, "is not supported"),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ pytest.importorskip("transformers", reason="needs the extra transformers")
 
 from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, intervene
-from attest.models.pretrained.attention import last_real
+from attest.models.pretrained.calls import last_real
 from attest.models.pretrained.network import PretrainedNetwork
 from tests.models.pretrained.tiny import DECODERS, batch, tiny
 

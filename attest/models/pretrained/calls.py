@@ -1,0 +1,203 @@
+"""The calls of attention in a forward pass of other people's models, with their hook points.
+
+Legend: B batch, N heads, G key-value groups, T tokens, D dimensions a head.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.attention import Softmax
+from attest.core.attention.interventions import HookedModule
+from attest.core.errors import AttestError
+from attest.core.rounding import rounding
+
+FAR = 1000.0
+"""How far a score is below the largest of its row where the row may not see a token: its weight is 0 in any precision."""
+Eager = Callable[..., tuple[Tensor, Tensor]]
+"""A model's own attention, written out: what it returns are outputs ``(B, T, N, D)`` and weights ``(B, N, T, T)``."""
+
+
+class Memory(Protocol):
+    """A memory of what the tokens of earlier passes had in one call."""
+
+    def completed(self, key: Tensor, value: Tensor, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Map keys, values and mask of the pass to those that its queries attend to."""
+
+
+class AttentionCall(HookedModule):
+    """The nth time that attention is computed in a forward pass; a module that is used in many layers has many.
+
+    Places: keys ``(B, G, T, D)``; values ``(B, N, T, D)``; edges, who may attend to whom, bool ``(B, 1, T, T)`` or
+    ``(B, N, T, T)``; scores and weights ``(B, N, T, T)``, the last dimension being the one that is attended to. An edge that
+    is taken out is masked before the model's own softmax; none can be added. Scores are the logarithms of the weights: the
+    model's own up to a number a row, which no projection sees.
+    """
+
+    everywhere = True
+    """Whether all tokens of a text may attend to one another, as far as has been seen."""
+    causal = False
+    """Whether none may attend to a later one."""
+    shows_values = True
+    """Whether keys and values are seen, and not its softmax alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.projection = Softmax()
+        self.memory: Memory | None = None
+        """What earlier tokens had here, where the last one alone passes; kept by ``attest.models.pretrained.resuming``."""
+        self._seen = 0
+        self._written_out = False
+        """Whether outputs as we write them out have been held against the model's own."""
+
+    def attend(
+        self, eager: Eager, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, real: Tensor,
+        **options: Any,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """Return outputs and weights, bit for bit the model's own if nothing is replaced.
+
+        Args:
+            eager: the model's own attention.
+            module: that computes it.
+            query, key, value: ``(B, N or G, T, D)``.
+            support: as the model's mask has it: float, 0 where a row may attend, or None for everywhere.
+            real: bool ``(B, T)``, True at real tokens.
+            options: of the model's own attention: scaling, position bias and the like.
+        """
+        key = self.hook("keys", key, real)
+        if self.memory is not None:
+            key, value, support = self.memory.completed(key, value, support)
+        support = self._with_edges(support, query, key, real)
+        output, weights = eager(module, query, key, value, support, **options)
+        self._look(weights, support, real)
+        if not self.replacements:
+            return output, weights
+        own = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
+        self._require_written_out(module, weights, own, output, real)
+        values, tampered = self.hook("values", own, real), self._tampered(weights, support, real)
+        if values is own and tampered is weights:
+            return output, weights
+        return (tampered @ values).transpose(1, 2).contiguous(), tampered
+
+    def attend_by_softmax(self, softmax: Callable[[Tensor], Tensor], scores: Tensor, real: Tensor) -> Tensor:
+        """Return weights ``(B, N, T, T)``, bit for bit the model's own if nothing is replaced; its softmax alone is seen.
+
+        Keys are then not seen either: an intervention on keys gets a unit vector for each token in their place, and moves the
+        columns of the scores as it moves these. Relative positions move with them.
+
+        Args:
+            softmax: the model's own, over the last dimension.
+            scores: ``(B, N, T, T)``, of which those that a row may not see are far below the others.
+            real: bool ``(B, T)``, True at real tokens.
+        Raises:
+            AttestError: an intervention needs values, or moves keys where tokens do not see all others.
+        """
+        self.shows_values = False
+        hooked = {point for point, _ in self.replacements}
+        if "values" in hooked or ("keys" in hooked and not self.everywhere):
+            raise AttestError(
+                "of this model only the softmax of its attention is reached, not its keys and values; expected an experiment "
+                "that needs neither. Leave out E13, and for a decoder E9."
+            )
+        if "keys" in hooked:
+            units = torch.eye(scores.shape[-1]).to(scores).expand(len(scores), 1, -1, -1)
+            moved = self.hook("keys", units, real).argmax(dim=-1, keepdim=True).mT
+            scores = scores.gather(-1, moved.expand_as(scores))
+        allowed = scores >= scores.amax(dim=-1, keepdim=True) - FAR
+        if "edges" in hooked:
+            left = self._left(allowed, real)
+            scores, allowed = scores.masked_fill(~left, torch.finfo(scores.dtype).min), allowed & left
+        weights = softmax(scores)
+        self._look(weights, allowed, real)
+        return self._tampered(weights, allowed, real) if self.replacements else weights
+
+    def _with_edges(self, support: Tensor | None, query: Tensor, key: Tensor, real: Tensor) -> Tensor | None:
+        """Return the model's mask without the edges that an intervention takes out."""
+        if not any(point == "edges" for point, _ in self.replacements):
+            return support
+        if support is None:
+            support = query.new_zeros(len(query), 1, query.shape[-2], key.shape[-2])
+        left = self._left(allowed_by(support), real)
+        return support & left if support.dtype == torch.bool else support.masked_fill(~left, torch.finfo(support.dtype).min)
+
+    def _left(self, allowed: Tensor, real: Tensor) -> Tensor:
+        """Return the edges that an intervention leaves of those that are allowed."""
+        left = self.hook("edges", allowed, real)
+        if not (left & allowed).any(dim=-1)[real_rows(real).squeeze(-1).expand(left.shape[:-1])].all():
+            raise AttestError("a token was left without any edge; expected at least one token that it may attend to.")
+        return left
+
+    def _require_written_out(self, module: nn.Module, weights: Tensor, values: Tensor, output: Tensor, real: Tensor) -> None:
+        """Refuse, the first time, a model whose outputs are not its weights times its values.
+
+        Raises:
+            AttestError: they differ by more than rounding.
+        """
+        if self._written_out:
+            return
+        apart = ((weights @ values).transpose(1, 2) - output).detach().abs()[real].amax()
+        if not apart <= rounding(output.dtype) * max(1.0, float(output.detach().abs()[real].amax())):
+            raise AttestError(
+                f"{type(module).__name__} makes something else of its attention than weights times values (up to "
+                f"{float(apart):.1g} apart); expected a model whose attention can be written out. Ask for experiments that "
+                "read attention and leave it as it is."
+            )
+        self._written_out = True
+
+    def _look(self, weights: Tensor, support: Tensor | None, real: Tensor) -> None:
+        """Note how many heads there are, and who may attend: once, but longer texts may reach beyond a window."""
+        longest = int(last_real(real).max()) + 1
+        if self.heads is None or (self.everywhere and longest > self._seen):
+            self.heads, self._seen = weights.shape[1], longest
+            self.everywhere = support is None or _all_may_attend(allowed_by(support).expand_as(weights), real)
+            self.causal = support is not None and not allowed_by(support).triu(1).any()
+
+    def _tampered(self, weights: Tensor, support: Tensor | None, real: Tensor) -> Tensor:
+        allowed = torch.ones_like(weights, dtype=torch.bool) if support is None else allowed_by(support).expand_as(weights)
+        exact = weights.float() if weights.dtype.itemsize < 4 else weights  # the logarithm of a half has but three digits
+        logarithms = exact.clamp(min=torch.finfo(exact.dtype).tiny).log()
+        scores, projection = self.hook("scores", logarithms, real), self.hook("projection", self.projection, real)
+        if scores is not logarithms or projection is not self.projection:
+            weights = _projected(projection, scores, allowed, exact, rounding(weights.dtype)).to(weights.dtype)
+        replaced = self.hook("weights", weights, real)
+        if replaced is not weights and not self.everywhere and (replaced.detach().where(~allowed, 0) * real_rows(real)).any():
+            raise AttestError(
+                "a token was made to attend to one that the model's mask excludes, such as a later one in a decoder or a "
+                "distant one in a sliding window; expected attention within the mask."
+            )
+        return replaced
+
+
+def last_real(mask: Tensor) -> Tensor:
+    """Return the place of the last real token, whatever is left out before it: bool ``(B, T)`` -> int64 ``(B,)``."""
+    return mask.shape[-1] - 1 - mask.flip(-1).to(torch.uint8).argmax(dim=-1)
+
+
+def allowed_by(support: Tensor) -> Tensor:
+    """Return where a row may attend, bool, from a mask that is added to scores or is bool itself."""
+    return support if support.dtype == torch.bool else support > torch.finfo(support.dtype).min / 2
+
+
+def real_rows(real: Tensor) -> Tensor:
+    """Return where rows of real tokens are, ``(B, T)`` -> ``(B, 1, T, 1)``."""
+    return real[:, None, :, None]
+
+
+def _all_may_attend(allowed: Tensor, real: Tensor) -> bool:
+    return bool((allowed == real[:, None, None])[real.unsqueeze(1).expand(allowed.shape[:-1])].all())
+
+
+def _projected(projection: Any, scores: Tensor, allowed: Tensor, weights: Tensor, within: float) -> Tensor:
+    """Return the weights under a projection. A learned sink takes part as one more column, which is dropped afterwards.
+
+    Args:
+        within: what rounding alone may take from the sum of a row.
+    """
+    allowed = allowed | ~allowed.any(dim=-1, keepdim=True)  # padding whose window holds nothing but padding
+    sink = 1 - weights.sum(dim=-1, keepdim=True)
+    if sink.max() <= within:
+        return projection(scores, allowed)
+    with_sink = torch.cat([scores, sink.clamp(min=torch.finfo(sink.dtype).tiny).log()], dim=-1)
+    return projection(with_sink, torch.cat([allowed, torch.ones_like(allowed[..., :1])], dim=-1))[..., :-1]

@@ -1,0 +1,180 @@
+"""Any module that maps token ids to logits and attends by a softmax, as a network that can be put on trial.
+
+Legend: B batch, T tokens, H hidden, C logits, K classes.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attest.core.errors import AttestError, said_by
+from attest.core.memory import in_evaluation_mode
+from attest.models.pretrained.network import EXPECTED, LENGTH, UNREACHED, PretrainedNetwork
+
+GUIDE = "docs/your-own-model.md shows one that works"
+MASKS: tuple[Callable[[Tensor], Tensor], ...] = (lambda mask: mask, lambda mask: ~mask, lambda mask: mask.long())
+"""What a module may expect: True at real tokens, True at padding, 1 at real tokens."""
+
+
+class PlainNetwork(PretrainedNetwork):
+    """Somebody's module ``forward(tokens, mask)``, or ``forward(tokens)`` that takes one token id for padding.
+
+    Args:
+        model: maps token ids int64 ``(B, T)`` and, if one of its parameters has ``mask`` in its name, a mask ``(B, T)`` to
+            logits ``(B, C)`` or, for every token, ``(B, T, K)``; or returns an object with such ``logits``. Whether its mask
+            is True at real tokens or at padding is found out by a padded text.
+        padding: the token id at padding.
+        masked: the token id that stands where a token is erased by a mask; None for what our own data have there.
+    Raises:
+        AttestError: it cannot be called so, its attention cannot be reached, or a padded text is decided otherwise than alone.
+    """
+
+    def itself(self, tokens: Tensor, mask: Tensor, **_given: Tensor) -> Tensor:
+        """Return logits of the module as its owner runs it, ``(B, C)`` or ``(B, T, K)``."""
+        return self._own_logits(mask, input_ids=tokens.where(mask, self.padding))
+
+    def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
+        """Decode as ``PretrainedNetwork`` does; every token outside the mask has the id of padding."""
+        mask = weights > 0
+        replacing = self.embeddings.register_forward_hook(lambda *_: hidden.clone())
+        try:
+            return self.logits_of(mask, input_ids=torch.where(mask, self._plain_ids[0], self.padding))
+        finally:
+            replacing.remove()
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Map token ids and mask ``(B, T)`` to logits ``(B, C)`` or ``(B, T, K)``, arbitrary at padding."""
+        return self.logits_of(mask, input_ids=tokens.where(mask, self.padding))
+
+    def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
+        return self._called(inputs["input_ids"], mask)
+
+    def _called(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        options = {} if self._mask_name is None else {self._mask_name: self._mask_as(mask)}
+        found = self.model(tokens, **options)
+        logits = getattr(found, "logits", found)
+        if not isinstance(logits, Tensor) or logits.ndim not in (2, 3) or logits.shape[:-1] != tokens.shape[: logits.ndim - 1]:
+            shape = f"a tensor {tuple(logits.shape)}" if isinstance(logits, Tensor) else f"a {type(logits).__name__}"
+            raise AttestError(
+                f"{type(self.model).__name__} returned {shape} for tokens {tuple(tokens.shape)}; expected logits (B, C), or "
+                f"(B, T, K) for a class of every token. {GUIDE}."
+            )
+        return logits
+
+    @torch.no_grad()
+    def _explore(self) -> None:
+        """Find out how the module is called, whether it decides tokens, and where its attention is."""
+        name = type(self.model).__name__
+        self._mask_name, self._mask_as = _mask_parameter(self.model), MASKS[0]
+        with in_evaluation_mode(self.model):
+            tokens = self.some_tokens()
+            self.tags = self._called(tokens, _half(tokens)).ndim == 3
+            self._find_out_mask(tokens)
+            self._find_softmaxes(tokens)
+        if not self.calls:
+            raise AttestError(f"{name} is not supported: {UNREACHED}; {EXPECTED}. {GUIDE}.")
+
+    def _find_out_mask(self, tokens: Tensor) -> None:
+        """Choose the mask under which a text is decided alike whether it is padded or not."""
+        length = tokens.shape[-1] - 2
+        mask = (torch.arange(tokens.shape[-1], device=tokens.device) < length).unsqueeze(0)
+        alone, apart = tokens[:, :length], []
+        for meaning in MASKS if self._mask_name else MASKS[:1]:
+            self._mask_as = meaning
+            try:
+                padded, bare = self.itself(tokens, mask), self.itself(alone, mask[:, :length])
+            except Exception as error:  # whatever somebody's module says of another kind of mask
+                apart.append(said_by(error))
+                continue
+            padded = padded[:, :length] if self.tags else padded
+            if padded.shape != bare.shape:
+                apart.append(f"of {padded.shape[-1]} and {bare.shape[-1]} classes")
+            elif torch.allclose(padded, bare, rtol=1e-4, atol=1e-5):
+                return
+            else:
+                apart.append(f"{float((padded - bare).abs().max()):.2g} apart")
+        wanted = f"its mask {self._mask_name!r} True at real tokens or at padding" if self._mask_name else "a parameter mask"
+        raise AttestError(
+            f"{type(self.model).__name__} decides otherwise where a text is padded than where it is alone (logits: "
+            f"{'; '.join(apart)}); expected {wanted}, and the token id {self.padding} at padding. {GUIDE}."
+        )
+
+    def some_tokens(self) -> Tensor:
+        """Return a text of a few token ids, int64 ``(1, T)``."""
+        return torch.tensor([[*self._plain_ids, self._plain_ids[0]]], device=_device(self.model))
+
+    @cached_property
+    def embeddings(self) -> nn.Embedding:
+        """What tokens are looked up in."""
+        tokens = torch.full((1, LENGTH), self.padding + 1, device=_device(self.model))
+        return _token_embedding(self.model, tokens, self._called)
+
+    @cached_property
+    def _plain_ids(self) -> list[int]:
+        known = (token for token in range(self.embeddings.num_embeddings) if token not in (self.padding, self.masked))
+        return [token for _, token in zip(range(LENGTH), known, strict=False)]
+
+
+def _device(model: nn.Module) -> torch.device:
+    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+
+
+def _half(tokens: Tensor) -> Tensor:
+    """Return a mask ``(B, T)``, True at the first half: whatever True means, some tokens are real."""
+    return (torch.arange(tokens.shape[-1], device=tokens.device) < tokens.shape[-1] // 2).expand(tokens.shape)
+
+
+def _mask_parameter(model: nn.Module) -> str | None:
+    """Return the name of the parameter of a module that takes the mask; None if it takes tokens alone.
+
+    Raises:
+        AttestError: it takes something else.
+    """
+    _, *others = inspect.signature(model.forward).parameters.values()
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    mask = next((each.name for each in others if "mask" in each.name), None)
+    if other := [each.name for each in others if each.default is each.empty and each.name != mask and each.kind not in kinds]:
+        raise AttestError(
+            f"{type(model).__name__}.forward needs {', '.join(other)} beside the tokens; expected forward(tokens, mask). "
+            f"{GUIDE}."
+        )
+    return mask
+
+
+@torch.no_grad()
+def _token_embedding(model: nn.Module, tokens: Tensor, called: Callable[[Tensor, Tensor], Tensor]) -> nn.Embedding:
+    """Return the one ``nn.Embedding`` in which a module looks its tokens up.
+
+    Raises:
+        AttestError: there is none, or there are several; or the module cannot read token ids.
+    """
+    used: dict[nn.Embedding, None] = {}
+
+    def note(module: Any, inputs: tuple[Any, ...]) -> None:
+        if inputs and isinstance(inputs[0], Tensor) and inputs[0].shape == tokens.shape and torch.equal(inputs[0], tokens):
+            used[module] = None
+
+    hooks = [part.register_forward_pre_hook(note) for part in model.modules() if isinstance(part, nn.Embedding)]
+    try:
+        with in_evaluation_mode(model):
+            called(tokens, _half(tokens))
+    except AttestError:
+        raise
+    except Exception as error:  # whatever somebody's module says
+        raise AttestError(
+            f"{type(model).__name__} cannot read token ids int64 (1, {tokens.shape[-1]}) ({said_by(error)}); expected "
+            f"forward(tokens, mask). {GUIDE}."
+        ) from error
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if len(used) != 1:
+        raise AttestError(
+            f"{type(model).__name__} looks its tokens up in {len(used)} nn.Embedding layers; expected one, since gradients "
+            f"are taken of one embedded input. {GUIDE}."
+        )
+    return next(iter(used))

@@ -1,0 +1,169 @@
+"""The second connection to other people's models: the softmax itself, in whatever class it is called.
+
+A model that does not attend through transformers' ``AttentionInterface`` (DeBERTa, MPNet, Bloom, a plain
+``nn.TransformerEncoder``) still makes its attention by ``softmax`` or ``scaled_dot_product_attention``. ``Softmaxes`` looks at
+every call of the two in a forward pass. Those whose result has a row of weights over the tokens for every token are passed
+through hook points.
+
+Legend: B batch, N heads, T tokens, D dimensions a head.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from attest.core.errors import AttestError
+
+if TYPE_CHECKING:
+    from attest.models.pretrained.network import PretrainedNetwork
+
+SOFTMAXES = (functional.softmax, torch.softmax, Tensor.softmax)
+SDPA_ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
+MULTIHEAD_ARGUMENTS = (
+    "query", "key", "value", "embed_dim_to_check", "num_heads", "in_proj_weight", "in_proj_bias", "bias_k", "bias_v",
+    "add_zero_attn", "dropout_p", "out_proj_weight", "out_proj_bias",
+)  # fmt: skip
+
+
+class Softmaxes(TorchFunctionMode):
+    """A look at every softmax of a forward pass; calls of attention go through the hook points of a network.
+
+    While a function is handled here, the functions that it calls are not seen. So ``scaled_dot_product_attention`` and
+    ``multi_head_attention_forward``, which call softmax inside, are written out.
+
+    Args:
+        network: knows the mask ``real`` of the pass, and by ``attends_at`` which of all softmaxes are attention.
+    """
+
+    def __init__(self, network: "PretrainedNetwork") -> None:
+        super().__init__()
+        self.network = network
+        self.found: list[bool] = []
+        """Of every softmax so far, whether it is over the tokens for every token."""
+        self._taken = 0
+
+    def __torch_function__(
+        self, function: Callable[..., Any], _types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = dict(kwargs or {})
+        if function in SOFTMAXES:
+            return self._softmax(function, args, given)
+        if function is functional.scaled_dot_product_attention:
+            return self._sdpa(**dict(zip(SDPA_ARGUMENTS, args, strict=False)) | given)
+        if function is functional.multi_head_attention_forward:
+            return self._multihead(**dict(zip(MULTIHEAD_ARGUMENTS, args, strict=False)) | given)
+        return function(*args, **given)
+
+    def _softmax(self, function: Callable[..., Tensor], arguments: Sequence[Any], options: dict[str, Any]) -> Tensor:
+        """Return a softmax, passed through the hook points if it is attention."""
+        scores = arguments[0] if arguments else options.pop("input")
+        rest = arguments[1:]
+        dim = rest[0] if rest else options.get("dim")
+
+        def own(values: Tensor) -> Tensor:
+            return function(values, *rest, **options)
+
+        as_heads = None if dim not in (-1, scores.ndim - 1) else self._by_heads(scores)
+        if not self._is_attention(as_heads is not None):
+            return own(scores)
+        assert as_heads is not None
+        weights = self.network.next_call().attend_by_softmax(own, as_heads, self.network.real)
+        return weights.reshape(scores.shape)
+
+    def _by_heads(self, scores: Tensor) -> Tensor | None:
+        """Return scores as ``(B, N, T, T)``; None if they are not over the tokens of each text for each of them."""
+        texts, tokens = self.network.real.shape
+        if scores.ndim not in (3, 4) or scores.shape[-2:] != (tokens, tokens):
+            return None
+        if scores.ndim == 4:
+            return scores if len(scores) == texts else None
+        return scores.unflatten(0, (texts, -1)) if len(scores) % texts == 0 else None
+
+    def _is_attention(self, fits: bool) -> bool:
+        """Return whether the softmax that is computed now is attention, and count it."""
+        places = self.network.attends_at or ()
+        if places and self.network.made != self._taken:  # the pass began at a later layer
+            self.found = [False] * places[self.network.made]
+        place = len(self.found)
+        self.found.append(fits)
+        taken = place in places
+        if taken and not fits:
+            raise AttestError(
+                f"{type(self.network.model).__name__} computed something else than in its first pass where attention was "
+                "expected; expected the same softmaxes in every pass."
+            )
+        self._taken = self.network.made + taken
+        return taken
+
+    def _sdpa(
+        self, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+        is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+    ) -> Tensor:  # fmt: skip
+        """Return ``scaled_dot_product_attention``, written out and passed through the hook points if it is attention."""
+        texts, tokens = self.network.real.shape
+        fits = query.ndim == 4 and len(query) == texts and query.shape[-2] == key.shape[-2] == tokens
+        if not self._is_attention(fits):
+            return functional.scaled_dot_product_attention(
+                query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+            )
+        support = torch.ones(tokens, tokens, dtype=torch.bool, device=query.device).tril() if is_causal else attn_mask
+        if support is not None:
+            support = support.expand(texts, 1 if support.ndim < 4 else -1, tokens, tokens)
+        scaling = query.shape[-1] ** -0.5 if scale is None else scale
+        output, _ = self.network.next_call().attend(
+            _written_out, self.network.model, query, key, value, support, self.network.real, scaling=scaling, dropout=dropout_p
+        )
+        return output.transpose(1, 2)
+
+    def _multihead(
+        self, query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,
+        in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Any, bias_v: Any, add_zero_attn: bool,
+        dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True,
+        key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None,
+        use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None,
+        v_proj_weight: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False, **others: Any,
+    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+        """Return ``multi_head_attention_forward`` of ``(T, B, H)``, its attention passed through the hook points."""
+        if add_zero_attn or bias_k is not None or bias_v is not None or any(each is not None for each in others.values()):
+            raise AttestError(
+                "nn.MultiheadAttention attends to a vector that is no token (add_zero_attn, add_bias_kv); expected attention "
+                "over the tokens alone."
+            )
+        if query.ndim != 3:
+            raise AttestError(f"nn.MultiheadAttention got a query with {query.ndim} dimensions; expected a batch of texts, 3.")
+        together = () if in_proj_weight is None else in_proj_weight.chunk(3)
+        weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else together
+        biases: Any = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+        projected = map(functional.linear, (query, key, value), weights, biases)
+        by_heads = [each.unflatten(-1, (num_heads, -1)).permute(1, 2, 0, 3) for each in projected]
+        support = _joined(attn_mask, key_padding_mask, len(query), num_heads, query)
+        attended = self._sdpa(by_heads[0], by_heads[1], by_heads[2], support, dropout_p if training else 0.0)
+        output = functional.linear(attended.permute(2, 0, 1, 3).flatten(2), out_proj_weight, out_proj_bias)
+        return output, None
+
+
+def _joined(mask: Tensor | None, padding: Tensor | None, tokens: int, heads: int, like: Tensor) -> Tensor | None:
+    """Return the two masks of ``nn.MultiheadAttention``, in which True is left out, as one that is added, of 4 dimensions."""
+    added = []
+    for each in (mask, None if padding is None else padding[:, None, None]):
+        if each is not None:
+            each = each.unflatten(0, (-1, heads)) if each.ndim == 3 else each
+            added.append(each if each.is_floating_point() else like.new_zeros(each.shape).masked_fill(each, -torch.inf))
+    return None if not added else sum(added[1:], added[0])
+
+
+def _written_out(
+    _module: nn.Module, query: Tensor, key: Tensor, value: Tensor, support: Tensor | None, scaling: float, dropout: float
+) -> tuple[Tensor, Tensor]:
+    """Return outputs ``(B, T, N, D)`` and weights ``(B, N, T, T)`` of dot-product attention."""
+    groups = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
+    scores = query @ key.mT * scaling
+    if support is not None:
+        scores = scores.masked_fill(~support, -torch.inf) if support.dtype == torch.bool else scores + support
+    weights = functional.dropout(scores.softmax(dim=-1), dropout)
+    return (weights @ value).transpose(1, 2), weights
