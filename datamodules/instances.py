@@ -13,7 +13,7 @@ from typing import Any
 
 from attest.core.errors import AttestError
 from attest.datamodules.notice import option, say, shortened, some
-from attest.datamodules.rows import UNDECODED, Row, encoding_advice, read_rows
+from attest.datamodules.rows import UNDECODED, FileRow, encoding_advice, read_rows
 
 TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment", "tweet", "description", "question", "title")
 LABELS = ("label_text", "label_name", "label", "class", "category", "sentiment", "target", "topic", "stars", "rating", "score")
@@ -96,7 +96,8 @@ def read_instances(
     for split, instances in read.items():
         if any(each.problem for each in instances):
             say(f"Left out: {_complaint(sources[split], instances)}")
-    return {split: [each for each in instances if each.problem is None] for split, instances in read.items()}, columns
+        read[split] = [each for each in instances if each.problem is None]
+    return read, columns
 
 
 # Bad rows: how many, why, where, what was expected, and what may help.
@@ -112,7 +113,7 @@ HINTS = {
 
 def _refuse_bad(
     source: str,
-    rows: Sequence[Row | Instance],
+    rows: Sequence[FileRow | Instance],
     options: FileOptions,
     known: Sequence[str] = (),
     *,
@@ -140,7 +141,7 @@ def _refuse_bad(
     )
 
 
-def _complaint(source: str, rows: Sequence[Row | Instance]) -> str:
+def _complaint(source: str, rows: Sequence[FileRow | Instance]) -> str:
     """Return a message that says how many rows of a file are bad, why and where."""
     places: dict[str, list[str]] = defaultdict(list)
     for row in rows:
@@ -182,7 +183,7 @@ class Columns:
         return f"{what} from the columns {self.text} and {self.label}{how}.{unread}"
 
 
-def choose_columns(source: str, rows: Sequence[Row], options: FileOptions) -> Columns:
+def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> Columns:
     """Return the columns that the user names, else the columns that names or, of two columns, text lengths suggest.
 
     Args:
@@ -223,7 +224,7 @@ def choose_columns(source: str, rows: Sequence[Row], options: FileOptions) -> Co
     return Columns(text, label, tagging, words, guessed, tuple(name for name in names if name not in (text, label)))
 
 
-def _require_columns(source: str, rows: Sequence[Row], columns: Columns, training: str) -> None:
+def _require_columns(source: str, rows: Sequence[FileRow], columns: Columns, training: str) -> None:
     """Refuse a file that lacks the columns of the training file."""
     cells = [row.cells for row in rows if row.problem is None]
     for column in (columns.text, columns.label):
@@ -238,7 +239,7 @@ def _name_them() -> str:
     return f"name the columns with {option('text_column', '<column>')} {option('label_column', '<column>')}"
 
 
-def _require_header(source: str, names: Sequence[str], rows: Sequence[Row]) -> None:
+def _require_header(source: str, names: Sequence[str], rows: Sequence[FileRow]) -> None:
     """Refuse a first line that is no header, because it holds a number, or a value that occurs again below."""
     for name in names if _has_header(source) else ():
         if name and (_number(name) is not None or any(str(row.cells.get(name)).strip() == name for row in rows)):
@@ -249,9 +250,13 @@ def _require_header(source: str, names: Sequence[str], rows: Sequence[Row]) -> N
             )
 
 
-def _require_tags(source: str, rows: Sequence[Row], text: str, label: str) -> None:
+def _require_tags(source: str, rows: Sequence[FileRow], text: str, label: str) -> None:
     """Refuse lists of labels that cannot be tags, because most lists are longer or shorter than their text."""
-    pairs = [(row.place, _count(row.cells.get(text)), _count(row.cells.get(label))) for row in rows if row.problem is None]
+
+    def count(cell: object) -> int:
+        return len(cell.split() if isinstance(cell, str) else cell) if isinstance(cell, str | list) else 0
+
+    pairs = [(row.place, count(row.cells.get(text)), count(row.cells.get(label))) for row in rows if row.problem is None]
     other = [(place, words, tags) for place, words, tags in pairs if words != tags]
     if 2 * len(other) > len(pairs):
         place, words, tags = other[0]
@@ -262,11 +267,7 @@ def _require_tags(source: str, rows: Sequence[Row], text: str, label: str) -> No
         )
 
 
-def _count(cell: object) -> int:
-    return len(cell.split() if isinstance(cell, str) else cell) if isinstance(cell, str | list) else 0
-
-
-def _looks_tagged(names: list[str], rows: Sequence[Row], label: str | None) -> bool:
+def _looks_tagged(names: list[str], rows: Sequence[FileRow], label: str | None) -> bool:
     """Return whether the labels are lists, or the file has a column of tags and no column of labels."""
     label = label or _first_of(LABELS, names) or _first_of(TAGS, names)
     if label is None:
@@ -274,7 +275,7 @@ def _looks_tagged(names: list[str], rows: Sequence[Row], label: str | None) -> b
     return isinstance(_first_cell(rows, label), list) or (label.lower() in TAGS and _first_of(TOKENS, names) is not None)
 
 
-def _first_cell(rows: Sequence[Row], column: str) -> object:
+def _first_cell(rows: Sequence[FileRow], column: str) -> object:
     return next((row.cells[column] for row in rows if row.cells.get(column) is not None), None)
 
 
@@ -310,7 +311,7 @@ class BadCellError(ValueError):
     """A cell with a wrong value; the message says why, in a few words."""
 
 
-def _instance(number: int, row: Row, columns: Columns) -> Instance:
+def _instance(number: int, row: FileRow, columns: Columns) -> Instance:
     if row.problem is not None:
         return Instance(number, row.place, problem=row.problem)
     text, label = row.cells.get(columns.text), row.cells.get(columns.label)
@@ -426,7 +427,7 @@ def _require_classes(source: str, labels: Sequence[str], tagging: bool) -> None:
             f"several texts. Sort them into classes first, or {other_column}"
         )
     for spellings in _alike(names):
-        shown = " and ".join(map(_with_escapes, spellings))
+        shown = " and ".join(repr(name) if _shows_all(name) else ascii(name) for name in spellings)
         say(f"{source}: the classes {shown} differ in spelling alone; they are taken for different classes.")
     for name in names:
         if name.lower() in MISSING:
@@ -448,6 +449,5 @@ def _to_the_eye(name: str) -> str:
     return " ".join(seen.casefold().split())
 
 
-def _with_escapes(name: str) -> str:
-    seen = name.isprintable() and _to_the_eye(name) == " ".join(name.casefold().split())
-    return repr(name) if seen else ascii(name)
+def _shows_all(name: str) -> bool:
+    return name.isprintable() and _to_the_eye(name) == " ".join(name.casefold().split())

@@ -70,7 +70,7 @@ class NewsgroupsDataModule(StoredDataModule):
     ) -> None:
         super().__init__(**options)
         self.protocol = protocol
-        self.groups = tuple(groups)
+        self.groups = self.names = tuple(groups)
         self.split_seed = split_seed
 
     def public(self, split: str) -> pa.Table:
@@ -81,10 +81,6 @@ class NewsgroupsDataModule(StoredDataModule):
         if self.protocol == "plain":
             return self._plain(posts, len(tables["train"]))
         return self._jain_wallace(posts.take(_pooled_order(posts.ids, len(tables["train"]), len(tables["test"]))))
-
-    @property
-    def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.groups
 
     def labelled(self, table: pa.Table) -> pa.Table:
         """Return the posts of the chosen groups, without headers, signatures and quotations."""

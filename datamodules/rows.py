@@ -41,7 +41,7 @@ LONGEST_CELL = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Row:
+class FileRow:
     """A row of a file, with its place.
 
     Args:
@@ -55,7 +55,7 @@ class Row:
     problem: str | None = None
 
 
-def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[Row]:
+def read_rows(source: str, split: str, encoding: str = UTF_8) -> list[FileRow]:
     """Read all rows of a file or Hub dataset, good and bad; blank lines are skipped.
 
     Args:
@@ -106,7 +106,7 @@ def _read_text(path: Path, encoding: str) -> str:
     return content.decode("utf-8-sig" if name == UTF_8 else name, "surrogateescape")
 
 
-def _csv(path: Path, encoding: str) -> Iterator[Row]:
+def _csv(path: Path, encoding: str) -> Iterator[FileRow]:
     """Read cells that may be quoted with ``"``; the first line names the columns.
 
     Of comma, semicolon (as Excel writes where numbers have decimal commas), tab and bar, the one that separates most names
@@ -120,7 +120,7 @@ def _csv(path: Path, encoding: str) -> Iterator[Row]:
     return _separated(path, text, encoding, delimiter=separator, strict=True)
 
 
-def _tsv(path: Path, encoding: str) -> Iterator[Row]:
+def _tsv(path: Path, encoding: str) -> Iterator[FileRow]:
     """Read tab-separated cells; the first line names the columns.
 
     Quotation marks are text, unless each of them stands as pandas and R write it: around a whole cell, doubled inside.
@@ -133,7 +133,7 @@ def _tsv(path: Path, encoding: str) -> Iterator[Row]:
     return _separated(path, text, encoding, delimiter="\t", **dialect)
 
 
-def _separated(path: Path, text: str, encoding: str, **dialect: Any) -> Iterator[Row]:
+def _separated(path: Path, text: str, encoding: str, **dialect: Any) -> Iterator[FileRow]:
     csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(StringIO(text, newline=""), **dialect)
     lines = filter(None, reader)
@@ -175,32 +175,32 @@ def _require_different(path: Path, names: list[str]) -> None:
         raise AttestError(f"{path} has {names.count(twice)} columns named {twice}; expected one. Rename the others.")
 
 
-def _row_of_cells(header: list[str], cells: list[str], place: str, encoding: str) -> Row:
+def _row_of_cells(header: list[str], cells: list[str], place: str, encoding: str) -> FileRow:
     if len(cells) != len(header):
-        return Row(place, problem=f"{len(cells)} cells instead of {len(header)}")
+        return FileRow(place, problem=f"{len(cells)} cells instead of {len(header)}")
     if any(map(UNDECODABLE.search, cells)):
-        return Row(place, problem=UNDECODED.format(encoding.upper()))
+        return FileRow(place, problem=UNDECODED.format(encoding.upper()))
     if [cell.strip() for cell in cells] == header:
-        return Row(place, problem="the names of the columns again")
-    return Row(place, dict(zip(header, cells, strict=True)))
+        return FileRow(place, problem="the names of the columns again")
+    return FileRow(place, dict(zip(header, cells, strict=True)))
 
 
-def _jsonl(path: Path, encoding: str) -> Iterator[Row]:
+def _jsonl(path: Path, encoding: str) -> Iterator[FileRow]:
     for number, line in enumerate(_read_text(path, encoding).split("\n"), start=1):
         if line.strip():
             yield _row_of_json(line, f"line {number}", encoding)
 
 
-def _row_of_json(line: str, place: str, encoding: str) -> Row:
+def _row_of_json(line: str, place: str, encoding: str) -> FileRow:
     if UNDECODABLE.search(line):
-        return Row(place, problem=UNDECODED.format(encoding.upper()))
+        return FileRow(place, problem=UNDECODED.format(encoding.upper()))
     try:
         cells = json.loads(line.lstrip("\ufeff"), object_pairs_hook=_once_each)
     except TwiceError:
-        return Row(place, problem="a name twice in one object")
+        return FileRow(place, problem="a name twice in one object")
     except (ValueError, RecursionError):  # also a number of more digits than Python reads
-        return Row(place, problem="no JSON")
-    return Row(place, cells) if isinstance(cells, dict) else Row(place, problem="no JSON object")
+        return FileRow(place, problem="no JSON")
+    return FileRow(place, cells) if isinstance(cells, dict) else FileRow(place, problem="no JSON object")
 
 
 class TwiceError(Exception):
@@ -214,7 +214,7 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return cells
 
 
-def _parquet(path: Path, encoding: str) -> list[Row]:
+def _parquet(path: Path, encoding: str) -> list[FileRow]:
     """Read any parquet table."""
     table = read_parquet(path)
     try:
@@ -225,11 +225,11 @@ def _parquet(path: Path, encoding: str) -> list[Row]:
     return _numbered(table)
 
 
-def _numbered(table: pa.Table) -> list[Row]:
-    return [Row(f"row {number}", cells) for number, cells in enumerate(table.to_pylist())]
+def _numbered(table: pa.Table) -> list[FileRow]:
+    return [FileRow(f"row {number}", cells) for number, cells in enumerate(table.to_pylist())]
 
 
-READERS: dict[str, Callable[[Path, str], Iterator[Row] | list[Row]]] = {
+READERS: dict[str, Callable[[Path, str], Iterator[FileRow] | list[FileRow]]] = {
     ".csv": _csv,
     ".tsv": _tsv,
     ".jsonl": _jsonl,

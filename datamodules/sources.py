@@ -29,7 +29,7 @@ DATA_VARIABLE = "ATTEST_DATA"
 
 
 @dataclass(frozen=True)
-class Source:
+class CorpusSource:
     """The source of a corpus.
 
     Args:
@@ -54,19 +54,19 @@ class Source:
 
 
 CATALOGUE = {
-    "sst": Source(("train", "validation", "test"), hub="SetFit/sst5"),
-    "imdb": Source(("train", "test"), hub="stanfordnlp/imdb"),
-    "20news": Source(("train", "test"), archive="https://ndownloader.figshare.com"),
-    "agnews": Source(("train", "test"), hub="sh0416/ag_news"),
-    "babi": Source(("train", "test"), hub="facebook/babi_qa", file="**/qa1_*_{}.txt"),
-    "snli": Source(("train", "dev", "test"), hub="stanfordnlp/snli", file="snli_1.0_{}.jsonl"),
-    "cnn-qa": Source(
+    "sst": CorpusSource(("train", "validation", "test"), hub="SetFit/sst5"),
+    "imdb": CorpusSource(("train", "test"), hub="stanfordnlp/imdb"),
+    "20news": CorpusSource(("train", "test"), archive="https://ndownloader.figshare.com"),
+    "agnews": CorpusSource(("train", "test"), hub="sh0416/ag_news"),
+    "babi": CorpusSource(("train", "test"), hub="facebook/babi_qa", file="**/qa1_*_{}.txt"),
+    "snli": CorpusSource(("train", "dev", "test"), hub="stanfordnlp/snli", file="snli_1.0_{}.jsonl"),
+    "cnn-qa": CorpusSource(
         ("train", "dev", "test"),
         archive="https://cs.nyu.edu/~kcho/DMQA",
         file="{}.txt",
         instead=tuple(f"questions/{split}/*.question" for split in ("training", "validation", "test")),
     ),
-    "conll2000": Source(("train", "test"), hub="eriktks/conll2000"),
+    "conll2000": CorpusSource(("train", "test"), hub="eriktks/conll2000"),
 }
 """By the value of ``DATA``."""
 

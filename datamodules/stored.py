@@ -100,9 +100,8 @@ class StoredDataModule(TextDataModule):
 
     def settings(self) -> dict[str, Any]:
         """Return all settings, beside the content, on which ``prepare`` depends; they identify the corpus on disk."""
-        shared = ("sentences", "min_df", "max_words")
         own = [name for name in self.recipe if hasattr(self, name)]
-        return {name: getattr(self, name) for name in (*shared, *own)} | {"spacy": version("spacy")}
+        return {name: getattr(self, name) for name in ("sentences", "min_df", "max_words", *own)} | self.tokenising()
 
     def tokenising(self) -> dict[str, Any]:
         return {"spacy": version("spacy")}

@@ -72,23 +72,23 @@ def newsgroup_tokens(texts: pa.Array) -> pa.Array:
     disappears while apostrophes stay as tokens.
     """
     texts = texts.to_pylist()
-    tokens = _spacy_words(" ".join(text.split()) for text in texts)
+    tokens = _masked_words(texts)
     return pa.array([_without_punctuation(words, text) for words, text in zip(tokens, texts, strict=True)], TOKENS)
 
 
 def masked_tokens(texts: pa.Array) -> pa.Array:
     """Return tokens as Jain & Wallace do for AG News: spaCy, lower case, ``qqq`` for tokens with a digit, punctuation kept."""
-    return pa.array([_masked(words) for words in _spacy_words(" ".join(text.split()) for text in texts.to_pylist())], TOKENS)
+    return pa.array(_masked_words(texts.to_pylist()), TOKENS)
 
 
-def _masked(words: list[str]) -> list[str]:
-    return ["qqq" if any(map(str.isdigit, word)) else word for word in words]
+def _masked_words(texts: list[str]) -> list[list[str]]:
+    squeezed = (" ".join(text.split()) for text in texts)
+    return [["qqq" if any(map(str.isdigit, word)) else word for word in words] for words in _spacy_words(squeezed)]
 
 
 def _without_punctuation(words: list[str], text: str) -> list[str]:
-    masked = " ".join(_masked(words))
     followed = " " if text[-1:].isspace() else ""  # the run goes on into the next piece
-    return re.sub(r"(\W)+", r" \1 ", masked + followed).split()
+    return re.sub(r"(\W)+", r" \1 ", " ".join(words) + followed).split()
 
 
 def keep_tokens(texts: pa.Array, keep: pa.Array) -> pa.Array:

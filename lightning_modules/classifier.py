@@ -92,28 +92,28 @@ class Classifier(TextModule):
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Predict one batch."""
-        self._predict("validation", batch, self._logits)
+        self._collect("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Observation]:
         """Predict one batch; return the observation for the evidence if the network pools by attention."""
         if not (self._pools_by_attention and len(batch["label"])):
-            self._predict("test", batch, self._logits)
+            self._collect("test", batch)
             return {}
         observation = self.observe(batch)
-        self._predict("test", batch, lambda _: observation.logits.detach())
+        self._collect("test", batch, observation.logits.detach())
         return {"observe": observation, "observe_steps": observation}
-
-    def _logits(self, batch: Batch) -> Tensor:
-        return self(batch["token_ids"], attended(batch))
 
     @property
     def _pools_by_attention(self) -> bool:
         return getattr(self.network, "pools_by_attention", True)
 
-    def _predict(self, stage: str, batch: Batch, logits_of: Callable[[Batch], Tensor]) -> None:
+    def _collect(self, stage: str, batch: Batch, logits: Tensor | None = None) -> None:
         """Collect the predictions of a batch; the empty batch of a rank without texts is not given to the network."""
         labels = batch["label"]
-        logits = logits_of(batch) if len(labels) else torch.zeros(0, self.outputs, device=self.device)
+        if not len(labels):
+            logits = torch.zeros(0, self.outputs, device=self.device)
+        elif logits is None:
+            logits = self(batch["token_ids"], attended(batch))
         self.collected(stage).update(batch["id"], self.instance_losses(logits, labels), labels, probabilities(logits))
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:

@@ -127,13 +127,13 @@ class KeyAdversary(Classifier):
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Collect the predictions of one validation batch under attack."""
-        self._collect("validation", batch)
+        self._collect_attacked("validation", batch)
 
     def test_step(self, batch: Batch, batch_idx: int) -> dict[str, Any]:
         """Attack one batch, and return the results, from which evidence is gathered."""
-        return self._collect("test", batch)
+        return self._collect_attacked("test", batch)
 
-    def _collect(self, stage: str, batch: Batch) -> dict[str, Any]:
+    def _collect_attacked(self, stage: str, batch: Batch) -> dict[str, Any]:
         """Collect predictions under attack; the empty batch of a rank without texts is not given to the network."""
         labels = batch["label"]
         if not len(labels):

@@ -8,7 +8,7 @@ Legend: B batch, T tokens, H hidden, C logits, K classes.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -179,7 +179,8 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
     if network in _REPEATABLE or (network in _PADDING_SEEN and not network.training):
         return
     training = [part for part in network.modules() if part.training]
-    if training and (_normalises_batches(training) or _apart(again(), logits)):
+    normalises = any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in training)
+    if training and (normalises or _apart(again(), logits)):
         part = "" if network.training else f" in a part of it, {type(training[0]).__name__},"
         raise AttestError(
             f"{type(network).__name__} is in training mode{part} and gives other logits in every pass or batch; expected "
@@ -187,10 +188,6 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
         )
     if training:
         _REPEATABLE.add(network)
-
-
-def _normalises_batches(parts: Iterable[nn.Module]) -> bool:
-    return any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in parts)
 
 
 def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
@@ -299,7 +296,6 @@ def _rows_where(wrong: Tensor) -> list[int]:
 
 CLOSE, CLOSE_IN_HALF = 1e-5, 1e-2
 """How far apart probabilities may be that should be the same; the second in half precision."""
-SHOWN = 5
 
 
 @torch.no_grad()
@@ -365,7 +361,7 @@ def _require_close(what: str, own: Tensor, other: Tensor, ids: Tensor, why: str)
     if (apart > close).any():
         raise AttestError(
             f"{what}: probabilities are up to {apart.max():.2g} apart, in the texts with the ids "
-            f"{ids[apart > close][:SHOWN].tolist()}; expected the same to {close:g}. {why}"
+            f"{ids[apart > close][:ROWS_SHOWN].tolist()}; expected the same to {close:g}. {why}"
         )
 
 

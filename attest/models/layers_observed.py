@@ -4,7 +4,7 @@ Legend: B batch, N heads, T tokens (the last of two T is attended to), C logits,
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Protocol, cast
@@ -93,22 +93,11 @@ class LayerObservation:
 
     def _forward(self) -> Callable[[], Tensor]:
         """Return the pass that is still to be made: from the first tampered layer on, where that can be."""
-        place = self._first_tampered()
-        if place is None:
-            return partial(self.network, self.tokens, self.mask)
-        network, hidden = unwrapped(self.network), list(self.inputs.values())[place]
-        if hasattr(network, "beginning_at"):
-            return partial(self._skipping, cast(Skipping, network), place, hidden)
-        return partial(cast(Resuming, network).resume, hidden, self.mask, place)
-
-    def _skipping(self, network: Skipping, place: int, hidden: Tensor) -> Tensor:
-        with network.beginning_at(place, hidden):
-            return self.network(self.tokens, self.mask)
-
-    def _first_tampered(self) -> int | None:
         tampered = [name for name, layer in attending(self.network).items() if layer.replacements]
-        known = tampered and all(name in self.inputs for name in tampered)
-        return min(list(self.inputs).index(name) for name in tampered) if known else None
+        if not tampered or not all(name in self.inputs for name in tampered):
+            return partial(self.network, self.tokens, self.mask)
+        place = min(list(self.inputs).index(name) for name in tampered)
+        return partial(_pass_from, place, [*self.inputs.values()][place], self.network, self.tokens, self.mask)
 
     def rows(self, index: Tensor) -> "LayerObservation":
         """Return some of the instances, int64 ``(R,)``, possibly several times."""
@@ -127,8 +116,7 @@ class LayerObservation:
     @cached_property
     def deciding(self) -> Tensor:
         """Tokens whose decision counts, bool ``(B, T)``: in tagging those with a gold tag, the first subword of each word."""
-        tagging = self.labels is not None and self.labels.ndim > 1
-        return self.labels >= 0 if tagging else self.mask  # type: ignore[operator,return-value]
+        return self.mask if self.labels is None or self.labels.ndim == 1 else self.labels >= 0
 
     def correct(self, labels: Tensor) -> Tensor:
         """Return whether the decision is right, as ``rightly``, ``(B,)``; of a tagger the share of right tags, float."""
@@ -144,7 +132,8 @@ class LayerObservation:
 
     def support(self, layers: Sequence[str]) -> Tensor:
         """Return the share ``(B,)`` of real tokens that a row gives weight to, mean over layers, heads and real tokens."""
-        return self.mean_over_rows(lambda layer: (self.attention[layer] > 0).sum(dim=-1) / self._lengths, layers)
+        lengths = self.mask.sum(dim=-1)[:, None, None]
+        return self.mean_over_rows(lambda layer: (self.attention[layer] > 0).sum(dim=-1) / lengths, layers)
 
     def largest(self, layers: Sequence[str]) -> Tensor:
         """Return the largest weight of a row, mean over layers, heads and real tokens, ``(B,)`` in (0, 1]."""
@@ -153,10 +142,6 @@ class LayerObservation:
     def mean_over_rows(self, measure: Callable[[str], Tensor], layers: Sequence[str]) -> Tensor:
         """Return the mean ``(B,)`` of a measure of the rows of a layer, ``(B, N, T)``; NaN is left out."""
         return torch.stack([mean_over_rows(measure(layer), self.mask) for layer in layers]).nanmean(dim=0)
-
-    @property
-    def _lengths(self) -> Tensor:
-        return self.mask.sum(dim=-1)[:, None, None]
 
 
 def mean_over_rows(values: Tensor, mask: Tensor) -> Tensor:
@@ -211,16 +196,20 @@ def observe_layers(
 @torch.no_grad()
 def _goes_on(network: nn.Module, tokens: Tensor, mask: Tensor, logits: Tensor, inputs: Mapping[str, Tensor]) -> bool:
     """Return whether a pass of this batch that begins at the last layer has the logits of the whole pass, to rounding."""
-    bare, place, last = cast(Any, unwrapped(network)), len(inputs) - 1, [*inputs.values()][-1]
     with torch.autocast(tokens.device.type, enabled=False):
-        if hasattr(bare, "beginning_at"):
-            with bare.beginning_at(place, last):
-                again = network(tokens, mask)
-        else:
-            again = bare.resume(last, mask, place)
+        again = _pass_from(len(inputs) - 1, [*inputs.values()][-1], network, tokens, mask)
     real = slice(None) if logits.ndim == 2 else mask
     close = rounding(logits.dtype)
     return torch.allclose(again[real], logits.detach()[real], rtol=close, atol=close)
+
+
+def _pass_from(place: int, hidden: Tensor, network: nn.Module, tokens: Tensor, mask: Tensor) -> Tensor:
+    """Return the logits of a pass that begins at a layer, counted from 0 among those with heads, with what enters it."""
+    bare = unwrapped(network)
+    if hasattr(bare, "beginning_at"):
+        with cast(Skipping, bare).beginning_at(place, hidden):
+            return network(tokens, mask)
+    return cast(Resuming, bare).resume(hidden, mask, place)
 
 
 def _entered(network: nn.Module) -> Mapping[str, nn.Module]:
@@ -251,9 +240,7 @@ def entering(modules: Mapping[str, nn.Module]) -> Iterator[dict[str, Tensor]]:
     def keep(name: str) -> Callable[[nn.Module, tuple[Any, ...]], None]:
         return lambda _module, arguments: inputs.update({name: arguments[0]} if arguments else {})
 
-    hooks = [module.register_forward_pre_hook(keep(name)) for name, module in modules.items()]
-    try:
+    with ExitStack() as hooks:
+        for name, module in modules.items():
+            hooks.enter_context(module.register_forward_pre_hook(keep(name)))
         yield inputs
-    finally:
-        for hook in hooks:
-            hook.remove()

@@ -4,7 +4,7 @@ Legend: B batch, T tokens, E embedding, H hidden, C logits, K classes, D draws.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, Protocol, TypeVar, cast
@@ -414,13 +414,10 @@ def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Mo
         if inputs[0].shape == twice.shape:
             used.append(module)
 
-    hooks = [each.register_forward_hook(note) for each in lookups]
-    try:
-        with torch.no_grad():
-            network.encode(twice, mask.expand(2, -1))
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with ExitStack() as hooks, torch.no_grad():
+        for each in lookups:
+            hooks.enter_context(each.register_forward_hook(note))
+        network.encode(twice, mask.expand(2, -1))
     return list(dict.fromkeys(used))
 
 
@@ -435,9 +432,7 @@ def _embedded_inputs(lookups: Sequence[nn.Module], tokens: Tensor) -> Iterator[l
         leaves.append(output.detach().requires_grad_())
         return leaves[-1]
 
-    hooks = [module.register_forward_hook(cut) for module in lookups]
-    try:
+    with ExitStack() as hooks:
+        for module in lookups:
+            hooks.enter_context(module.register_forward_hook(cut))
         yield leaves
-    finally:
-        for hook in hooks:
-            hook.remove()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from attest.app.cli.main import CommandParser
 from attest.core.errors import AttestError, unknown_choice
-from attest.datamodules.published import CLAIMS, UNEXPLAINED, Claim
+from attest.datamodules.published import CLAIMS, UNEXPLAINED, PublishedCount
 from attest.datamodules.sources import CATALOGUE
 
 HEADER = ("corpus", "protocol", "quantity", "published", "reproduced", "source", "equal, or why not")
@@ -42,7 +42,7 @@ def checked(name: str) -> list[tuple[str, ...]]:
         return [(name, "", "", "", OUT_OF_REACH, "", str(error))]
 
 
-def _row(claim: Claim, counted: str) -> tuple[str, ...]:
+def _row(claim: PublishedCount, counted: str) -> tuple[str, ...]:
     known = (claim.corpus, claim.protocol, claim.quantity, claim.published)
     return (*known, counted, claim.source, claim.verdict(counted))
 

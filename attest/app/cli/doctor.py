@@ -26,7 +26,7 @@ from attest.app.cli.main import CommandParser
 from attest.app.cli.trial import PROMPT
 from attest.core.errors import DISTRIBUTION, AttestError, needing_transformers, unknown_choice
 from attest.core.memory import CACHE_VARIABLE, cache_folder
-from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, Source, endpoint, reachable
+from attest.datamodules.sources import CATALOGUE, DATA_VARIABLE, CorpusSource, endpoint, reachable
 from attest.runs.versions import environment
 
 LEAST_DISK_GIB, AMPLE_DISK_GIB = 0.1, 2.0
@@ -152,14 +152,14 @@ def corpora(wanted: Sequence[str]) -> Iterator[Finding]:
     yield Finding("DATA=planted", "made on the spot")
 
 
-def _in_folder(folder: Path, name: str, source: Source) -> tuple[str, bool]:
+def _in_folder(folder: Path, name: str, source: CorpusSource) -> tuple[str, bool]:
     missing = [file for file, found in source.found(folder / name).items() if not found]
     if missing:
         return f"{folder / name} lacks {', '.join(missing)}; correct or unset {DATA_VARIABLE}", False
     return f"{folder / name} ({DATA_VARIABLE})", True
 
 
-def _public(source: Source) -> tuple[str, bool]:
+def _public(source: CorpusSource) -> tuple[str, bool]:
     where = f"{source.hub} on the Hugging Face Hub" if source.hub else source.archive
     if _within_reach(endpoint() if source.hub else source.archive):
         return where, True

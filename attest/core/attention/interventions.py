@@ -20,7 +20,7 @@ compiled by ``torch.compile``, which runs uncompiled within the block and neithe
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -57,9 +57,8 @@ class HookedModule(nn.Module):
         It is computed after all where another place is hooked: what passes there may be recorded.
         """
         first = self.replacements[0][1] if self.replacements else None
-        constant = getattr(first, "constant", None)
         alone = all(where == point for where, _ in self.replacements)
-        return constant if alone and constant is not None and constant.shape == shape else None
+        return first.value if alone and isinstance(first, _Constant) and first.value.shape == shape else None
 
 
 Projecting = Callable[[Tensor, Tensor], Tensor]
@@ -104,7 +103,7 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
     try:
         for layer, change in changes:
             layer.replacements = (*layer.replacements, change)
-        with _uncompiled():
+        with torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext():
             yield
     finally:
         for layer, replacements in before:
@@ -131,10 +130,6 @@ def recorded(network: nn.Module, point: HookPoint) -> Iterator[dict[str, Tensor]
         yield values
 
 
-def _uncompiled() -> AbstractContextManager[Any]:
-    return torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
-
-
 def unwrapped(network: nn.Module) -> nn.Module:
     """Return the network inside DDP's ``module`` and the compiler's ``_orig_mod``."""
     for wrapper in ("module", "_orig_mod"):
@@ -149,15 +144,12 @@ def _chosen(layers: Mapping[str, HookedModule], intervention: Intervention) -> l
     for name in names:
         if name not in layers:
             raise ValueError(f"{name!r} is not a layer that attends; expected one of: {', '.join(layers)}.")
-        _require_heads(name, layers[name], intervention.heads)
+        heads = layers[name].heads
+        missing = [head for head in intervention.heads or () if not 0 <= head < (heads or 0)]
+        if missing:
+            expected = f"0 to {heads - 1}" if heads else "no choice of heads, since it has none"
+            raise ValueError(f"heads {missing} of layer {name!r} do not exist; expected {expected}.")
     return [layers[name] for name in names]
-
-
-def _require_heads(name: str, layer: HookedModule, heads: Sequence[int] | None) -> None:
-    missing = [head for head in heads or () if not 0 <= head < (layer.heads or 0)]
-    if missing:
-        expected = f"0 to {layer.heads - 1}" if layer.heads else "no choice of heads, since it has none"
-        raise ValueError(f"heads {missing} of layer {name!r} do not exist; expected {expected}.")
 
 
 def _replacement(intervention: Intervention) -> Replacement:
@@ -167,18 +159,20 @@ def _replacement(intervention: Intervention) -> Replacement:
             found = type(value).__name__
             raise ValueError(f"a {found} cannot replace a projection; expected a Projection, for example Sparsemax().")
         return lambda trained, mask: value if heads is None else _headwise(trained, value, heads)
-    replace = _constant(value) if isinstance(value, Tensor) else value
+    replace = _Constant(value) if isinstance(value, Tensor) else value
     return replace if heads is None else _within_heads(replace, heads)
 
 
-def _constant(value: Tensor) -> Replacement:
-    def replace(computed: Tensor, mask: Tensor) -> Tensor:
-        if value.shape != computed.shape:
-            raise ValueError(f"the value put in has shape {tuple(value.shape)}; expected {tuple(computed.shape)}.")
-        return value.to(computed)
+@dataclass(frozen=True)
+class _Constant:
+    """A replacement by one tensor, so that what it replaces need not be computed."""
 
-    replace.constant = value  # type: ignore[attr-defined]  # what it would replace need not be computed
-    return replace
+    value: Tensor
+
+    def __call__(self, computed: Tensor, mask: Tensor) -> Tensor:
+        if self.value.shape != computed.shape:
+            raise ValueError(f"the value put in has shape {tuple(self.value.shape)}; expected {tuple(computed.shape)}.")
+        return self.value.to(computed)
 
 
 def _within_heads(replacement: Replacement, heads: Sequence[int]) -> Replacement:
@@ -201,7 +195,7 @@ def _headwise(trained: Projecting, other: Projecting, heads: Sequence[int]) -> P
 
 
 @dataclass(frozen=True)
-class Reading:
+class Readout:
     """An affine map ``(N, H) -> (N, A)`` and what becomes of it."""
 
     weight: Tensor
@@ -215,14 +209,14 @@ class Reading:
         """Map hidden states ``(..., H)`` to numbers ``(..., F)``."""
         return self.finish(functional.linear(hidden.flatten(0, -2), self.weight, self.bias)).unflatten(0, hidden.shape[:-1])
 
-    def beside(self, linear: nn.Linear) -> "Reading":
-        """Return a reading of the same numbers, followed by the outputs of a linear layer."""
+    def beside(self, linear: nn.Linear) -> "Readout":
+        """Return a readout of the same numbers, followed by the outputs of a linear layer."""
         own = len(self.weight)
 
         def finish(features: Tensor) -> Tensor:
             return torch.cat([self.finish(features[:, :own]), features[:, own:]], dim=-1)
 
-        return Reading(torch.cat([self.weight, linear.weight]), torch.cat([self.bias, linear.bias]), finish)
+        return Readout(torch.cat([self.weight, linear.weight]), torch.cat([self.bias, linear.bias]), finish)
 
 
 def without_context(numbers: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from attest.core.attention.interventions import HookedModule, Reading
+from attest.core.attention.interventions import HookedModule, Readout
 from attest.core.attention.projections import Projection, Softmax
 from attest.core.attention.scoring import AdditiveScoring
 
@@ -45,15 +45,15 @@ class PooledAttention(HookedModule):
         return self.hook("scores", self.scoring(self.hook("keys", hidden, mask), *query), mask)
 
     @property
-    def reading(self) -> Reading:
-        """The score as a reading of one hidden state after another.
+    def readout(self) -> Readout:
+        """The score as a readout of one hidden state after another.
 
         Raises:
             AttributeError: the scoring function has none, or an intervention on keys or scores wants to see whole texts.
         """
         if any(point in ("keys", "scores") for point, _ in self.replacements):
             raise AttributeError("scores are being tampered with")
-        return cast(Any, self.scoring).reading
+        return cast(Any, self.scoring).readout
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
         """Map scores ``(B, T)`` to attention ``(B, T)``; rows sum to 1, exactly 0 at padding."""

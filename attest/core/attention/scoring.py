@@ -9,7 +9,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from attest.core.attention.interventions import Reading
+from attest.core.attention.interventions import Readout
 
 
 class AdditiveScoring(nn.Module):
@@ -42,8 +42,8 @@ class AdditiveScoring(nn.Module):
         return self.alignment(torch.tanh(projected)).squeeze(-1)
 
     @property
-    def reading(self) -> Reading:
-        """The score as a reading, by tanh(x) = 2 sigmoid(2 x) - 1: on a CPU a sigmoid takes 0.2 ns, a tanh 2.1."""
+    def readout(self) -> Readout:
+        """The score as a readout, by tanh(x) = 2 sigmoid(2 x) - 1: on a CPU a sigmoid takes 0.2 ns, a tanh 2.1."""
         _require_own_query(self.query is not None)
         alignment = 2 * self.alignment.weight[0]
         constant = self.alignment.weight.sum()
@@ -51,7 +51,7 @@ class AdditiveScoring(nn.Module):
         def finish(features: Tensor) -> Tensor:
             return (features.sigmoid_() @ alignment - constant).unsqueeze(-1)
 
-        return Reading(2 * self.projection.weight, 2 * self.projection.bias, finish)
+        return Readout(2 * self.projection.weight, 2 * self.projection.bias, finish)
 
 
 class DotScoring(nn.Module):
@@ -77,12 +77,12 @@ class DotScoring(nn.Module):
         return scores.squeeze(-1) / hidden.shape[-1] ** 0.5
 
     @property
-    def reading(self) -> Reading:
-        """The score as a reading."""
+    def readout(self) -> Readout:
+        """The score as a readout."""
         _require_own_query(self.query is None)
         query = cast(nn.Linear, self.query)
         weight = query.weight / query.in_features**0.5
-        return Reading(weight, weight.new_zeros(1), lambda features: features)
+        return Readout(weight, weight.new_zeros(1), lambda features: features)
 
 
 def _require_own_query(conditioned: bool) -> None:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,10 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
         ``share_interval`` has it), ``/median``, ``/nan`` (undefined instances, left out of all others) and the means by group.
     """
     summary: dict[str, float] = {}
-    for name, column in _measured_columns(rows):
+    for name in rows.columns:
+        if name in IDENTITY or not pd.api.types.is_numeric_dtype(rows[name]):
+            continue
+        column = rows[name].astype(float)
         interval = share_interval if _is_share(rows[name]) else _mean_interval
         values = column.dropna().to_numpy()
         summary |= {f"{name}/{key}": value for key, value in _describe(values, interval).items()}
@@ -38,12 +41,6 @@ SHARES = re.compile(
     r"|(win|violation|won|flipped|correct|support|fraction|concordant|depth|auprc)(_.+)?|same|share"
 )
 """Columns in [0, 1] that say of each instance whether something holds, or in what share of draws, tokens or pairs."""
-
-
-def _measured_columns(rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
-    for name in rows.columns:
-        if name not in IDENTITY and (pd.api.types.is_numeric_dtype(rows[name])):
-            yield name, rows[name].astype(float)
 
 
 def _is_share(column: pd.Series) -> bool:

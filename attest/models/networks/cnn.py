@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attest.core.attention.interventions import Reading, without_context
+from attest.core.attention.interventions import Readout, without_context
 from attest.core.errors import AttestError
 from attest.models.networks.tokens import between_boundaries, boundaries, embedding
 
@@ -55,34 +55,31 @@ class Cnn(nn.Module):
         convolved_BSH = self._convolved(self._wrapped(tokens, mask))
         return convolved_BSH if self.boundaries is None else convolved_BSH[:, 1:-1]
 
-    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+    def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
         """Return what is read off the hidden states of every text without each of its tokens: its neighbours alone change.
 
         Args:
             tokens, mask: ``(B, T)``.
-            reading: of hidden states.
+            readout: of hidden states.
         Returns:
             ``(B, T, T, F)``: ``[b, v, t]`` is what is read at token t of text b without its token v; arbitrary at t = v and
             at padding.
         """
         reach, size = self.reach, tokens.shape[1]
-        read = without_context(reading(self(tokens, mask))).contiguous()
+        read = without_context(readout(self(tokens, mask))).contiguous()
         if reach == 0:
             return read
         sides = torch.arange(1, 2 * reach + 1, device=tokens.device)
         around = torch.cat([-sides.flip(0), sides])  # what a gap brings together: the windows of its neighbours see no more
         place_V1 = torch.arange(size, device=tokens.device).unsqueeze(-1)
-        closed = self._around(self._wrapped(tokens, mask), place_V1 + around, 2 * reach)
-        anew = reading(self._convolved(closed.flatten(0, 1))[:, reach:-reach]).unflatten(0, (-1, size))  # (B, T, 2 reach, F)
+        padded = functional.pad(self._wrapped(tokens, mask), (0, 0, 2 * reach, 2 * reach))
+        closed = padded[:, place_V1 + around + 2 * reach + (self.boundaries is not None)]
+        anew = readout(self._convolved(closed.flatten(0, 1))[:, reach:-reach]).unflatten(0, (-1, size))  # (B, T, 2 reach, F)
         neighbours_VN = place_V1 + around[reach:-reach]
         inside = (neighbours_VN >= 0) & (neighbours_VN < size)
         variant_VN = place_V1.expand_as(neighbours_VN)
         read[:, variant_VN[inside], neighbours_VN[inside]] = anew[:, inside]
         return read
-
-    def _around(self, wrapped_BSE: Tensor, places_VN: Tensor, reach: int) -> Tensor:
-        padded = functional.pad(wrapped_BSE, (0, 0, reach, reach))
-        return padded[:, places_VN + reach + (self.boundaries is not None)]
 
     def _wrapped(self, tokens: Tensor, mask: Tensor) -> Tensor:
         embedded_BTE = self.dropout(self.embedding(tokens)) * mask.unsqueeze(-1)

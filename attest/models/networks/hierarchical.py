@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from attest.core.attention import AdditiveScoring, PooledAttention, Projection
-from attest.core.attention.interventions import Reading
+from attest.core.attention.interventions import Readout
 from attest.models.networks.recurrent import BidirectionalGru
 from attest.models.networks.tokens import PADDING, embedding
 
@@ -55,9 +55,9 @@ class Hierarchical(nn.Module):
         """
         return self.sentence_gru(self._sentences(tokens, mask), mask)
 
-    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+    def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
         """Return what is read off the sentences of every text without each of them; within a sentence nothing changes."""
-        return self.sentence_gru.read_without_each(self._sentences(tokens, mask), mask, reading)
+        return self.sentence_gru.read_without_each(self._sentences(tokens, mask), mask, readout)
 
     def _sentences(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return one vector a sentence, ``(B, S, H)``, zero at padding."""

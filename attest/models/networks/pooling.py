@@ -85,12 +85,12 @@ class PoolingClassifier(nn.Module):
         """Scores ``(B, T, T)`` and token logits ``(B, T, T, C)`` of every text without each of its tokens, as in ``Network``.
 
         Raises:
-            AttributeError: the encoder has no fast way to read so, or the score is no reading of single hidden states.
+            AttributeError: the encoder has no fast way to read so, or the score is no readout of single hidden states.
         """
-        encoder_reads, reading = cast(Any, self.encoder).read_without_each, self.attention.reading.beside(self.decoder)
+        encoder_reads, readout = cast(Any, self.encoder).read_without_each, self.attention.readout.beside(self.decoder)
 
         def read(tokens: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-            numbers = encoder_reads(tokens, mask, reading)
+            numbers = encoder_reads(tokens, mask, readout)
             return numbers[..., 0], numbers[..., 1:]
 
         return read

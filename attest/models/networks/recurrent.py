@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from attest.core.attention.interventions import Reading
+from attest.core.attention.interventions import Readout
 from attest.models.networks.recurrent_without_each import GruCell, LstmCell, read_without_each
 from attest.models.networks.tokens import EMBEDDING_STD, between_boundaries, boundaries, embedding, reversal, reverse
 
@@ -55,11 +55,11 @@ class BiLSTM(nn.Module):
         return onward_BSH, reverse(backward_BSH, reversal_BS)
 
     @torch.no_grad()
-    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+    def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
         """Return what is read off the hidden states of every text without each token, as in ``recurrent_without_each``."""
         start, end = self.boundaries
         onward, backward = LstmCell(self.forward_lstm, start), LstmCell(self.backward_lstm, end)
-        return read_without_each(onward, backward, self.embedding(tokens), mask, reading)
+        return read_without_each(onward, backward, self.embedding(tokens), mask, readout)
 
 
 class BidirectionalGru(nn.Module):
@@ -84,9 +84,9 @@ class BidirectionalGru(nn.Module):
         return torch.cat([onward_BTH, reverse(backward_BTH, reversal_BT)], dim=-1)
 
     @torch.no_grad()
-    def read_without_each(self, sequences: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+    def read_without_each(self, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
         """Return what is read off the hidden states without each of the vectors: as in ``recurrent_without_each``."""
-        return read_without_each(GruCell(self.forward_gru), GruCell(self.backward_gru), sequences, mask, reading)
+        return read_without_each(GruCell(self.forward_gru), GruCell(self.backward_gru), sequences, mask, readout)
 
 
 class BiGRU(nn.Module):
@@ -110,6 +110,6 @@ class BiGRU(nn.Module):
         """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, 2 * hidden_size)``, arbitrary at padding."""
         return self.gru(self.dropout(self.embedding(tokens)), mask)
 
-    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+    def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
         """Return what is read off the hidden states of every text without each of its tokens."""
-        return self.gru.read_without_each(self.dropout(self.embedding(tokens)), mask, reading)
+        return self.gru.read_without_each(self.dropout(self.embedding(tokens)), mask, readout)

@@ -9,7 +9,7 @@ computed once; a step is one recurrent product and the gates. The states are cha
 2 sigmoid(2 x) - 1, which torch computes ten times faster on a CPU.
 
 Legend: B batch, T tokens, V variants (T of them), E embedding, H hidden units a direction, G gates,
-A features and F numbers of a ``Reading``.
+A features and F numbers of a ``Readout``.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from attest.core.attention.interventions import Reading
+from attest.core.attention.interventions import Readout
 from attest.models.networks.tokens import reversal, reverse
 
 State = tuple[Tensor, ...]
@@ -123,24 +123,24 @@ ROWS = 512
 
 
 @torch.no_grad()
-def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Tensor, reading: Reading) -> Tensor:
+def read_without_each(onward: Cell, backward: Cell, sequences: Tensor, mask: Tensor, readout: Readout) -> Tensor:
     """Return what is read off every hidden state of every text without each of its tokens.
 
     Args:
         onward, backward: the two directions; hidden states are what the first makes of a token, then what the second does.
         sequences: float ``(B, T, E)``.
         mask: bool ``(B, T)``, True at real tokens, which come first.
-        reading: of hidden states ``(2 H,)``.
+        readout: of hidden states ``(2 H,)``.
     Returns:
         ``(B, T, T, F)``: ``[b, v, t]`` is what is read at token t of text b without its token v; arbitrary, but finite, at
         t = v and at padding.
     """
     reversal_BT = reversal(mask.sum(dim=-1), mask.shape[1])
     forth, back = _Path(onward, sequences), _Path(backward, reverse(sequences, reversal_BT))
-    first, second = reading.weight.chunk(2, dim=-1)
-    of_forth, of_back = forth.hidden @ first.t() + reading.bias, back.hidden @ second.t() + reading.bias
-    later = forth.read_variants(reverse(of_back, reversal_BT), first, reading)
-    earlier = back.read_variants(reverse(of_forth, reversal_BT), second, reading)
+    first, second = readout.weight.chunk(2, dim=-1)
+    of_forth, of_back = forth.hidden @ first.t() + readout.bias, back.hidden @ second.t() + readout.bias
+    later = forth.read_variants(reverse(of_back, reversal_BT), first, readout)
+    earlier = back.read_variants(reverse(of_forth, reversal_BT), second, readout)
     text = torch.arange(len(mask), device=mask.device)[:, None, None]
     earlier = earlier[text, reversal_BT.unsqueeze(2), reversal_BT.unsqueeze(1)]
     position = torch.arange(mask.shape[1], device=mask.device)
@@ -164,22 +164,22 @@ class _Path:
         """Hidden states of the whole texts, ``(B, T, H)``."""
         return self.before[0][1:].transpose(0, 1)
 
-    def read_variants(self, other_BTA: Tensor, weight: Tensor, reading: Reading) -> Tensor:
+    def read_variants(self, other_BTA: Tensor, weight: Tensor, readout: Readout) -> Tensor:
         """Read every variant where it differs in this direction, at tokens after the one it lacks: ``(B, T, T, F)``.
 
         Args:
             other_BTA: what the other half of the hidden states, which is as it was, adds to the features, bias included.
             weight: ``(A, H)``, of this half.
-            reading: of both.
+            readout: of both.
         """
         other_TBA, product = other_BTA.transpose(0, 1), product_with(weight)
         size, batch = self.inputs_TBG.shape[:2]
-        read = other_BTA.new_zeros(size, size, batch, reading.finish(other_TBA[0].clone()).shape[-1])  # (T, V, B, F)
+        read = other_BTA.new_zeros(size, size, batch, readout.finish(other_TBA[0].clone()).shape[-1])  # (T, V, B, F)
         block = max(1, ROWS // batch)
         for start in range(0, size, block):
             for position, hidden in self._variants(range(start, min(start + block, size))):
                 features = product(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1).add_(other_TBA[position])
-                numbers = reading.finish(features.flatten(0, 1))
+                numbers = readout.finish(features.flatten(0, 1))
                 read[position, start : start + len(hidden)] = numbers.unflatten(0, hidden.shape[:2])
         return read.permute(2, 1, 0, 3)
 

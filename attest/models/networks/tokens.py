@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attest.core.attention.interventions import Reading, without_context
+from attest.core.attention.interventions import Readout, without_context
 
 PADDING = 0
 """Token id of padding in every vocabulary; its embedding is zero and receives no gradient."""
@@ -78,7 +78,15 @@ def _rows(sequences_BSE: Tensor, index_BS: Tensor) -> Tensor:
     return sequences_BSE.flatten(0, 1).index_select(0, (start_B1 + index_BS).flatten()).view_as(sequences_BSE)
 
 
-class Embedded(nn.Module):
+class _WithoutContext(nn.Module):
+    """An encoder in which tokens do not interact."""
+
+    def read_without_each(self, tokens: Tensor, mask: Tensor, readout: Readout) -> Tensor:
+        """Return what is read off the hidden states of every text without each of its tokens: what it is with all of them."""
+        return without_context(readout(self(tokens, mask)))
+
+
+class Embedded(_WithoutContext):
     """An encoder whose hidden states are the embeddings themselves.
 
     Args:
@@ -97,12 +105,8 @@ class Embedded(nn.Module):
         """Look up int64 ``tokens (B, T)``; returns ``(B, T, E)``."""
         return self.dropout(self.embedding(tokens))
 
-    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-        """Return what is read off the hidden states of every text without each of its tokens: what it is with all of them."""
-        return without_context(reading(self(tokens, mask)))
 
-
-class Average(nn.Module):
+class Average(_WithoutContext):
     r"""An encoder that projects each token by itself: :math:`h_i = \tanh(W x_i + b)`.
 
     A hidden state knows nothing of its neighbours, so attention to it is attention to its token. ``<SOS>`` and ``<EOS>`` would
@@ -123,7 +127,3 @@ class Average(nn.Module):
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Encode int64 ``tokens (B, T)``; returns hidden states ``(B, T, hidden_size)``."""
         return torch.tanh(self.projection(self.embedding(tokens)))
-
-    def read_without_each(self, tokens: Tensor, mask: Tensor, reading: Reading) -> Tensor:
-        """Return what is read off the hidden states of every text without each of its tokens: what it is with all of them."""
-        return without_context(reading(self(tokens, mask)))
