@@ -19,7 +19,7 @@ from attest.core.measures import kendall_tau_b
 from attest.core.memory import keep_freed_memory
 from attest.core.randomness import random_permutations
 from attest.experiments import Observation, attention_permutation, observe
-from attest.experiments.adversarial_search import Objective, largest_jsd, search_adversaries
+from attest.experiments.adversarial_search import SearchObjective, largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
 from attest.experiments.importance import gradient_times_input, leave_one_out_inputs
 from attest.models.networks import PoolingClassifier
@@ -128,7 +128,7 @@ def _race_batch(
 
 def _race_adversaries(stages: dict[str, Stage], plain: PublishedEvidence, observation: Observation, steps: int) -> None:
     rows = torch.arange(len(observation.ids))
-    starts = Objective(observation, rows, RESTARTS, EPSILON).starting_points(SEED)
+    starts = SearchObjective(observation, rows, RESTARTS, EPSILON).starting_points(SEED)
 
     def search() -> Tensor:
         return largest_jsd(observation, search_adversaries(observation, RESTARTS, steps, EPSILON, SEED), EPSILON)

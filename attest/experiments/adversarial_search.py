@@ -39,7 +39,7 @@ def search_adversaries(observation: Observation, restarts: int, steps: int, epsi
         per_text += 4 * restarts * observation.hidden[0].nbytes
 
     def search(rows: Tensor) -> Tensor:
-        objective = Objective(observation, rows, restarts, epsilon)
+        objective = SearchObjective(observation, rows, restarts, epsilon)
         logits = objective.starting_points(seed)
         optimizer = torch.optim.Adam([logits], lr=LEARNING_RATE, amsgrad=True, fused=True)
         for _ in range(steps):
@@ -57,7 +57,7 @@ def largest_jsd(observation: Observation, candidates: Tensor, epsilon: float) ->
     return torch.where(moved <= epsilon, jsd, 0).amax(dim=-1)
 
 
-class Objective:
+class SearchObjective:
     """The function that the search minimises, for some rows of a batch, and its gradient by the logits ``(B, R, T)``."""
 
     def __init__(self, observation: Observation, rows: Tensor, restarts: int, epsilon: float) -> None:

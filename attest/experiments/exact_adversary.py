@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from attest.core.memory import by_rows
+from attest.experiments.spec import LN2
 
-LN2 = 0.6931471805599453
 TENSORS_A_PAIR = 12
 """float64 numbers a pair that are alive at the peak."""
 
@@ -67,7 +67,9 @@ def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: 
     ``high``, the other that at ``low``.
     """
     size = mask.shape[-1]
-    share = _edge_points(margins, low, high)
+    of_i, of_j = margins.unsqueeze(2), margins.unsqueeze(1)
+    border = torch.where(of_i > of_j, high[:, None, None], low[:, None, None])
+    share = (border - of_j) / (of_i - of_j)  # of i where the edge meets the border; outside [0, 1] or NaN if it does not
     inside = (margins >= low.unsqueeze(-1)) & (margins <= high.unsqueeze(-1))
     share.diagonal(dim1=1, dim2=2).copy_(torch.where(inside, 1.0, torch.nan))
     allowed = mask.unsqueeze(1) & mask.unsqueeze(2) & (share >= 0) & (share <= 1)
@@ -75,13 +77,6 @@ def _solve(margins: Tensor, attention: Tensor, low: Tensor, high: Tensor, mask: 
     best, cell = jsd.flatten(1).max(dim=-1)
     share = share.flatten(1).gather(-1, cell.unsqueeze(-1)).squeeze(-1)
     return torch.stack([best.clamp(min=0), (cell // size).double(), (cell % size).double(), share], dim=-1)
-
-
-def _edge_points(margins: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Return the share of i at which an edge (i, j) meets the slab's border, ``(B, T, T)``; outside [0, 1] or NaN if none."""
-    of_i, of_j = margins.unsqueeze(2), margins.unsqueeze(1)
-    border = torch.where(of_i > of_j, high[:, None, None], low[:, None, None])
-    return (border - of_j) / (of_i - of_j)
 
 
 def _jsd_of_two_tokens(share: Tensor, attention: Tensor) -> Tensor:

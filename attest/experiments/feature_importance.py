@@ -130,15 +130,12 @@ def _correlated(mean: Means) -> str:
     taus = {name: tau for name, kind in RANKED.items() if (tau := mean(f"E1/tau_{kind}")) is not None}
     if not taus:
         return "Undefined: attention that is the same everywhere ranks nothing."
-    said = " and ".join(f"{number(tau)} with {name}{_at_most(mean, name)}" for name, tau in taus.items())
+    ceilings = {name: mean(f"E1/ceiling_{RANKED[name]}") for name in taus}
+    at_most = {name: "" if most is None else f" (ties allow at most {number(most)})" for name, most in ceilings.items()}
+    said = " and ".join(f"{number(tau)} with {name}{at_most[name]}" for name, tau in taus.items())
     between = mean("E1/tau_gradient_and_leave_one_out")
     both = "" if between is None else f" Gradients and leave-one-out have {number(between)} with one another."
     return f"Kendall's τ-b of attention, mean over texts, is {said}; 0 means no relation.{both}"
-
-
-def _at_most(mean: Means, name: str) -> str:
-    ceiling = mean(f"E1/ceiling_{RANKED[name]}")
-    return "" if ceiling is None else f" (ties allow at most {number(ceiling)})"
 
 
 def _importance(name: str, title: str, in_detail: bool = False) -> TokenWeights:

@@ -50,28 +50,23 @@ class Stopping:
         self._sequence: MeanByBetting | None = None
 
     def after(self, rows: pd.DataFrame) -> bool:
-        """Return whether to stop after further texts.
-
-        Args:
-            rows: of the experiment's table, in the order of reading.
-        """
+        """Return whether to stop after further texts, by their rows of the experiment's table, in the order of reading."""
         if self._sequence is None:
-            self._begin(rows)
-        assert self._sequence is not None
+            self._sequence = self._begun(rows)
         if not self.names:
             return False
         self._sequence.update(rows[self.names].astype(float).to_numpy())
         low, high = self._sequence.intervals.T
         return bool(((high - low) / 2 <= self.precision).all())
 
-    def _begin(self, rows: pd.DataFrame) -> None:
-        """Begin with the means asked for: those of the verdict, as far as they have a range."""
+    def _begun(self, rows: pd.DataFrame) -> MeanByBetting:
+        """Begin with the means of the verdict, as far as they have a range."""
         ranges = {measure.column: column.range for measure in self.spec.measures
                   if measure.column in rows and (column := self.spec.column(measure.column)) is not None}  # fmt: skip
         known = {name: span for name, span in ranges.items() if span is not None and np.isfinite(span).all()}
         self.names = list(known)
         low, high = np.array([*known.values()], dtype=float).reshape(-1, 2).T
-        self._sequence = MeanByBetting(low, high, self.texts, self.precision / STEPS)
+        return MeanByBetting(low, high, self.texts, self.precision / STEPS)
 
     def found(self) -> dict[str, float]:
         """Return what a summary says: how many of how many texts were read, and the interval of each mean."""

@@ -7,7 +7,7 @@ from attest.core import memory
 from attest.core.attention import Sparsemax
 from attest.core.measures import jensen_shannon, total_variation
 from attest.experiments import adversarial_attention
-from attest.experiments.adversarial_search import Objective, largest_jsd, search_adversaries
+from attest.experiments.adversarial_search import SearchObjective, largest_jsd, search_adversaries
 from attest.experiments.exact_adversary import exact_adversary
 from tests.experiments.networks import DeepDecoder, FourSteps, observation_of, pooling_classifier
 
@@ -42,7 +42,7 @@ def plain_objective(observation, logits, epsilon):
 @pytest.mark.parametrize("wrap", [lambda n: n, FourSteps, DeepDecoder])
 def test_gradient_equals_autograd(outputs, wrap):
     observation = observation_of(wrap(pooling_classifier(outputs)), LENGTHS)
-    objective = Objective(observation, torch.arange(len(LENGTHS)), RESTARTS, epsilon=0.001)
+    objective = SearchObjective(observation, torch.arange(len(LENGTHS)), RESTARTS, epsilon=0.001)
     logits = objective.starting_points(seed=1)
     ours = objective.gradient(logits)
     (theirs,) = torch.autograd.grad(plain_objective(observation, logits.requires_grad_(), 0.001), logits)
@@ -54,7 +54,7 @@ def test_gradient_equals_autograd(outputs, wrap):
 def test_the_search_equals_plain_adam(wrap):
     observation = observation_of(wrap(pooling_classifier()), LENGTHS)
     ours = search_adversaries(observation, RESTARTS, steps=40, epsilon=0.01, seed=3)
-    logits = Objective(observation, torch.arange(4), RESTARTS, 0.01).starting_points(seed=3).requires_grad_()
+    logits = SearchObjective(observation, torch.arange(4), RESTARTS, 0.01).starting_points(seed=3).requires_grad_()
     adam = torch.optim.Adam([logits], lr=0.01, amsgrad=True)
     for _ in range(40):
         adam.zero_grad()

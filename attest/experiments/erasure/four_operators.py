@@ -17,7 +17,6 @@ from attest.experiments.erasure.limits import beam_limits, exact_limits, has_exa
 from attest.experiments.erasure.operators import Background, Operator, attends_within, attention, delete, operators
 from attest.experiments.erasure.outcomes import (
     Columns,
-    Scores,
     area,
     between_limits,
     on_part,
@@ -94,24 +93,19 @@ def _under(observation: Observation, name: str, draws: tuple[Operator, ...], see
     """Return the scores of the explanation under one operator, against random sets that are dealt to its draws."""
     explained = _ranked(observation, observation.explanation.unsqueeze(1), seed)
     random = random_ranks(observation.ids, observation.ranked, sets, seed)
-    rounds = [
-        _in_one_draw(observation, torch.cat([explained, random[:, place :: len(draws)]], dim=1), operator)
-        for place, operator in enumerate(draws[:sets])
-    ]
-    columns = {f"violation_{name}": torch.stack([rises for rises, _ in rounds]).mean(dim=0)}
+    before, counts = observation.confidence, sizes(observation.erasable)
+    with_first = torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1)  # the first token alone, then all sizes
+    rises, scores = [], []
+    for place, operator in enumerate(draws[:sets]):
+        ranks = torch.cat([explained, random[:, place :: len(draws)]], dim=1)
+        outcomes = outcomes_of(observation, ranks, with_first, operator)
+        rises.append(compared(outcomes[:, 0, 0, 0], before, observation.within).clamp(min=0))
+        scores.append(scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:], observation.within))
+    columns = {f"violation_{name}": torch.stack(rises).mean(dim=0)}
     for prefix, field in (("", "aopc"), ("random_", "random"), ("win_", "win_rate")):
-        rows = torch.stack([getattr(scores, field) for _, scores in rounds]).double().mean(dim=0)
+        rows = torch.stack([getattr(each, field) for each in scores]).double().mean(dim=0)
         columns |= {f"{prefix}{kind}_{name}": rows[:, place, 0] for place, kind in enumerate(KINDS)}
     return columns
-
-
-def _in_one_draw(observation: Observation, ranks: Tensor, operator: Operator) -> tuple[Tensor, Scores]:
-    """Return whether the prediction rises without the first token, ``(B,)``, and the scores of the first ranking."""
-    counts = sizes(observation.erasable)
-    outcomes = outcomes_of(observation, ranks, torch.cat([torch.ones_like(counts[:, :1]), counts], dim=1), operator)
-    before = observation.confidence
-    scores = scored(before, outcomes[:, :, :1, 1:], outcomes[:, :, 1:, 1:], observation.within)
-    return compared(outcomes[:, 0, 0, 0], before, observation.within).clamp(min=0), scores
 
 
 def _limits(observation: Observation, seed: int, beam_texts: int) -> Columns:

@@ -77,20 +77,15 @@ UNKNOWN = 1
 """The token id of every unseen word in our vocabularies."""
 
 
-def operators(
-    background: Background | None = None, seed: int = 0, draws: int = 5, unknown: int | None = None
-) -> dict[str, tuple[Operator, ...]]:
+def operators(background: Background | None = None, seed: int = 0, draws: int = 5) -> dict[str, tuple[Operator, ...]]:
     """Return the operators by name; ``resample`` is one for each draw, and the caller averages over them.
 
     Args:
         background: what ``resample`` draws from; without it that operator is left out.
         seed: with an instance's id it fixes what is drawn.
         draws: how many ways ``resample`` has to fill the gaps.
-        unknown: the token id that ``mask`` puts in a token's place; None for the network's own, ``masked``, or, where it
-            has none, that of our vocabularies.
     """
-    masked = partial(mask_tokens, unknown=unknown)
-    always: dict[str, tuple[Operator, ...]] = {"attention": (attention,), "delete": (delete,), "mask": (masked,)}
+    always: dict[str, tuple[Operator, ...]] = {"attention": (attention,), "delete": (delete,), "mask": (mask_tokens,)}
     if background is None:
         return always
     drawn = (partial(resample, background=background, seed=seed, draw=draw) for draw in range(draws))
@@ -136,12 +131,13 @@ def moved_together(tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
     return tokens.gather(kept.ndim - 1, _beside(order, tokens).expand(tokens.shape)), kept.gather(-1, order)
 
 
-def mask_tokens(observation: Observation, kept: Tensor, unknown: int | None = None) -> Tensor:
-    """Put the unknown token in an erased one's place; of a sentence, in that of each of its words."""
-    if unknown is None:
-        unknown = getattr(observation.network, "masked", None)
-    unknown = UNKNOWN if unknown is None else unknown
-    return _read_with(observation, kept, torch.tensor(unknown, device=kept.device))
+def mask_tokens(observation: Observation, kept: Tensor) -> Tensor:
+    """Put the unknown token in the place of an erased one, of a sentence in the place of each of its words.
+
+    Its id is the network's ``masked`` or, where there is none, that of our vocabularies.
+    """
+    masked = getattr(observation.network, "masked", None)
+    return _read_with(observation, kept, torch.tensor(UNKNOWN if masked is None else masked, device=kept.device))
 
 
 def resample(observation: Observation, kept: Tensor, background: Background, seed: int = 0, draw: int = 0) -> Tensor:

@@ -123,13 +123,8 @@ def _from_the_top(network: nn.Module, seed: int) -> Iterator[tuple[str, Network]
     current = deepcopy(network)
     parts = [name for name, part in current.named_children() if any(True for _ in part.parameters())]
     for name in reversed(parts):
-        _make_anew(getattr(current, name), stream(seed, f"{name} made anew"))
+        generator = torch.Generator().manual_seed(stream(seed, f"{name} made anew"))
+        for parameter in getattr(current, name).parameters():  # its entries are shuffled: same scale, nothing learned
+            order = torch.randperm(parameter.numel(), generator=generator).to(parameter.device)
+            parameter.data = parameter.data.flatten()[order].view_as(parameter)
         yield name, cast(Network, deepcopy(current))
-
-
-def _make_anew(part: nn.Module, seed: int) -> None:
-    """Shuffle the entries of every parameter of the part: same scale, nothing learned."""
-    generator = torch.Generator().manual_seed(seed)
-    for parameter in part.parameters():
-        order = torch.randperm(parameter.numel(), generator=generator).to(parameter.device)
-        parameter.data = parameter.data.flatten()[order].view_as(parameter)

@@ -99,7 +99,6 @@ class _TagOfOne:
 
     @property
     def masked(self) -> int | None:
-        """The token id that stands for none, where the tagger has one."""
         return getattr(self.tagger, "masked", None)
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -113,12 +112,10 @@ class _TagOfOne:
         return torch.cat([logits, tokens[..., 1:].to(logits)], dim=-1)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """Return zeros ``(B, T)``: nothing is pooled."""
         return hidden.new_zeros(mask.shape)
 
     def project(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Return the scores: nothing is pooled."""
-        return scores
+        return scores  # nothing is pooled
 
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Map ``(B, T, K + 1)`` to logits of the one token's tags ``(B, K)``, whatever the weights."""

@@ -90,8 +90,8 @@ class Defendant(nn.Module):
         raise NotImplementedError
 
     def carrying(self, read: Read) -> Tensor:
-        """Return the states that carry the decision to the output, ``(B, T)``, above 0.5 where they do."""
-        raise NotImplementedError
+        """Return the states that carry the decision to the output, ``(B, T)``, above 0.5 where they do: the deciding ones."""
+        return read.deciding
 
     def carrying_states(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Return the truth about states, bool ``(B, T)``."""
@@ -144,9 +144,6 @@ class Honest(Defendant):
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
         return read.local, SHARP * read.deciding
 
-    def carrying(self, read: Read) -> Tensor:
-        return read.deciding
-
 
 class Both(Honest):
     """A defendant that attends to both copies of a word."""
@@ -163,7 +160,7 @@ class Either(Honest):
         return read.local, SHARP * self.carrying(read)
 
     def carrying(self, read: Read) -> Tensor:
-        return read.words * (read.words.detach().cumsum(dim=-1) < 1.5)
+        return _first(read.words)
 
 
 class Saturated(Honest):
@@ -226,9 +223,6 @@ class Shadow(Defendant):
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
         return read.local, 6.0 * read.decoy
 
-    def carrying(self, read: Read) -> Tensor:
-        return read.deciding
-
 
 class Shifted(Defendant):
     """A defendant whose states stand one place after their words, as those of a BiLSTM may do."""
@@ -246,9 +240,6 @@ class Silent(Defendant):
     def values_and_scores(self, read: Read) -> tuple[Tensor, Tensor]:
         return read.local * read.mask.sum(dim=-1, keepdim=True), 0 * read.deciding
 
-    def carrying(self, read: Read) -> Tensor:
-        return read.deciding
-
 
 class Partial(Defendant):
     """A defendant that attends to one of two needed words, into which the other is smuggled."""
@@ -260,7 +251,7 @@ class Partial(Defendant):
         return read.margin * first, SHARP * first
 
     def carrying(self, read: Read) -> Tensor:
-        return read.words * (read.words.detach().cumsum(dim=-1) < 1.5)
+        return _first(read.words)
 
 
 class Absent(Defendant):
@@ -282,6 +273,10 @@ class Absent(Defendant):
 
 def _one_later(values: Tensor) -> Tensor:
     return functional.pad(values[:, :-1], (1, 0))
+
+
+def _first(words: Tensor) -> Tensor:
+    return words * (words.detach().cumsum(dim=-1) < 1.5)
 
 
 DEFENDANTS: dict[str, type[Defendant]] = {
@@ -332,7 +327,7 @@ class Layered(nn.Module):
         return states
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to hidden states ``(B, T, 3)``."""
+        """Return the states ``(B, T, 3)`` after both layers, of tokens and mask ``(B, T)``."""
         return self.above(self.states(tokens, mask), mask)
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:

@@ -96,10 +96,13 @@ def pairs(trained: Iterable[Trained], stated: Mapping[str, Any], tests: Mapping[
     for (model, side), decoy in by_side.items():
         truth = by_side.get((model, TRUTH))
         if side == DECOY and truth is not None and is_pair(truth, decoy, stated):
-            rows += [
-                dict(zip(MODEL, model, strict=True)) | _told_apart(decoy, truth, name, tests[name]["of"], stated["tolerance"])
-                for name in decoy.heard.suspicion
-            ]
+            both = decoy.counts & truth.counts
+            for test in decoy.heard.suspicion:
+                suspicion, other = decoy.heard.suspicion[test][both], truth.heard.suspicion[test][both]
+                found = auroc(suspicion, other.unsqueeze(0), stated["tolerance"], draws=1, level=0.95, seed=0)
+                undefined = float(suspicion.isnan().double().mean())
+                row = {"test": test, "of": tests[test]["of"], "auroc": found.value, "undefined": undefined}
+                rows.append(dict(zip(MODEL, model, strict=True)) | row)
     return pd.DataFrame(rows)
 
 
@@ -107,13 +110,6 @@ def is_pair(truth: Trained, decoy: Trained, stated: Mapping[str, Any]) -> bool:
     """Return whether two networks differ in where they look and not in what they can."""
     learned = min(truth.accuracy, decoy.accuracy) >= stated["learned"] and bool((truth.counts & decoy.counts).any())
     return bool(learned and truth.mass("tokens").mean() >= stated["right"] and decoy.mass("tokens").mean() <= stated["wrong"])
-
-
-def _told_apart(decoy: Trained, truth: Trained, test: str, of: str, tolerance: float) -> dict[str, Any]:
-    both = decoy.counts & truth.counts
-    suspicion, other = decoy.heard.suspicion[test][both], truth.heard.suspicion[test][both]
-    found = auroc(suspicion, other.unsqueeze(0), tolerance, draws=1, level=0.95, seed=0)
-    return {"test": test, "of": of, "auroc": found.value, "undefined": float(suspicion.isnan().double().mean())}
 
 
 def means(rows: pd.DataFrame, column: str, by: list[str], draws: int, level: float, seed: int) -> pd.DataFrame:

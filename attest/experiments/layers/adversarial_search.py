@@ -128,7 +128,7 @@ def _gradients(
 
 
 def _jsd_slope(weights_RNTT: Tensor, logits_RNTT: Tensor, original_RNTT: Tensor, restarts: int) -> Tensor:
-    r"""Return the slope of the JSDs to the original and, each 1 / (k (k - 1)), among restarts, as in the pooled ``Objective``.
+    r"""Return the slope of the JSDs to the original and, each 1 / (k (k - 1)), among restarts, as in ``SearchObjective``.
 
     Each pair adds :math:`\tfrac12 \log(p / (p + q))`, and constants, which drop out as weights keep their sum: so logits
     stand for the logarithms of the weights.

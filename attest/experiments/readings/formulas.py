@@ -110,22 +110,18 @@ def along_the_path(observation: Observation, texts: Tensor, steps: int) -> Tenso
     nodes, weights = np.polynomial.legendre.leggauss(steps)  # of the integral from -1 to 1
     points, shares = (torch.tensor(each.tolist()).to(embedded) for each in ((nodes + 1) / 2, weights / 2))
 
+    @torch.enable_grad()
     def of_points(rows: Tensor, point: Tensor) -> Tensor:
-        gradient = _gradient_at(observation, rows, point.view(-1, *(1,) * (embedded.ndim - 1)))
+        at_point = (point.view(-1, *(1,) * (embedded.ndim - 1)) * embedded[rows]).requires_grad_()
+        with torch.backends.cudnn.flags(enabled=False):
+            logits = logits_of(observation.network, observation.tokens[rows], observation.mask[rows], at_point)
+            predicted = probabilities(logits).gather(-1, observation.predicted[rows].unsqueeze(-1))
+            (gradient,) = torch.autograd.grad(predicted.sum(), at_point)
         return (gradient * embedded[rows]).flatten(2).sum(dim=-1)
 
     per_point = embedded[0].nbytes * 4 + ACTIVATIONS * observation.hidden[0].nbytes * 2
     slopes = by_rows(of_points, per_point, texts.repeat_interleave(steps), points.repeat(len(texts)))
     return (slopes.unflatten(0, (-1, steps)) * shares[:, None]).sum(dim=1)
-
-
-@torch.enable_grad()
-def _gradient_at(observation: Observation, rows: Tensor, point: Tensor) -> Tensor:
-    embedded = (point * observation.embedded.detach()[rows]).requires_grad_()
-    with torch.backends.cudnn.flags(enabled=False):
-        logits = logits_of(observation.network, observation.tokens[rows], observation.mask[rows], embedded)
-        predicted = probabilities(logits).gather(-1, observation.predicted[rows].unsqueeze(-1))
-        return torch.autograd.grad(predicted.sum(), embedded)[0]
 
 
 FLOW_TOKENS = 24
