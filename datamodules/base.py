@@ -172,11 +172,7 @@ class TextDataModule(LightningDataModule):
             return Subwords(str(self.subwords), self.max_subwords)
 
     def require_sensible(self) -> None:
-        """Raise an error if an option has an impossible value.
-
-        Raises:
-            AttestError: one is too small.
-        """
+        """Raise an ``AttestError`` if an option has an impossible value."""
         for name in ("batch_size", "min_df", "max_words", "max_tokens", "texts", "num_workers"):
             value, least = getattr(self, name), 0 if name == "num_workers" else 1
             if value is not None and value < least:
@@ -240,11 +236,7 @@ class TextDataModule(LightningDataModule):
         return DataRecord.of(corpus, positive_weight, tokenising, self.split_sources(), self.sampling)
 
     def require_expected(self) -> None:
-        """Raise an error if the data differ from the data of the trained model.
-
-        Raises:
-            AttestError: the data differ, or cannot be read.
-        """
+        """Raise an ``AttestError`` if the data differ from the data of the trained model, or cannot be read."""
         if self.expected is not None:
             self.expected.record.require(self.found, self.expected.whose)
 
@@ -253,11 +245,7 @@ class TextDataModule(LightningDataModule):
         return self.record.plain()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Raise an error if the model of the checkpoint was trained on other data.
-
-        Raises:
-            AttestError: the model was trained on other data.
-        """
+        """Raise an ``AttestError`` if the model of the checkpoint was trained on other data."""
         if state_dict:  # checkpoints of earlier versions hold none
             DataRecord.from_plain(state_dict).require(self.found, "the model of this checkpoint")
 

@@ -131,11 +131,6 @@ class Documents:
         return self.table["label" if self.has("label") else "tags"].combine_chunks()
 
     @property
-    def rationales(self) -> list[list[bool]] | None:
-        """Return lists that are True at the tokens that decide each label; None if the corpus does not know them."""
-        return self.table["rationale"].to_pylist() if self.has("rationale") else None
-
-    @property
     def as_read(self) -> pa.Array:
         """Return each text with its question as one lower-case string; texts that a model reads alike give equal strings."""
         parts = [pc.binary_join(self.table[name].combine_chunks(), " ") for name in ("tokens", "question") if self.has(name)]

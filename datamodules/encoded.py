@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,15 +132,11 @@ class EncodedSentences(EncodedDocuments):
         lengths = self._sentence_lengths[source].where(sentence_mask, 0)
         return self._padded(index, self._sentence_starts[source], lengths) | {"sentence_mask": sentence_mask}
 
-    def sentences_of(self, identity: int) -> list[list[str]]:
-        """Return the words of the text with this id, in one list per sentence."""
-        row = self._row_of[identity]
-        words = iter(self.documents.words_of(row))
-        return [[next(words) for _ in range(length)] for length in self.documents.table["sentences"][row].as_py()]
-
     def units_of(self, identity: int) -> list[str]:
         """Return the units that pooled attention weights in the text with this id: its sentences."""
-        return [" ".join(words) for words in self.sentences_of(identity)]
+        row = self._row_of[identity]
+        words = iter(self.documents.words_of(row))
+        return [" ".join(islice(words, length)) for length in self.documents.table["sentences"][row].as_py()]
 
 
 class EncodedQuestions(EncodedDocuments):

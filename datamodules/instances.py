@@ -124,8 +124,6 @@ def _refuse_bad(
     Args:
         known: the classes, once they are.
         only_if_all: whether a good row is enough for now, because more is checked later.
-    Raises:
-        AttestError: the file has bad rows that may not be skipped, or no good row.
     """
     problems = {row.problem for row in rows if row.problem is not None}
     useless = all(row.problem is not None for row in rows)
@@ -403,9 +401,6 @@ def _require_classes(source: str, labels: Sequence[str], tagging: bool) -> None:
         source: the training file.
         labels: names of the class of every text, or of the tag of every word.
         tagging: whether they are tags.
-    Raises:
-        AttestError: there are fewer than two classes, they look like numbers to be predicted, or nearly every text has one of
-            its own.
     """
     names = sorted(set(labels))
     shown = f"({', '.join(names[:3])}, …)"

@@ -85,9 +85,6 @@ def _read_text(path: Path, encoding: str) -> str:
     """Read a text file; bytes that do not fit its encoding stay as ``UNDECODABLE``, and line ends are unchanged.
 
     A file that is UTF-8 although another encoding was named is said to be so.
-
-    Raises:
-        AttestError: the encoding does not exist, or the file is not a text.
     """
     try:
         name = codecs.lookup(encoding).name
@@ -150,11 +147,7 @@ def _separated(path: Path, text: str, encoding: str, **dialect: Any) -> Iterator
 
 
 def _column_names(path: Path, header: list[str], encoding: str) -> list[str]:
-    """Return the names in the first line, without surrounding blanks.
-
-    Raises:
-        AttestError: the line has another encoding or only one column, or two columns have the same name.
-    """
+    """Return the names in the first line, without surrounding blanks; refuse a line that cannot name columns."""
     if any(UNDECODABLE.search(name) or "\0" in name for name in header):
         raise AttestError(
             f"{path} names its columns in another encoding; expected {encoding.upper()}. {encoding_advice(path, encoding)}"

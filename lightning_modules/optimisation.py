@@ -92,11 +92,7 @@ def parameter_groups(network: Any) -> list[dict[str, Any]]:
 
 
 def require_attention_parameters(network: nn.Module) -> None:
-    """Refuse a network that does not tell its parameters of attention, if the settings need them.
-
-    Raises:
-        AttestError: the network does not tell them.
-    """
+    """Raise an ``AttestError`` if a network does not tell its parameters of attention, which the settings need."""
     if not hasattr(network, "attention_parameters"):
         raise AttestError(
             f"{type(network).__name__} lacks attention_parameters; expected attention_parameters() -> the parameters of score "

@@ -36,14 +36,12 @@ class InstanceRows(Metric):
 
 
 def require_finite(losses: Tensor, ids: Tensor, stage: str) -> None:
-    """Refuse losses that are not finite, and name their instances.
+    """Raise an ``AttestError`` that names the instances whose losses are NaN or infinite, if there are any.
 
     Args:
         losses: ``(N,)``, or of the whole batch ``()``.
         ids: int64 ``(N,)``.
         stage: the stage of the run, for the message.
-    Raises:
-        AttestError: a loss is NaN or infinite.
     """
     finite = losses.isfinite()
     if finite.all():

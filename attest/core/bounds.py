@@ -47,13 +47,11 @@ def require_bounds(settings: Mapping[str, Any], shown: Callable[[str], str] = st
 
 
 def require_finite(settings: Mapping[str, Any], within: str = "") -> None:
-    """Refuse settings, however deep, that are NaN or infinite.
+    """Raise an ``AttestError`` if a setting, however deep, is NaN or infinite.
 
     Args:
         settings: plain values, in dictionaries.
         within: where they stand, ``model.``.
-    Raises:
-        AttestError: one is.
     """
     for name, value in settings.items():
         if isinstance(value, Mapping):

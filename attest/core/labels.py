@@ -142,13 +142,11 @@ def class_names(config: Any) -> list[str]:
 
 
 def require_no_table(what: str, given: Any) -> None:
-    """Refuse a DataFrame where a list belongs, since to go through one is to go through the names of its columns.
+    """Raise an ``AttestError`` for a DataFrame where a list belongs: a loop over it goes through the names of its columns.
 
     Args:
         what: it was given for: ``texts``.
         given: anything.
-    Raises:
-        AttestError: it is one.
     """
     if isinstance(given, pd.DataFrame):
         longest = max(given.columns, key=lambda name: len(str(given[name].iloc[:1].tolist())), default="text")

@@ -59,11 +59,7 @@ def require_steps(network: Any) -> None:
 
 
 def require_forward(network: nn.Module) -> None:
-    """Refuse a network that cannot be trained as it is, for want of ``forward``.
-
-    Raises:
-        AttestError: it has none.
-    """
+    """Raise an ``AttestError`` if a network has no ``forward``, without which it cannot be trained."""
     if type(network).forward is nn.Module.forward:
         name = type(network).__name__
         raise AttestError(f"{name} lacks forward; expected forward(tokens, mask) -> logits, the four steps in a row. {GUIDE}.")
@@ -123,11 +119,7 @@ def _refuse_mask(mask: Tensor) -> None:
 
 
 def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int, ...], dimensions: int) -> None:
-    """Refuse what a step returned where it is no float tensor whose shape begins like ``batch`` and has so many dimensions.
-
-    Raises:
-        AttestError: it is not.
-    """
+    """Raise an ``AttestError`` unless a step returned a tensor of so many dimensions whose shape begins like ``batch``."""
     if isinstance(returned, Tensor) and returned.ndim == dimensions and returned.shape[: len(batch)] == batch:
         return
     found = f"a tensor {tuple(returned.shape)}" if isinstance(returned, Tensor) else f"a {type(returned).__name__}"
@@ -139,11 +131,7 @@ def require_shape(network: nn.Module, step: str, returned: Any, batch: tuple[int
 
 
 def require_gradient(network: nn.Module, hidden: Tensor) -> None:
-    """Refuse hidden states that are cut off from the embedded input.
-
-    Raises:
-        AttestError: they are.
-    """
+    """Raise an ``AttestError`` if hidden states are cut off from the embedded input."""
     if not hidden.requires_grad:
         raise AttestError(
             f"{type(network).__name__}.encode returned hidden states without a gradient; expected a gradient that reaches "
@@ -152,11 +140,7 @@ def require_gradient(network: nn.Module, hidden: Tensor) -> None:
 
 
 def require_known_tokens(network: nn.Module, tokens: Tensor) -> None:
-    """Refuse token ids that the embedding does not have; asked when ``encode`` has failed to find one.
-
-    Raises:
-        AttestError: there are some.
-    """
+    """Raise an ``AttestError`` for token ids that the embedding does not have; called when ``encode`` has not found one."""
     sizes = [module.num_embeddings for module in network.modules() if isinstance(module, nn.Embedding)]
     least, most = int(tokens.min()), int(tokens.max())
     if sizes and (least < 0 or most >= max(sizes)):
@@ -191,14 +175,12 @@ def require_repeatable(network: nn.Module, logits: Tensor, again: Callable[[], T
 
 
 def require_finite_logits(logits: Tensor, ids: Tensor, mask: Tensor) -> None:
-    """Refuse logits that are no numbers, by the texts that have them.
+    """Raise an ``AttestError`` that names the texts whose logits are NaN or infinite, if there are any.
 
     Args:
         logits: ``(B, C)``, or of each token ``(B, T, C)``.
         ids: int64 ``(B,)``.
         mask: bool ``(B, T)``.
-    Raises:
-        AttestError: some are NaN or infinite.
     """
     finite = logits.isfinite().all(dim=-1)
     finite = finite if finite.ndim == 1 else (finite | ~mask).all(dim=-1)

@@ -69,17 +69,17 @@ class LayerObservation:
 
     @cached_property
     def probabilities(self) -> Tensor:
-        """Predicted class probabilities, ``(B, K)``, of a tagger ``(B, T, K)``."""
+        """Return the predicted class probabilities, ``(B, K)``, of a tagger ``(B, T, K)``."""
         return probabilities(self.logits)
 
     @cached_property
     def predicted(self) -> Tensor:
-        """Predicted classes, int64 ``(B,)``, of a tagger ``(B, T)``; a tie goes to the lower class."""
+        """Return the predicted classes, int64 ``(B,)``, of a tagger ``(B, T)``; a tie goes to the lower class."""
         return self.probabilities.argmax(dim=-1)
 
     @cached_property
     def scopes(self) -> Scopes:
-        """All layers together, under no suffix; and where there are several, each alone: ``_layer1``, ``_layer2``, …"""
+        """Return all layers together, under no suffix, and each of several layers alone: ``_layer1``, ``_layer2``, …"""
         layers = list(self.attention)
         alone = {f"_layer{place}": [layer] for place, layer in enumerate(layers, start=1)} if len(layers) > 1 else {}
         return {"": layers} | alone
@@ -115,7 +115,7 @@ class LayerObservation:
 
     @cached_property
     def deciding(self) -> Tensor:
-        """Tokens whose decision counts, bool ``(B, T)``: in tagging those with a gold tag, the first subword of each word."""
+        """Return the tokens whose decision counts, bool ``(B, T)``: in tagging the tokens with a gold tag."""
         return self.mask if self.labels is None or self.labels.ndim == 1 else self.labels >= 0
 
     def correct(self, labels: Tensor) -> Tensor:

@@ -95,12 +95,12 @@ class Observation:
 
     @cached_property
     def attention(self) -> Tensor:
-        """``weights`` without the graph, ``(B, T)``."""
+        """Return ``weights`` without the graph, ``(B, T)``."""
         return self.weights.detach()
 
     @property
     def explanation(self) -> Tensor:
-        """What is read as importance of the tokens, ``(B, T)``: the attention, or what ``explained_by`` put in its place."""
+        """Return what is read as importance of the tokens, ``(B, T)``: the attention, or what ``explained_by`` put there."""
         return self.attention if self.read_instead is None else self.read_instead
 
     def explained_by(self, explanation: Tensor) -> "Observation":
@@ -109,7 +109,7 @@ class Observation:
 
     @cached_property
     def probabilities(self) -> Tensor:
-        """Predicted class probabilities without the graph, ``(B, K)``."""
+        """Return the predicted class probabilities without the graph, ``(B, K)``."""
         return probabilities(self.logits.detach())
 
     def of_predicted(self, values: Tensor) -> Tensor:
@@ -119,22 +119,22 @@ class Observation:
 
     @cached_property
     def confidence(self) -> Tensor:
-        """The predicted class's probability, ``(B,)`` in [0, 1]."""
+        """Return the probability of the predicted class, ``(B,)`` in [0, 1]."""
         return self.of_predicted(self.probabilities)
 
     @property
     def within(self) -> float:
-        """How far apart two of its probabilities may be by rounding alone."""
+        """Return how far apart two probabilities of this batch may be by rounding alone."""
         return rounding(self.logits.dtype)
 
     @cached_property
     def lengths(self) -> Tensor:
-        """Real tokens of each text, int64 ``(B,)``."""
+        """Return the number of real tokens of each text, int64 ``(B,)``."""
         return self.mask.sum(dim=-1)
 
     @cached_property
     def reach(self) -> int:
-        """Columns that texts and their padding take; all of them, or those before the questions."""
+        """Return the number of columns that texts and their padding take; the others hold questions."""
         asks = getattr(self.network, "reads_questions", False)
         return int(self.lengths.max()) if asks else self.mask.shape[-1]
 
@@ -146,22 +146,22 @@ class Observation:
 
     @cached_property
     def ranked(self) -> Tensor:
-        """Tokens that may be ranked and erased, bool ``(B, T)``: all real ones that are not spared."""
+        """Return the tokens that may be ranked and erased, bool ``(B, T)``: all real tokens that are not spared."""
         return self.mask if self.spared is None else self.mask & ~self.spared
 
     @cached_property
     def erasable(self) -> Tensor:
-        """How many these are, int64 ``(B,)``."""
+        """Return the number of tokens of each text that may be erased, int64 ``(B,)``."""
         return self.ranked.sum(dim=-1)
 
     @cached_property
     def several(self) -> Tensor:
-        """Texts of which a token can be erased so that another is left, bool ``(B,)``."""
+        """Return the texts of which a token can be erased so that another token is left, bool ``(B,)``."""
         return (self.erasable > 0) & (self.lengths > 1)
 
     @cached_property
     def predicted(self) -> Tensor:
-        """Predicted classes, int64 ``(B,)``; a tie goes to the lower class."""
+        """Return the predicted classes, int64 ``(B,)``; a tie goes to the lower class."""
         return self.probabilities.argmax(dim=-1)
 
     def part(self, rows: Tensor) -> "Observation":
@@ -215,7 +215,7 @@ class Observation:
 
     @cached_property
     def class_logits(self) -> Tensor | None:
-        """What each token alone would decide, ``(B, T, K)``, if the network's decoder is linear; without the graph.
+        """Return what each token alone would decide, ``(B, T, K)``, without the graph; None unless the decoder is linear.
 
         ``weights @ class_logits`` are the logits of K classes under any weights that sum to 1.
         """
@@ -224,7 +224,7 @@ class Observation:
 
     @cached_property
     def margins(self) -> Tensor | None:
-        """By how much each token alone favours class 1 of two, float64 ``(B, T)``; None unless two classes, linear decoder.
+        """Return how much each token alone favours class 1 of two, float64 ``(B, T)``; None for other classes or decoders.
 
         The prediction is ``sigmoid(weights @ margins)``.
         """

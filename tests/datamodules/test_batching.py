@@ -154,5 +154,5 @@ def test_documents_as_sentences_are_padded_in_both_directions():
         "mask": [[[True, False], [False, False]], [[True, True], [True, False]]],
         "sentence_mask": [[True, False], [True, True]],
     }
-    assert dataset.sentences_of(7) == [["a", "b"], ["x"]]
+    assert dataset.units_of(7) == ["a b", "x"]
     torch.testing.assert_close(batch["mask"].any(dim=-1), batch["sentence_mask"])

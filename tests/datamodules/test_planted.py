@@ -38,7 +38,7 @@ def decide(rule: str, deciding: list[str]) -> int:
 
 def test_the_masked_tokens_decide_the_label(data):
     for split in (data.corpus.train, data.corpus.validation, data.corpus.test):
-        for tokens, label, rationale in zip(split.tokens, split.labels, split.rationales, strict=True):
+        for tokens, label, rationale in zip(split.tokens, split.labels, split.table["rationale"].to_pylist(), strict=True):
             assert decide(data.rule, [word for word, bit in zip(tokens, rationale, strict=True) if bit]) == label
 
 
@@ -49,7 +49,7 @@ def test_nothing_but_the_masked_tokens_tells_whether_the_opinion_is_negated(opin
     bags, labels = {}, {}
     for split in ("train", "test"):
         documents = getattr(corpus, split)
-        texts = zip(documents.tokens, documents.rationales, documents.labels, strict=True)
+        texts = zip(documents.tokens, documents.table["rationale"].to_pylist(), documents.labels, strict=True)
         chosen = [(tokens, bits, label) for tokens, bits, label in texts if set(tokens) & set(opinions)]
         bags[split] = [[word for word, bit in zip(tokens, bits, strict=True) if not bit] for tokens, bits, _ in chosen]
         labels[split] = [label for _, _, label in chosen]
@@ -80,6 +80,6 @@ def test_equal_seeds_give_equal_corpora_and_others_do_not():
 def test_the_mask_travels_in_the_batch(data):
     batch = data.test.__getitems__([3, 5])
     for row, index in enumerate((3, 5)):
-        expected = data.corpus.test.rationales[index]
+        expected = data.corpus.test.table["rationale"].to_pylist()[index]
         assert batch["rationale"][row, : len(expected)].tolist() == expected
         assert not batch["rationale"][row, len(expected) :].any()

@@ -52,8 +52,8 @@ def is_first_story(corpus):
     assert test.table["question"].to_pylist()[0] == ["Where", "is", "the", "milk"]
     assert corpus.label_names == ("bedroom", "hallway")
     assert test.labels[:2].tolist() == [1, 0]
-    assert test.rationales[0] == [word != "." for word in FIRST]
-    assert test.rationales[1] == [place < 5 or place > 11 for place in range(17)]
+    assert test.table["rationale"].to_pylist()[0] == [word != "." for word in FIRST]
+    assert test.table["rationale"].to_pylist()[1] == [place < 5 or place > 11 for place in range(17)]
 
 
 @pytest.mark.parametrize("where", ["babi", "babi/en-10k", "babi/tasks_1-20_v1-2/en-10k"])

@@ -46,7 +46,7 @@ class PooledAttention(HookedModule):
 
     @property
     def readout(self) -> Readout:
-        """The score as a readout of one hidden state after another.
+        """Return the score as a readout of one hidden state after another.
 
         Raises:
             AttributeError: the scoring function has none, or an intervention on keys or scores wants to see whole texts.

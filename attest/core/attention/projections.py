@@ -140,7 +140,7 @@ class Entmax(Projection):
 
     @property
     def alpha(self) -> float | Tensor:
-        """α in force: a number, or the learned tensor, ``()`` or ``(heads, 1, 1)``."""
+        """Return the α in force: a number, or the learned tensor, ``()`` or ``(heads, 1, 1)``."""
         if self.logit is not None:
             return 1.01 + 0.99 * self.logit.sigmoid()
         assert self.fixed is not None

@@ -95,7 +95,7 @@ class MeanByBetting:
 
     @property
     def intervals(self) -> Array:
-        """The least and the greatest mean that has not been ruled out, ``(K, 2)``, in units of the quantities."""
+        """Return the least and the greatest mean that are not ruled out, ``(K, 2)``, in units of the quantities."""
         return np.array([self._interval(place) for place in range(len(self._alive))]).reshape(-1, 2)
 
     def _interval(self, place: int) -> tuple[float, float]:

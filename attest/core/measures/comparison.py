@@ -28,7 +28,7 @@ class Paired(NamedTuple):
 
     @property
     def differing(self) -> int:
-        """Instances on which one of the two is better."""
+        """Return the number of instances on which one of the two is better."""
         return self.only_first + self.only_second
 
 
@@ -146,7 +146,7 @@ class Majority(NamedTuple):
 
     @property
     def better(self) -> bool:
-        """Whether the model is right more often than the constant answer, beyond chance."""
+        """Return whether the model is right more often than the constant answer, beyond chance."""
         return self.test.favours > 0 and self.test.p_value < LEVEL
 
 
@@ -170,5 +170,5 @@ def against_majority(labels: np.ndarray, predicted: np.ndarray, lengths: np.ndar
 
 
 def mean_of_each(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Means over stretches of so many values that follow one another, ``(N,)`` -> float64 ``(S,)``."""
+    """Return the mean of each stretch of values, whose lengths are given: ``(N,)``, ``(S,)`` -> float64 ``(S,)``."""
     return np.add.reduceat(values.astype(np.float64), lengths.cumsum() - lengths) / lengths

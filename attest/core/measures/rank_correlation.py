@@ -30,7 +30,7 @@ class KendallTau(NamedTuple):
 
     @property
     def significant(self) -> Tensor:
-        """1 where p < 0.05, else 0; NaN where undefined."""
+        """Return 1 where p < 0.05, else 0; NaN where undefined."""
         return torch.where(self.p_value.isnan(), torch.nan, (self.p_value < 0.05).double())
 
 

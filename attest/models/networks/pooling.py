@@ -64,7 +64,7 @@ class PoolingClassifier(nn.Module):
 
     @property
     def resume(self) -> Callable[[Tensor, Tensor, int], Tensor]:
-        """What enters a layer, counted from 0, ``(B, T, H)`` -> logits ``(B, C)``.
+        """Return a function of what enters a layer, counted from 0, ``(B, T, H)``, that returns logits ``(B, C)``.
 
         Raises:
             AttributeError: the encoder has no layers to go on from.
@@ -82,7 +82,7 @@ class PoolingClassifier(nn.Module):
 
     @property
     def read_without_each(self) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
-        """Scores ``(B, T, T)`` and token logits ``(B, T, T, C)`` of every text without each of its tokens, as in ``Network``.
+        """Return a function that reads every text without each of its tokens: scores and token logits, as in ``Network``.
 
         Raises:
             AttributeError: the encoder has no fast way to read so, or the score is no readout of single hidden states.

@@ -161,7 +161,7 @@ class _Path:
 
     @property
     def hidden(self) -> Tensor:
-        """Hidden states of the whole texts, ``(B, T, H)``."""
+        """Return the hidden states of the whole texts, ``(B, T, H)``."""
         return self.before[0][1:].transpose(0, 1)
 
     def read_variants(self, other_BTA: Tensor, weight: Tensor, readout: Readout) -> Tensor:
