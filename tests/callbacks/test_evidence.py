@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from pytorch_lightning.trainer.states import TrainerFn
 
+from attest.callbacks import AttentionPermutation, SingleErasure
 from attest.callbacks.evidence import Evidence, each_once
 from attest.callbacks.split import EvaluatedSplit
 from attest.core.errors import AttestError
@@ -76,3 +77,10 @@ def test_an_instance_that_two_ranks_have_counts_once_and_two_instances_of_one_id
 def test_an_experiment_must_say_what_it_measures():
     with pytest.raises(NotImplementedError, match="Evidence must say what it measures: set experiment, or define measure"):
         Evidence().measure(None, None, None)
+
+
+def test_a_named_experiment_refuses_an_option_that_it_does_not_have():
+    with pytest.raises(AttestError, match=r"E2 was given permutation, and attention_permutation has no such parameter"):
+        AttentionPermutation(permutation=3)
+    with pytest.raises(AttestError, match=r"E11 was given draws, and single_erasure has no such parameter"):
+        SingleErasure(draws=3)
