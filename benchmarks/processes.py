@@ -84,10 +84,8 @@ def _once(run: Path, processes: int, out: Path) -> tuple[float, float]:
         trial = RunOnTrial(options, folder, folder.best, [], Apart(folder.best, out))
     torch.set_num_threads(1)
     with trial.prepared():
-        for experiment in trial.experiments.values():
-            experiment.folder = trial.folder
         started = time.perf_counter()
-        test(trial, str(folder.best))
+        test(trial, str(folder.best), list(trial.experiments))
         seconds = time.perf_counter() - started
     return seconds, sum(read_json(trial.folder.timing)["seconds"].values())
 

@@ -34,9 +34,9 @@ from attest.datamodules import TextDataModule
 from attest.datamodules.record import DataRecord, expecting
 from attest.experiments.registry import EXPERIMENTS
 from attest.report.tracking.loggers import ContinuedLog, EpochAxes, grouping, point_loggers, without_deprecated
-from attest.runs.asked import asked, identity, merged_files, run_path
+from attest.runs.asked import identity, merged_files, run_path, with_options
 from attest.runs.belonging import keep_digests, outdated_tables, require_files
-from attest.runs.choices import CONFIG, plain_help
+from attest.runs.choices import CONFIG, expand, plain_help
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, YAML, RunFolder, read_json, write_json, write_text
 from attest.runs.identity import RunIdentity
 from attest.runs.naming import RunSettings, differing_keys
@@ -119,8 +119,8 @@ class ConfiguredRun(LightningCLI):
     """A run as the user typed it: its settings and its folder. The constructor only parses.
 
     Args:
-        arguments: ``fit``, ``test`` or ``validate``, then configuration files and options.
-        typed: the choices and options for which these stand, as they were typed; kept with the run.
+        command: ``fit``, ``test`` or ``validate``.
+        words: choices, configuration files and options, as they were typed; kept with the run.
     Raises:
         AttestError: an option is not known, or its value is not allowed.
     """
@@ -128,11 +128,11 @@ class ConfiguredRun(LightningCLI):
     needs_data = True
     """Whether the command reads the splits, and not only the vocabulary and the classes."""
 
-    def __init__(self, arguments: list[str], typed: Sequence[str] = ()) -> None:
+    def __init__(self, command: str, words: Sequence[str]) -> None:
         quieten()
-        self.typed = tuple(typed)
-        self.asked = asked(arguments[1:])
-        subcommand, (settings, options) = arguments[0], merged_files(arguments[1:])
+        self.typed = tuple(words)
+        settings, options = merged_files(expand(words))
+        self.asked = with_options(settings, options)
         files = [CONFIG + json.dumps(settings)] if settings else []
         super().__init__(
             LightningModule,
@@ -146,7 +146,7 @@ class ConfiguredRun(LightningCLI):
             parser_kwargs={"prog": "attest", "description": DESCRIPTION, "parser_mode": PARSER_MODE},
             auto_configure_optimizers=False,
             load_from_checkpoint_support=False,
-            args=[subcommand, *files, *options],
+            args=[command, *files, *options],
         )
 
     def _set_seed(self) -> None:
@@ -209,10 +209,14 @@ class ConfiguredRun(LightningCLI):
         set_memory_budget(self.run.memory_gib, self.run.max_evidence_tokens)
         keep_freed_memory()
         self.expected_tables = self.expected_evidence()
-        require_files(*self._believed())
+        believed = self._believed()
+        require_files(*believed)
         if not self.run.force:
             self._require_same_configuration()
-        self.record = self._stored_record()
+        self.made_from = believed[0] if believed else None
+        self.record: DataRecord | None = None
+        if self.made_from is not None and self.made_from.data.is_file():
+            self.record = DataRecord.from_plain(read_json(self.made_from.data))
         self.nothing_to_do = self.subcommand == "fit" and self._is_done()
         self.wandb_id = self._wandb_id()
         if self.subcommand == "fit":
@@ -243,17 +247,9 @@ class ConfiguredRun(LightningCLI):
             return False
         return not (self.record and self.record.touched())
 
-    def _made_from(self) -> RunFolder | None:
-        """Return the folder of the run whose data this command must find again; None if any data are allowed."""
-        return None if self.run.force else self.folder
-
     def _believed(self) -> list[RunFolder]:
-        """Return the folders whose files this command trusts."""
+        """Return the folders whose files this command trusts; the data of the first must be found again."""
         return [] if self.run.force else [self.folder]
-
-    def _stored_record(self) -> DataRecord | None:
-        folder = self._made_from()
-        return None if folder is None or not folder.data.is_file() else DataRecord.from_plain(read_json(folder.data))
 
     def _wandb_id(self) -> str:
         if self.folder.timing.is_file() and not self.run.force:
@@ -305,7 +301,7 @@ class ConfiguredRun(LightningCLI):
     def make(self) -> None:
         """Make data, model and Trainer; claim the folder of a run that will be trained."""
         try:
-            with expecting(self.record, str(getattr(self._made_from(), "path", ""))):
+            with expecting(self.record, str(getattr(self.made_from, "path", ""))):
                 super().instantiate_classes()
         except ValueError as error:
             raise as_user_error(error) or AttestError(f"the configuration cannot be built: {error}") from error

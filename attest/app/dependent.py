@@ -140,7 +140,7 @@ class _BaseRun(ConfiguredRun):
 
     def __init__(self, typed: Sequence[str], accept: Callable[[Settings], None]) -> None:
         self.accept = accept
-        super().__init__(["fit", *expand(list(typed))], typed)
+        super().__init__("fit", typed)
 
     def locate(self) -> None:
         super().locate()
@@ -159,10 +159,10 @@ class DependentRun(ConfiguredRun):
     def __init__(self, base: Base, dependent: Dependent, configuration: str, own: Sequence[str]) -> None:
         self.base, self.dependent = base, dependent
         self.read = dependent.reads or base.folder
-        arguments = expand([configuration, *own])
-        self.own = asked([argument for argument in arguments if argument != configuration])
+        super().__init__("fit", [configuration, *own])
+        self.typed = tuple(own)
+        self.own = asked([argument for argument in expand([configuration, *own]) if argument != configuration])
         """The settings that were asked for beside those of the base and of the description."""
-        super().__init__(["fit", *arguments], own)
 
     def locate(self) -> None:
         self.settings = self.resolved(self.config)
@@ -191,9 +191,6 @@ class DependentRun(ConfiguredRun):
 
     def expected_evidence(self) -> list[str]:
         return [*super().expected_evidence(), *self.dependent.comparisons]
-
-    def _made_from(self) -> RunFolder:
-        return self.base.folder
 
     def _believed(self) -> list[RunFolder]:
         return [self.base.folder, self.read, *super()._believed()]

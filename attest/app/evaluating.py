@@ -59,10 +59,9 @@ def evaluate(run: "RunOnTrial") -> None:
         run.require_same_data()
         missing = run.missing_evidence()
         if missing or not run.folder.reported:
-            for experiment, evidence in run.experiments.items():
-                evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
+            for evidence in run.experiments.values():
                 evidence.reading = run.apart.reading if run.apart else None
-            sum_up(run, test(run, str(run.on_trial_checkpoint)))
+            sum_up(run, test(run, str(run.on_trial_checkpoint), missing))
         name_tables(run, missing)
 
 
@@ -100,8 +99,7 @@ class Apart:
             AttestError: the folder holds evidence on another checkpoint or configuration.
         """
         digest = self.digest(settings)
-        known = read_json(folder.path / TRIAL)["sha256"] if (folder.path / TRIAL).is_file() else None
-        if not force and folder.evidence(INSTANCES).parent.is_dir() and known != digest:
+        if not force and folder.evidence(INSTANCES).parent.is_dir() and _digest_in(folder) != digest:
             raise AttestError(
                 f"{folder.path} holds evidence on another checkpoint, configuration or version; expected an empty folder or "
                 "one of the same. Give another with --out=<folder>, or add FORCE=1 to compute everything again."
@@ -112,6 +110,11 @@ class Apart:
         """Return the SHA-256 of the bytes of the checkpoint and of all settings that can change evidence."""
         said = (evidence_digest(settings) + (self.reading or "")).encode()
         return hashlib.sha256(hashlib.sha256(self.checkpoint.read_bytes()).digest() + said).hexdigest()
+
+
+def _digest_in(folder: RunFolder) -> str | None:
+    file = folder.path / TRIAL
+    return read_json(file)["sha256"] if file.is_file() else None
 
 
 @contextmanager
@@ -157,11 +160,30 @@ BESIDE = ("logger", "callbacks", "profiler", "plugins", "default_root_dir")
 """The options of a Trainer that can name foreign classes, or the places to which these write."""
 
 
-class RunOnTrial(ConfiguredRun):
+class _TrainedRun(ConfiguredRun):
+    """A run that is not trained: its configuration and its data are those of a run that was trained.
+
+    Args:
+        words: choices, configuration files and options.
+        trained: the run that was trained; None if it is unknown.
+    """
+
+    def __init__(self, words: Sequence[str], trained: RunFolder | None) -> None:
+        self.on_trial = trained
+        super().__init__("test", words)
+
+    def _believed(self) -> list[RunFolder]:
+        return [] if self.on_trial is None else [self.on_trial]
+
+    def _require_same_configuration(self) -> None:
+        """Accept the configuration: it comes from the run itself, except for the experiments."""
+
+
+class RunOnTrial(_TrainedRun):
     """A run whose evidence is computed on a given checkpoint, without training.
 
     Args:
-        arguments: configuration files and options.
+        words: choices, configuration files and options.
         run: the run that the checkpoint belongs to; None if the run is unknown.
         checkpoint: the checkpoint that is put on trial.
         wanted: the ids of experiments; empty for all experiments.
@@ -171,16 +193,15 @@ class RunOnTrial(ConfiguredRun):
 
     def __init__(
         self,
-        arguments: list[str],
+        words: Sequence[str],
         run: RunFolder | None,
         checkpoint: Path,
         wanted: list[str],
         apart: Apart | None,
         shard: Shard = WHOLE,
     ) -> None:
-        self.on_trial, self.on_trial_checkpoint, self.wanted, self.apart = run, checkpoint, wanted, apart
-        self.shard = shard
-        super().__init__(["test", *arguments])
+        self.on_trial_checkpoint, self.wanted, self.apart, self.shard = checkpoint, wanted, apart, shard
+        super().__init__(words, run)
 
     def set_up(self) -> None:
         experiments = {name: evidence for name, evidence in self.config.test.experiments.items() if evidence is not None}
@@ -218,9 +239,6 @@ class RunOnTrial(ConfiguredRun):
                 f"{type(self.datamodule).__name__} does not know of shards; expected a TextDataModule. Leave --shard out."
             )
 
-    def _made_from(self) -> RunFolder | None:
-        return self.on_trial
-
     def missing_tables(self) -> list[str]:
         """Return the ids of the tables that must be computed; no data or model is loaded for this."""
         config = self.config.test
@@ -231,9 +249,6 @@ class RunOnTrial(ConfiguredRun):
         missing = {*self.on_trial.missing_evidence(wanted, config.run.until), *outdated}
         return [table for table in wanted if table in missing]
 
-    def _believed(self) -> list[RunFolder]:
-        return [] if self.on_trial is None else [self.on_trial]
-
     def _unavailable(self, name: str, experiments: Iterable[str]) -> AttestError:
         """Return the error for an experiment that does not suit this run or needs other runs too."""
         if name not in EXPERIMENTS or not EXPERIMENTS[name].needs:
@@ -242,9 +257,6 @@ class RunOnTrial(ConfiguredRun):
         choices = " ".join(f"{choice.upper()}={run[choice]}" for choice in ("data", "model", "scoring", "projection"))
         where = ELSEWHERE[EXPERIMENTS[name].needs].format(choices=choices, data=run.data)
         return AttestError(f"{name} needs other runs too; expected one of: {', '.join(sorted(experiments))}. {name} {where}")
-
-    def _require_same_configuration(self) -> None:
-        """Accept the configuration: it comes from the run itself, except for the experiments."""
 
     @rank_zero_only
     def require_same_data(self) -> None:
@@ -261,8 +273,7 @@ class RunOnTrial(ConfiguredRun):
         Raises:
             AttestError: the folder holds other evidence, or none.
         """
-        known = read_json(part.path / TRIAL)["sha256"] if (part.path / TRIAL).is_file() else None
-        if known != Apart(self.on_trial_checkpoint, part.path).digest(self._on_trial_settings):
+        if _digest_in(part) != Apart(self.on_trial_checkpoint, part.path).digest(self._on_trial_settings):
             raise AttestError(
                 f"{part.path} holds no evidence on this checkpoint with this configuration; expected that of every shard. "
                 "Compute it again with FORCE=1."
@@ -306,19 +317,16 @@ def _texts_read(stopped: Stopped | None, experiment: str) -> str:
 ROLLOUT = "Attention rollout"
 
 
-class LoadedRun(ConfiguredRun):
+class LoadedRun(_TrainedRun):
     """A trained run with its best checkpoint and its data in memory; nothing is trained or written.
 
     Args:
-        arguments: the configuration file of the run, and options.
-        folder: the folder of the run.
+        words: the configuration file of the run, and options.
+        trained: the folder of the run.
     """
 
     needs_data = False
-
-    def __init__(self, arguments: Sequence[str], folder: RunFolder) -> None:
-        self.on_trial = folder
-        super().__init__(["test", *arguments])
+    on_trial: RunFolder
 
     def set_up(self) -> None:
         self.config.test.experiments = {}
@@ -335,15 +343,6 @@ class LoadedRun(ConfiguredRun):
             DataRecord.from_plain(record).require(self.record, f"the model in {self.on_trial.best}")
         self.model.load_state_dict(checkpoint["state_dict"])
         self.model.eval()
-
-    def _made_from(self) -> RunFolder:
-        return self.on_trial
-
-    def _believed(self) -> list[RunFolder]:
-        return [self.on_trial]
-
-    def _require_same_configuration(self) -> None:
-        """Accept the configuration: it comes from the run itself."""
 
     @property
     def data(self) -> TextDataModule:
@@ -430,11 +429,6 @@ def shard_folder(run: RunFolder, shard: Shard) -> RunFolder:
     return RunFolder(run.path / "shards" / f"{shard.number + 1}-of-{shard.shards}")
 
 
-def shard_on_trial(arguments: list[str], run: RunFolder, wanted: list[str], shard: Shard) -> RunOnTrial:
-    """Return the run that evaluates one shard and writes its evidence into a separate folder."""
-    return RunOnTrial(arguments, run, run.best, wanted, Apart(run.best, shard_folder(run, shard).path), shard)
-
-
 def put_together(run: RunOnTrial, shards: int) -> None:
     """Write the missing tables of a run, or all tables with ``run.force``, from the tables of its shards, and sum up.
 
@@ -447,7 +441,7 @@ def put_together(run: RunOnTrial, shards: int) -> None:
         missing = run.missing_evidence()
         if missing or not run.folder.reported:
             run.require_same_data()
-            scores = _scores(run)
+            scores = test(run, str(run.on_trial_checkpoint), [])
             _join_tables(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
             sum_up(run, scores)
         name_tables(run, missing)
@@ -459,12 +453,6 @@ def _join_tables(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> 
     for table in tables:
         run.folder.write_evidence(table, rows_together([_rows(part, table) for part in parts]))
         _note_seconds(run.folder, parts, f"evidence/{table}")
-
-
-def _scores(run: RunOnTrial) -> dict[str, float]:
-    for evidence in run.experiments.values():
-        evidence.enabled_on_test = False
-    return test(run, str(run.on_trial_checkpoint))
 
 
 def rows_together(parts: list[pd.DataFrame]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ import torch
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import Trainer
 from pytorch_lightning.callbacks import WeightAveraging
-from pytorch_lightning.plugins.environments import ClusterEnvironment
+from pytorch_lightning.plugins.environments import LightningEnvironment
 from pytorch_lightning.strategies import DDPStrategy
 from pytorch_lightning.utilities.exceptions import SIGTERMException
 
@@ -65,51 +65,23 @@ def shared(processes: int, make_trainer: MakeTrainer, evaluate: Callable[[Traine
     """
 
     def one(rank: int) -> Any:
-        company = _Company(rank, processes)
-        strategy = DDPStrategy(cluster_environment=company, process_group_backend="gloo")
+        strategy = DDPStrategy(cluster_environment=_Connected(rank), process_group_backend="gloo")
         return evaluate(make_trainer(accelerator="cpu", devices=processes, num_nodes=1, strategy=strategy))
 
     return together(processes, one)
 
 
-class _Company(ClusterEnvironment):
+class _Connected(LightningEnvironment):
     """A Lightning environment for one of several processes on this machine that are already connected."""
 
-    def __init__(self, rank: int, processes: int) -> None:
+    creates_processes_externally = True
+
+    def __init__(self, rank: int) -> None:
         super().__init__()
-        self.rank, self.processes = rank, processes
-
-    @property
-    def creates_processes_externally(self) -> bool:
-        return True
-
-    @property
-    def main_address(self) -> str:
-        return "127.0.0.1"
-
-    @property
-    def main_port(self) -> int:
-        return 0  # no process connects to it, because the group exists already
-
-    @staticmethod
-    def detect() -> bool:
-        return False
-
-    def world_size(self) -> int:
-        return self.processes
-
-    def set_world_size(self, size: int) -> None: ...
-
-    def global_rank(self) -> int:
-        return self.rank
-
-    def set_global_rank(self, rank: int) -> None: ...
+        self._rank = rank
 
     def local_rank(self) -> int:
-        return self.rank
-
-    def node_rank(self) -> int:
-        return 0
+        return self._rank
 
 
 Experiments = Mapping[str, Evidence]
@@ -225,15 +197,16 @@ def fit(run: ConfiguredRun) -> None:
 
 def gather_evidence(run: ConfiguredRun, missing: list[str]) -> dict[str, float]:
     """Test the best checkpoint, write the missing tables, and return the scores."""
-    for experiment, evidence in run.experiments.items():
-        evidence.folder, evidence.enabled_on_test = run.folder, experiment in missing
     until = f", each until its means are known to ± {run.run.until:g}" if run.run.until is not None else ""
     _say(f"Evidence on the test split, {', '.join(missing) or 'scores only'}{until}")
-    return test(run, str(run.folder.best))
+    return test(run, str(run.folder.best), missing)
 
 
-def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
-    """Return the scores of a checkpoint on the test split, and compute the enabled evidence on all cores."""
+def test(run: ConfiguredRun, checkpoint: str, tables: Collection[str]) -> dict[str, float]:
+    """Return the scores of a checkpoint on the test split, and write the named tables of evidence, computed on all cores."""
+    for name, evidence in run.experiments.items():
+        evidence.folder, evidence.enabled_on_test = run.folder, name in tables
+    gathers = any(name in run.experiments for name in tables)
 
     def evaluate(trainer: Trainer) -> Any:
         tested = {"model": run.model, "datamodule": run.datamodule, "ckpt_path": checkpoint}
@@ -245,7 +218,6 @@ def test(run: ConfiguredRun, checkpoint: str) -> dict[str, float]:
     callbacks = cast(Any, run.trainer).callbacks  # WeightAveraging would restore the trained weights in place of their average
     callbacks[:] = [each for each in callbacks if not isinstance(each, WeightAveraging)]
     run.folder.made_from = OnTrial(Path(checkpoint), run.folder.data)
-    gathers = any(evidence.enabled_on_test for evidence in run.experiments.values())
     processes = processes_for(run.run.processes, run.trainer) if gathers else 1
     (scores,) = shared(processes, run.another_trainer, evaluate) if processes > 1 else evaluate(run.trainer)
     run.after_testing()
@@ -287,9 +259,7 @@ def score(run: ConfiguredRun) -> None:
         if run.subcommand == "validate":
             (scores,) = run.trainer.validate(run.model, run.datamodule, checkpoint, verbose=False, weights_only=True)
         else:
-            for evidence in run.experiments.values():
-                evidence.enabled_on_test = False
-            scores = test(run, checkpoint)
+            scores = test(run, checkpoint, [])
         _say("\n".join(scored("validation" if run.subcommand == "validate" else "test", scores)))
 
 

@@ -17,7 +17,7 @@ import yaml
 
 from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError
-from attest.runs.choices import choice_arguments, expand, split_config_files
+from attest.runs.choices import CONFIG, CONFIG_FLAGS, choice_arguments, expand
 from attest.runs.folder import YAML
 from attest.runs.naming import NAME_PARTS, RunSettings, folder_of, readable_name, require_names
 
@@ -49,10 +49,15 @@ def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
     Raises:
         AttestError: a file cannot be read, or holds no sections.
     """
-    files, options = split_config_files(arguments)
     settings: Settings = {}
-    for file in files:
-        settings = merged(settings, _sections(Path(file)))
+    options = []
+    remaining = iter(arguments)
+    for argument in remaining:
+        if argument in CONFIG_FLAGS or argument.startswith(CONFIG):
+            file = next(remaining, "") if argument in CONFIG_FLAGS else argument.removeprefix(CONFIG)
+            settings = merged(settings, _sections(Path(file)))
+        else:
+            options.append(argument)
     return settings, options
 
 
@@ -86,14 +91,11 @@ def asked(arguments: Sequence[str]) -> Settings:
     Args:
         arguments: as ``attest.runs.choices.expand`` returns them.
     """
-    settings, options = merged_files(arguments)
-    for name, value in _named(options):
-        settings = merged(settings, _nested(name, value))
-    return settings
+    return with_options(*merged_files(arguments))
 
 
-def _named(options: Sequence[str]) -> list[tuple[str, str]]:
-    """Return options with their values, whether an equals sign stands between them or a blank."""
+def with_options(settings: Settings, options: Sequence[str]) -> Settings:
+    """Return the configuration with the values of options, whether an equals sign stands before a value or a blank."""
     pairs: list[tuple[str, str]] = []
     for option in options:
         name, equals, value = option.partition("=")
@@ -101,7 +103,9 @@ def _named(options: Sequence[str]) -> list[tuple[str, str]]:
             pairs.append((name[2:], value if equals else "true"))
         elif pairs:
             pairs[-1] = (pairs[-1][0], option)
-    return pairs
+    for name, value in pairs:
+        settings = merged(settings, _nested(name, value))
+    return settings
 
 
 def _nested(name: str, value: str) -> Settings:

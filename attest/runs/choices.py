@@ -117,20 +117,6 @@ def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return base, [*forced, *arguments[at + 1 :]]
 
 
-def split_config_files(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the paths of the configuration files among arguments, and all other arguments, each in their order."""
-    files, others = [], []
-    remaining = iter(arguments)
-    for argument in remaining:
-        if argument in CONFIG_FLAGS:
-            files.append(next(remaining, ""))
-        elif argument.startswith(CONFIG):
-            files.append(argument.removeprefix(CONFIG))
-        else:
-            others.append(argument)
-    return files, others
-
-
 def are_plain(arguments: Sequence[str]) -> bool:
     """Return whether choices and options hold nothing but numbers and plain words: no file, and no class from elsewhere."""
     return all(PLAIN.fullmatch(argument) or argument.startswith(OF_THE_RUN) for argument in arguments)
@@ -146,10 +132,9 @@ def stray_word(argument: str) -> AttestError:
     )
 
 
-def expand(arguments: list[str]) -> list[str]:
+def expand(arguments: Sequence[str]) -> list[str]:
     """Return the options that choices stand for, and after them everything else as it was typed, which therefore wins.
 
-    Words that stand for one option, such as SEED and FORCE, come after the files of ``--config``, which may set the same.
     Without any ``--config`` the choices that are not typed take their defaults; ``RECIPE`` is then the one the model names.
 
     Args:
@@ -160,10 +145,10 @@ def expand(arguments: list[str]) -> list[str]:
     _require_installed_logger(words.text("LOGGER"))
     if stray := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
         raise stray_word(stray)
-    files, options = split_config_files(rest)
-    chosen = [] if files and not typed else choice_arguments(typed)
+    configured = any(argument in CONFIG_FLAGS or argument.startswith(CONFIG) for argument in rest)
+    chosen = [] if configured and not typed else choice_arguments(typed)
     settings = [SETTINGS[name].format(_as_yaml(name, value)) for name, value in words.typed.items() if name in SETTINGS]
-    return [*chosen, *(f"{CONFIG}{file}" for file in files), *settings, *options]
+    return [*chosen, *settings, *rest]
 
 
 def _options_meant_by(argument: str) -> list[str]:

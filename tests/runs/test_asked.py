@@ -113,7 +113,7 @@ def test_the_settings_of_all_tables_have_a_name_each():
 
 def test_a_plan_and_a_run_have_one_folder():
     for words in (["DATA=sst", "PROJECTION=entmax:1.3"], ["DATA=imdb", "MODEL=han", "--trainer.max_epochs=2", "SEED=4"]):
-        run = ConfiguredRun(["fit", *expand(words)])
+        run = ConfiguredRun("fit", words)
         run.locate()
         assert run.folder.path == folder_of_words(words)
 
@@ -121,7 +121,7 @@ def test_a_plan_and_a_run_have_one_folder():
 def test_files_are_merged_as_the_parser_merges_them():
     """Parsed one after the other by jsonargparse, and merged by us and parsed once, they are the same settings."""
     arguments = choice_arguments({"DATA": "sst", "MODEL": "transformer-dr", "PROJECTION": "sparsemax"})
-    run = ConfiguredRun(["fit", *arguments])
+    run = ConfiguredRun("fit", arguments)
     theirs = run.parser.parse_args(["fit", *arguments])
     assert run.resolved(theirs) == run.resolved(run.config)
 

@@ -23,7 +23,6 @@ from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.report.templating import render
 from attest.runs.belonging import require_together
-from attest.runs.choices import expand
 from attest.runs.folder import INSTANCES, RunFolder
 from attest.runs.versions import quieten
 
@@ -209,7 +208,7 @@ class Run(Outcome):
         Raises:
             AttestError: the text has no words, or the model does not pool by attention.
         """
-        return self._opened.explain(text)
+        return ExplainedText(self._opened.explained(1, text))
 
     def save_pretrained(self, path: str | Path) -> None:
         """Write a fine-tuned Transformer in the format of the library transformers: model, class names, tokenizer.
@@ -230,14 +229,17 @@ class Run(Outcome):
         save(network.model, self.label_names, str(self._opened.data.subwords), Path(path))
 
     @cached_property
-    def _opened(self) -> "Opened":
+    def _opened(self) -> LoadedRun:
         """Return the model and the data of the run; they are loaded at the first call."""
         if not self.folder.best.is_file():
             raise AttestError(
                 f"{self.folder.best} does not exist, so there is no model; expected a run that was trained here. Its "
                 "numbers, tables and report can be read."
             )
-        return Opened(self.folder, self._trusted)
+        with as_a_command(), configuration_of(self.folder, self._trusted) as configuration:
+            run = LoadedRun(configuration, self.folder)
+            with run.prepared():
+                return run  # model and data stay when the block ends
 
 
 class SplitBatches:
@@ -263,29 +265,6 @@ class SplitBatches:
         for rows in batches_by_length(self._texts.sizes, self._batch_size):
             batch = self._texts.__getitems__(rows)
             yield batch | {"tokens": [self._texts.units_of(identity) for identity in batch["id"].tolist()]}
-
-
-class Opened(LoadedRun):
-    """The model and the data of a run, loaded in a process that continues afterwards.
-
-    Args:
-        folder: the folder of a trained run.
-        trusted: modules whose classes the run may name, beside those of Attest and torch.
-    """
-
-    def __init__(self, folder: RunFolder, trusted: Sequence[str]) -> None:
-        with as_a_command(), configuration_of(folder, trusted) as configuration:
-            super().__init__(configuration, folder)
-            with self.prepared():
-                """Model and data stay when the block ends."""
-
-    def explain(self, text: str) -> ExplainedText:
-        """Return the prediction of the model for a text, and everything that might explain the prediction.
-
-        Raises:
-            AttestError: the text has no words, or the model does not classify whole texts.
-        """
-        return ExplainedText(self.explained(1, text))
 
 
 def train(
@@ -326,7 +305,7 @@ def train(
     options = [*([] if root is None else [f"--run.root={root}"]), *(["FORCE=1"] if force else [])]
     typed = [*words, *options, *arguments]
     with as_a_command():
-        return Run(train_configured(ConfiguredRun(["fit", *expand(typed)], typed)))
+        return Run(train_configured(ConfiguredRun("fit", typed)))
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from typing import Any
 from attest.app.cli.main import TRUST, CommandParser
 from attest.core.errors import AttestError, unknown_choice
 from attest.core.memory import cores
-from attest.runs.choices import TypedWords, expand, take_words
+from attest.runs.choices import TypedWords, take_words
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.identity import require_no_trial
 
@@ -55,18 +55,18 @@ def main(arguments: list[str]) -> int:
     wanted = list(dict.fromkeys(argument.upper() if argument[1:].isdigit() else argument.lower() for argument in named))
     wanted = wanted if typed.reading is None else _of_reading(typed.reading, wanted)
     checkpoint, run = _on_trial(typed)
-    from attest.app.evaluating import Apart, RunOnTrial, configuration_of, evaluate  # takes seconds
+    from attest.app.evaluating import WHOLE, Apart, RunOnTrial, configuration_of, evaluate, read_shard, shard_folder
 
-    if typed.shards:
-        assert run is not None
+    if typed.shards and run is not None:
         return _in_shards(run, typed, wanted, options, words)
-    if typed.shard:
-        assert run is not None
-        return _one_shard(run, typed, wanted, options)
-    own = run is not None and typed.out is None and typed.ckpt is None and typed.reading is None
+    shard, out = WHOLE, typed.out
+    if typed.shard and run is not None:
+        shard = read_shard(typed.shard)
+        out = shard_folder(run, shard).path
+    own = run is not None and out is None and typed.ckpt is None and typed.reading is None
     with configuration_of(run, typed.trust) as configuration:
-        apart = None if own else Apart(checkpoint, typed.out, typed.reading)
-        evaluate(RunOnTrial(expand([*configuration, *options]), run, checkpoint, wanted, apart))
+        apart = None if own else Apart(checkpoint, out, typed.reading)
+        evaluate(RunOnTrial([*configuration, *options], run, checkpoint, wanted, apart, shard))
     return 0
 
 
@@ -102,21 +102,13 @@ def _refuse_apart(typed: argparse.Namespace) -> None:
         )
 
 
-def _one_shard(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str]) -> int:
-    from attest.app.evaluating import configuration_of, evaluate, read_shard, shard_on_trial
-
-    with configuration_of(run, typed.trust) as configuration:
-        evaluate(shard_on_trial(expand([*configuration, *options]), run, wanted, read_shard(typed.shard)))
-    return 0
-
-
 def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str], words: TypedWords) -> int:
     """Start the workflow of shards for the missing tables, and put them together if no shard has failed."""
     from attest.app.evaluating import RunOnTrial, configuration_of, put_together
 
     with configuration_of(run, typed.trust) as configuration:
         trusting = [f"--trust={module}" for module in typed.trust]
-        on_trial = RunOnTrial(expand([*configuration, *options]), run, run.best, wanted, None)  # mistakes end it here
+        on_trial = RunOnTrial([*configuration, *options], run, run.best, wanted, None)  # mistakes end it here
         missing = on_trial.missing_tables()
         if missing and (code := _gather(run, typed.shards, missing, [*options, *trusting], words)):
             logs = f"{run.path / 'shards' / '*' / 'evidence.log'} and Snakemake's {run.path / 'shards' / 'workflow.log'}"

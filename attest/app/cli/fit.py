@@ -64,13 +64,13 @@ def main(arguments: list[str]) -> int:
     Args:
         arguments: its name, then what follows.
     """
-    command, *rest = arguments
-    options = expand(rest)
-    if {"-h", "--help"} & {*rest}:
+    command, *words = arguments
+    expand(words)  # a mistyped choice is told before the imports below, which take seconds
+    if {"-h", "--help"} & {*words}:
         print(choices_help(command), flush=True)
-    from attest.app.configured import ConfiguredRun  # seconds that no mistyped choice waits for
+    from attest.app.configured import ConfiguredRun
     from attest.app.training import score, train
 
-    run = ConfiguredRun([command, *options], rest)
+    run = ConfiguredRun(command, words)
     train(run) if command == "fit" else score(run)
     return 0

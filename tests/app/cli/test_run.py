@@ -3,13 +3,12 @@
 import pytest
 
 from attest.app.configured import ConfiguredRun, write_whole_numbers
-from attest.runs.choices import expand
 
 
 @pytest.fixture
 def parsed():
     """From choices to the parsed configuration."""
-    return lambda *typed: ConfiguredRun(["fit", *expand(list(typed))]).config.fit
+    return lambda *typed: ConfiguredRun("fit", typed).config.fit
 
 
 @pytest.mark.parametrize("model", ["bilstm", "transformer-dr"])
