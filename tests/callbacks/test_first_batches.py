@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from attest.callbacks import first_batches
 from attest.callbacks.first_batches import FirstBatches
+from attest.core import forecast
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """Shows the seconds that it is set to."""
     now = SimpleNamespace(seconds=0.0)
-    monkeypatch.setattr(first_batches.time, "perf_counter", lambda: now.seconds)
+    monkeypatch.setattr(forecast.time, "perf_counter", lambda: now.seconds)
     return now
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from attest.core.errors import AttestError
-from attest.core.labels import class_numbers, doubt, require_no_table
+from attest.core.labels import UNLABELLED, class_numbers, doubt, require_no_table
 from attest.datamodules.notice import say
 
 Batch = dict[str, Any]
@@ -23,6 +23,8 @@ Encode = Callable[[str], Sequence[int]]
 """A function from a text to the ids of its tokens."""
 Words = Mapping[int, str] | Sequence[str]
 """The word of each token id."""
+PADDING = {"tags": UNLABELLED, "word": -1}
+"""The value behind the last token of a shorter text, where it is not 0."""
 
 
 def batches_of(
@@ -84,7 +86,7 @@ def read_once(data: Iterable[Any]) -> list[Any]:
 
 
 def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | None, batch_size: int) -> Iterator[Batch]:
-    """Yield batches of texts of similar length; their ids count the texts from 0."""
+    """Yield batches of texts of similar length, whose ids count the texts from 0."""
     if encode is None:
         raise AttestError(
             "texts were given without a way to encode them; expected encode=, a function from a text to its token ids, or "
@@ -94,21 +96,46 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
     encoded = [torch.as_tensor(encode(text), dtype=torch.int64).flatten() for text in texts]
     if empty := [place for place, ids in enumerate(encoded) if not len(ids) or not texts[place].strip()]:
         raise AttestError(f"text {empty[0]} ({texts[empty[0]][:20]!r}) has no tokens; expected at least one. Leave it out.")
-    order = sorted(range(len(texts)), key=lambda place: len(encoded[place]))
-    for start in range(0, len(order), batch_size):
-        rows = order[start : start + batch_size]
-        lengths = torch.tensor([len(encoded[row]) for row in rows])
-        batch: Batch = {
-            "id": torch.tensor(rows),
-            "token_ids": pad_sequence([encoded[row] for row in rows], batch_first=True),
-            "mask": torch.arange(int(lengths.max())) < lengths.unsqueeze(-1),
-        }
+    for batch in in_batches([text_of(row, token_ids=ids) for row, ids in enumerate(encoded)], batch_size):
+        rows = batch["id"].tolist()
         if labels is not None:
             batch["label"] = torch.from_numpy(labels[rows])
         split = [texts[row].split() for row in rows]
-        if [len(words) for words in split] == lengths.tolist():
+        if [len(words) for words in split] == batch["mask"].sum(dim=-1).tolist():
             batch["tokens"] = split
         yield batch
+
+
+def text_of(identity: int, **of_tokens: Tensor) -> Batch:
+    """Return the row of a batch for one text, with one value for each token, ``token_ids`` among them."""
+    real = torch.ones(len(of_tokens["token_ids"]), dtype=torch.bool)
+    return {"id": torch.tensor(identity), "mask": real} | of_tokens
+
+
+def texts_of(batch: Batch) -> list[Batch]:
+    """Return the rows of a batch, one for each text."""
+    return [{name: values[row] for name, values in batch.items()} for row in range(len(batch["id"]))]
+
+
+def in_batches(texts: Iterable[Batch], batch_size: int) -> list[Batch]:
+    """Return texts, the rows of batches, as new batches of similar length, the shortest texts first."""
+    ordered = sorted(texts, key=lambda text: int(text["mask"].sum()))
+    return [batch_of(ordered[start : start + batch_size]) for start in range(0, len(ordered), batch_size)]
+
+
+def batch_of(texts: Sequence[Batch]) -> Batch:
+    """Return texts, the rows of batches, as one batch that is as long as its longest text."""
+    longest = max(int(text["mask"].nonzero().max()) + 1 for text in texts)
+
+    def together(name: str) -> Any:
+        values = [text[name] for text in texts]
+        if not isinstance(values[0], Tensor):
+            return values
+        if not values[0].ndim:
+            return torch.stack(values)
+        return pad_sequence([each[:longest] for each in values], batch_first=True, padding_value=PADDING.get(name, 0))
+
+    return {name: together(name) for name in texts[0]}
 
 
 def _checked(batch: Any) -> Batch:

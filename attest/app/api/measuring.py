@@ -20,13 +20,13 @@ from rich.progress import Progress
 from torch import Tensor, distributed, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from attest.app.api.batches import Batch, attended
+from attest.app.api.batches import Batch, attended, batch_of, in_batches, text_of, texts_of
 from attest.core.attention.interventions import attending
 from attest.core.errors import AttestError
+from attest.core.forecast import Forecast
 from attest.core.labels import UNLABELLED as NO_TAG
 from attest.core.labels import class_numbers, doubt, of_batch
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
-from attest.core.measures.numbers import duration
 from attest.core.memory import give_back_freed_memory, memory_budget, rows_at_once
 from attest.core.processes import Turns, can_fork, together
 from attest.core.version import __version__
@@ -43,10 +43,6 @@ from attest.report.summary import VERSION, summarise_tables
 from attest.runs.folder import INSTANCES, TAGGED, TRIAL, RunFolder, Stopped, write_json, write_text
 from attest.runs.versions import environment, peak_memory
 
-SECONDS, SHARE = 5, 0.05
-"""The work that must be finished before a duration is estimated, in seconds and as a share of all work."""
-WORTH_SAYING = 20
-"""The shortest expected duration that is printed, in seconds."""
 GROWTH = 1.5
 """The cost of a text of T tokens grows as T to this power: some experiments read a text once, others once per token."""
 
@@ -55,32 +51,6 @@ def work_of(batch: Batch) -> float:
     """Return the cost of a batch, relative to other batches."""
     rows, longest = batch["mask"].shape[:2]
     return rows * longest**GROWTH
-
-
-class Forecast:
-    """A message that says how long all batches will take.
-
-    Args:
-        work: the work of all batches, as the sum of ``work_of``.
-        console: the console that gets the message; None if nothing is printed.
-    """
-
-    def __init__(self, work: float, console: Console | None) -> None:
-        self._work, self._console = work, console
-        self._started = time.perf_counter()
-
-    def after(self, done: float) -> None:
-        """Print the expected duration once, as soon as enough work is finished to estimate it.
-
-        Args:
-            done: the finished work of all processes.
-        """
-        spent = time.perf_counter() - self._started
-        if self._console is None or spent < SECONDS or done < SHARE * self._work:
-            return
-        if (seconds := spent / done * self._work) >= WORTH_SAYING:
-            self._console.print(f"All texts will take about {duration(seconds)}, judging by the first ones.")
-        self._console = None
 
 
 def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int) -> list[Batch]:
@@ -96,31 +66,7 @@ def batches_of_ids(batches: Sequence[Batch], ids: Sequence[int], batch_size: int
     if any(batch["token_ids"].ndim > 2 for batch in batches):
         raise AttestError("the stopping rule reads texts of tokens, and these texts are lists of sentences; leave until out.")
     wanted = set(ids)
-    texts = [(batch, row) for batch in batches for row, identity in enumerate(batch["id"].tolist()) if identity in wanted]
-    texts.sort(key=lambda text: int(text[0]["mask"][text[1]].sum()))
-    return [_batch_of(texts[start : start + batch_size]) for start in range(0, len(texts), batch_size)]
-
-
-def in_rows(batch: Batch, rows: int) -> list[Batch]:
-    """Return a batch as a list of smaller batches with at most ``rows`` texts each."""
-    texts = [(batch, row) for row in range(len(batch["id"]))]
-    if len(texts) <= rows:
-        return [batch]
-    return [_batch_of(texts[start : start + rows]) for start in range(0, len(texts), rows)]
-
-
-def _batch_of(texts: Sequence[tuple[Batch, int]]) -> Batch:
-    longest = max(int(batch["mask"][row].nonzero().max()) + 1 for batch, row in texts)
-
-    def together(name: str) -> Any:
-        values = [batch[name][row] for batch, row in texts]
-        if not isinstance(values[0], torch.Tensor):
-            return values
-        return (
-            torch.stack(values) if not values[0].ndim else pad_sequence([each[:longest] for each in values], batch_first=True)
-        )
-
-    return {name: together(name) for name in texts[0][0]}
+    return in_batches((text for batch in batches for text in texts_of(batch) if int(text["id"]) in wanted), batch_size)
 
 
 WEIGHTS_HELD = 14 * 4
@@ -232,7 +178,9 @@ class Measuring:
         parts = []
         for batch in batches:
             size = WEIGHTS_HELD * heads * attended(batch).shape[-1] ** 2
-            parts += in_rows(batch, rows_at_once(size, memory_budget() // processes)) if heads else [batch]
+            rows = rows_at_once(size, memory_budget() // processes) if heads else len(batch["id"])
+            texts = texts_of(batch) if len(batch["id"]) > rows else []
+            parts += [batch_of(texts[start : start + rows]) for start in range(0, len(texts), rows)] or [batch]
         return parts
 
     def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, turns: Turns) -> None:
@@ -241,7 +189,7 @@ class Measuring:
         shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._within_budget(batches, turns.processes), key=work_of, reverse=True)
         works = [work_of(batch) for batch in ordered]
-        forecast = Forecast(sum(works), console if progress else None)
+        forecast = Forecast()
         with Progress(console=console, transient=True, disable=not shown) as bar:
             task = bar.add_task("", total=sum(works))
             for place in turns.of(len(ordered)):
@@ -250,7 +198,8 @@ class Measuring:
                 give_back_freed_memory()
                 done = sum(works[: place + turns.processes])  # the others are as far with theirs
                 bar.update(task, completed=done)
-                forecast.after(done)
+                if forecast.due() and progress and (told := forecast.remaining(sum(works) / done - 1)):
+                    console.print(f"Evidence goes on for {told}.")
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
         """Measure one batch, and yield the name of each table after it has been measured."""
@@ -402,23 +351,16 @@ def tagged_batches(
     if told := told_of_unread(given, found, reads.longest):
         say(told)
     first = tags_of_subwords(numbers, found.words, label_names)
-    order = sorted(range(len(given)), key=lambda row: len(found.ids[row]))
-    special = [[word is None for word in words] for words in found.words]
-    return [
-        _tagged_batch(order[start : start + batch_size], found.ids, first, special)
-        for start in range(0, len(order), batch_size)
+    texts = [
+        text_of(
+            row,
+            token_ids=torch.tensor(ids),
+            tags=torch.tensor(tags_of_ids),
+            special=torch.tensor([word is None for word in words]),
+        )
+        for row, (ids, tags_of_ids, words) in enumerate(zip(found.ids, first, found.words, strict=True))
     ]
-
-
-def _tagged_batch(rows: list[int], ids: list[list[int]], tags: list[list[int]], special: list[list[bool]]) -> Batch:
-    lengths = torch.tensor([len(ids[row]) for row in rows])
-    return {
-        "id": torch.tensor(rows),
-        "token_ids": pad_sequence([torch.tensor(ids[row]) for row in rows], batch_first=True),
-        "tags": pad_sequence([torch.tensor(tags[row]) for row in rows], batch_first=True, padding_value=NO_TAG),
-        "special": pad_sequence([torch.tensor(special[row]) for row in rows], batch_first=True),
-        "mask": torch.arange(int(lengths.max())) < lengths.unsqueeze(-1),
-    }
+    return in_batches(texts, batch_size)
 
 
 class TaggedMeasuring(Measuring):

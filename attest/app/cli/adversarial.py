@@ -14,7 +14,7 @@ gets a table and a figure.
 
 from collections.abc import Sequence
 
-from attest.runs.choices import expand, plain_help, split_arguments
+from attest.runs.choices import expand, split_arguments
 from attest.runs.dependent_names import take_adversaries
 from attest.runs.folder import RunFolder
 
@@ -23,16 +23,7 @@ STAYED = 1e-3
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest adversarial``.
-    Raises:
-        AttestError: the base cannot have this adversary.
-    """
-    if {"-h", "--help"} & {*arguments}:
-        print(plain_help(__doc__))
-        return 0
+    """Run the command and return the exit code."""
     choices, rest = take_adversaries(arguments)
     typed, own = split_arguments(rest)
     expand(typed)  # a mistyped choice is told before the imports below, which take seconds

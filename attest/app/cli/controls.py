@@ -17,7 +17,7 @@ exist are not trained again.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attest.runs.choices import expand, plain_help, split_arguments
+from attest.runs.choices import expand, split_arguments
 from attest.runs.dependent_names import AdversaryChoices, parse_adversary, take_adversaries, take_controls
 
 if TYPE_CHECKING:
@@ -26,16 +26,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest controls``.
-    Raises:
-        AttestError: the base has no controls.
-    """
-    if {"-h", "--help"} & {*arguments}:
-        print(plain_help(__doc__))
-        return 0
+    """Run the command and return the exit code."""
     seeds, guided_by, rest = take_controls(arguments)
     choices, rest = take_adversaries(rest)
     typed, own = split_arguments(rest)

@@ -28,13 +28,7 @@ NAMES = {
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest dashboard``.
-    Raises:
-        AttestError: the run is not finished, was logged elsewhere, nobody is logged in, or W&B refuses.
-    """
+    """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     folder = RunFolder(typed.run)
     require_no_trial(folder)

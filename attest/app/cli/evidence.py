@@ -38,13 +38,7 @@ EXPERIMENT = re.compile(r"E\d+|instances|maps|tagged", re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest evidence``.
-    Raises:
-        AttestError: there is no such run, checkpoint, configuration or experiment.
-    """
+    """Run the command and return the exit code."""
     typed, rest = _parser().parse_known_args(arguments)
     if typed.shards or typed.shard:
         _refuse_apart(typed)

@@ -19,13 +19,7 @@ PAGE = "explained.html"
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest explain``.
-    Raises:
-        AttestError: there is no such run or file, no text, or one without words, or the page would overwrite what is none.
-    """
+    """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     folder = RunFolder(typed.run)
     require_no_trial(folder)

@@ -59,11 +59,7 @@ def _filled(choice: str, text: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: its name, then what follows.
-    """
+    """Run the command and return the exit code."""
     command, *words = arguments
     expand(words)  # a mistyped choice is told before the imports below, which take seconds
     if {"-h", "--help"} & {*words}:

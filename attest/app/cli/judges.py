@@ -57,13 +57,7 @@ SMALLER = {"rules": ["token", "conjunction"], "seeds": [0], "texts": 20, "layere
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest judges``.
-    Raises:
-        AttestError: a choice that is not known, or a defendant that cannot be found or whose truth does not hold.
-    """
+    """Run the command and return the exit code."""
     parser = CommandParser("attest judges", __doc__)
     parser.add_argument("--defendant", help="file.py:Name, a defendant of your own")
     parser.add_argument(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attest.app.cli.evidence import main as gather_evidence
 from attest.core.errors import AttestError, unknown_choice
 from attest.runs.capabilities import attends_within, predicts
-from attest.runs.choices import expand, plain_help, split_arguments, take_words
+from attest.runs.choices import expand, split_arguments, take_words
 from attest.runs.identity import KEYS
 
 if TYPE_CHECKING:
@@ -26,16 +26,7 @@ ATTACKS = (*TRAINED, SHUFFLE)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest keys``.
-    Raises:
-        AttestError: an attack that does not exist, or a network that has no keys to attack.
-    """
-    if {"-h", "--help"} & {*arguments}:
-        print(plain_help(__doc__))
-        return 0
+    """Run the command and return the exit code."""
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("ATTACK",))
     attacks = words.listed("ATTACK", ATTACKS[0])

@@ -28,6 +28,8 @@ class Command(NamedTuple):
     """The module of its ``main``, which takes what follows the name of the subcommand and returns the exit code."""
     does: str
     """What it does, as a line of the help."""
+    words: bool = False
+    """Whether it takes words and options of ``attest fit`` alone; its help is then the docstring of its module."""
 
 
 TRAINING = "attest.app.cli.fit"
@@ -38,11 +40,15 @@ COMMANDS = {
     "validate": Command(TRAINING, "score a trained run on the validation split"),
     "evidence": Command("attest.app.cli.evidence", "compute experiments for a run or a checkpoint: --run <folder> E3 E12"),
     "explain": Command("attest.app.cli.explain", 'explain what a run says about a text: --run <folder> --text "a fine film"'),
-    "adversarial": Command("attest.app.cli.adversarial", "train adversaries of a run (E7): DATA=sst LAMBDA=1e-3"),
-    "controls": Command("attest.app.cli.controls", "compare with uniform attention, other seeds, guides (E4, E5, E6)"),
-    "keys": Command("attest.app.cli.keys", "attack the keys of a Transformer (E9): DATA=sst MODEL=transformer-dr"),
+    "adversarial": Command("attest.app.cli.adversarial", "train adversaries of a run (E7): DATA=sst LAMBDA=1e-3", words=True),
+    "controls": Command(
+        "attest.app.cli.controls", "compare with uniform attention, other seeds, guides (E4, E5, E6)", words=True
+    ),
+    "keys": Command("attest.app.cli.keys", "attack the keys of a Transformer (E9): DATA=sst MODEL=transformer-dr", words=True),
     "roar": Command(
-        "attest.app.cli.roar", "erase what a reading ranks first and train again: DATA=sst READING=attention STEPS=10"
+        "attest.app.cli.roar",
+        "erase what a reading ranks first and train again: DATA=sst READING=attention STEPS=10",
+        words=True,
     ),
     "report": Command("attest.app.cli.report", "write the page of one run, or of several side by side"),
     "table": Command("attest.app.cli.table", "write the numbers of runs as Markdown, LaTeX or CSV"),
@@ -95,8 +101,11 @@ def _run(arguments: list[str]) -> int:
         name, *rest = arguments
         if name not in COMMANDS:
             raise unknown_choice("The command", name, COMMANDS, "attest {}")
-        module = COMMANDS[name].module
-        return int(import_module(module).main(arguments if module == TRAINING else rest))
+        command, module = COMMANDS[name], import_module(COMMANDS[name].module)
+        if command.words and {"-h", "--help"} & {*rest}:
+            print(plain_help(module.__doc__))
+            return 0
+        return int(module.main(arguments if command.module == TRAINING else rest))
     except Exception as error:
         if (mistake := as_user_error(error)) is None:
             raise

@@ -18,13 +18,7 @@ PAGE = "comparison.html"
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest report``.
-    Raises:
-        AttestError: a folder holds no finished run, or the page would overwrite what is none.
-    """
+    """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     if typed.out is not None:
         kind_of(typed.out, {".html": "page"})

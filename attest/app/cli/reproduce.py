@@ -79,13 +79,7 @@ class Request:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code, which is 1 if runs have failed.
-
-    Args:
-        arguments: what follows ``attest reproduce``.
-    Raises:
-        AttestError: there is no such table, corpus or profile, Snakemake is missing, or another reproduction runs here.
-    """
+    """Run the command and return the exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(plain_help(__doc__))
         return 0

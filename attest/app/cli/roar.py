@@ -10,20 +10,11 @@ takes. The models are in ``roar/`` of the base, which is trained first if it is 
 again. Options after a lone -- go to these models only.
 """
 
-from attest.runs.choices import expand, plain_help, split_arguments, take_words
+from attest.runs.choices import expand, split_arguments, take_words
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest roar``.
-    Raises:
-        AttestError: a reading that does not exist, or a base without readings of its tokens.
-    """
-    if {"-h", "--help"} & {*arguments}:
-        print(plain_help(__doc__))
-        return 0
+    """Run the command and return the exit code."""
     typed, own = split_arguments(arguments)
     words, typed = take_words(typed, ("READING", "STEPS"))
     readings, steps = words.listed("READING", "attention"), words.count("STEPS", 10, least=2)

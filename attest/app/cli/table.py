@@ -20,13 +20,7 @@ from attest.runs.identity import find_runs
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest table``.
-    Raises:
-        AttestError: a folder holds no run, no number has such a name, or the file to write is of another kind.
-    """
+    """Run the command and return the exit code."""
     typed = _parser().parse_args(arguments)
     chosen = _format(typed.format, typed.out)
     settings = settings_of(find_runs(typed.runs))

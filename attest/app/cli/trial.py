@@ -41,13 +41,7 @@ EXPERIMENT = re.compile(r"E\d+", re.IGNORECASE)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return the exit code.
-
-    Args:
-        arguments: what follows ``attest trial``.
-    Raises:
-        AttestError: the model or the data cannot be read, or do not fit one another.
-    """
+    """Run the command and return the exit code."""
     parser = _parser()
     words, rest = take_words(arguments)
     if unknown := [f"{name}={value}" for name, value in words.typed.items() if name != "LOGGER"]:

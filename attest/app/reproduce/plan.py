@@ -13,19 +13,18 @@ from attest.runs.folder import RunFolder
 from attest.runs.identity import ADVERSARIAL, GUIDES, KEYS
 from attest.runs.published_tables import Place, PublishedRow, PublishedTable
 
-Dependent = tuple[Path, tuple[str, ...]]
 
-
-def dependent_run(folder: Path, typed: Sequence[str], then: Mapping[str, str]) -> Dependent:
-    """Return the folder and the command of the dependent run that ``then`` of a row describes.
-
-    Args:
-        folder: the folder of the base run.
-        typed: what follows ``attest fit`` for the base.
-        then: ``command`` and its choices.
-    """
-    command, choices = then["command"], [f"{name}={value}" for name, value in then.items() if name != "command"]
-    return folder / PLACES[command](then), (command, *typed, *choices)
+def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
+    """Return the folder of the dependent run that ``then`` of a row describes, inside the folder of its base."""
+    match then["command"]:
+        case "adversarial":
+            choices = AdversaryChoices(None, then["VARIANT"], then["DIVERGENCE"])
+            return base / ADVERSARIAL / choices.name(float(then["LAMBDA"]))
+        case "controls":
+            return base / GUIDES / then["GUIDE"]
+        case "keys":
+            return base / KEYS / then["ATTACK"]
+    raise AttestError(f"{then['command']} trains no dependent run; expected adversarial, controls or keys.")
 
 
 def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
@@ -35,26 +34,6 @@ def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
     choices, lam = parse_adversary(then["GUIDE"])
     chosen = {"VARIANT": choices.variant, "DIVERGENCE": choices.divergence, "LAMBDA": f"{lam:g}"}
     return [{"command": "adversarial", **chosen}]
-
-
-def _adversarial(then: Mapping[str, str]) -> Path:
-    return Path(ADVERSARIAL, AdversaryChoices(None, then["VARIANT"], then["DIVERGENCE"]).name(float(then["LAMBDA"])))
-
-
-def _controls(then: Mapping[str, str]) -> Path:
-    return Path(GUIDES, then["GUIDE"])
-
-
-def _keys(then: Mapping[str, str]) -> Path:
-    return Path(KEYS, then["ATTACK"])
-
-
-PLACES: dict[str, Callable[[Mapping[str, str]], Path]] = {
-    "adversarial": _adversarial,
-    "controls": _controls,
-    "keys": _keys,
-}
-"""The folder inside that of the base, by command; see ``attest.app.dependent``."""
 
 
 Locate = Callable[[Sequence[str]], Path]
@@ -199,13 +178,9 @@ def _jobs_of(row: PublishedRow, data: str, at: float | None, seed: int, locate: 
     then = {**row.then, **swept}
     chain = [base]
     for each in (*what_comes_before(then), then):
-        chain.append(_dependent(chain, typed, each))
+        command = (each["command"], *typed, *(f"{name}={value}" for name, value in each.items() if name != "command"))
+        chain.append(Job(dependent_folder(folder, each), command, tuple(job.folder for job in chain)))
     return chain
-
-
-def _dependent(chain: Sequence[Job], typed: Sequence[str], then: Mapping[str, str]) -> Job:
-    folder, command = dependent_run(chain[0].folder, typed, then)
-    return Job(folder, command, tuple(job.folder for job in chain))
 
 
 def as_json(plan: Plan) -> dict[str, Any]:

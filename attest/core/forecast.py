@@ -1,0 +1,31 @@
+"""The forecast of how long work goes on, judged by its first batches."""
+
+import time
+
+from attest.core.measures.numbers import duration
+
+SECONDS, BATCHES = 10, 5
+"""The seconds and batches after which work is judged; nothing is told if fewer seconds than these are left."""
+
+
+class Forecast:
+    """The remaining time of some work, which begins when the forecast is made and is told once."""
+
+    def __init__(self) -> None:
+        self.batches = 0
+        self._started, self._told = time.perf_counter(), False
+
+    def due(self) -> bool:
+        """Count a finished batch, and return whether the remaining time can be told now."""
+        self.batches += 1
+        return not self._told and self.batches >= BATCHES and time.perf_counter() - self._started >= SECONDS
+
+    def remaining(self, times: float) -> str | None:
+        """Return the remaining time in words; None if only a few seconds are left.
+
+        Args:
+            times: the remaining work, as a multiple of the finished work.
+        """
+        self._told = True
+        seconds = times * (time.perf_counter() - self._started)
+        return f"about {duration(seconds)}, judging by the first {self.batches} batches" if seconds >= SECONDS else None
