@@ -8,8 +8,14 @@ from typing import Any
 
 from attest.app.dependent import Base, Dependent, overlay, train_base, train_dependent
 from attest.core.errors import AttestError
-from attest.runs import capabilities
-from attest.runs.capabilities import pools_by_attention, predicts, reads_questions, trains_with_any_projection
+from attest.runs.capabilities import (
+    is_sparse,
+    pools_by_attention,
+    predicts,
+    reads_questions,
+    reads_scores,
+    trains_with_any_projection,
+)
 from attest.runs.choices import config_file
 from attest.runs.comparison import require_comparable, write_comparison
 from attest.runs.dependent_names import (
@@ -43,7 +49,7 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
         AttestError: the base has no attention or none that is learned, or KL to its attention is infinite.
     """
     kind, network = _predicts(base), base["model"]["init_args"]["network"]
-    if kind == "label" and not capabilities.pools_by_attention(network):
+    if kind == "label" and not pools_by_attention(network):
         raise AttestError(
             f"{network['class_path']} does not pool its hidden states by attention, so there is none that an adversary could "
             "change; expected a network that pools by attention. Type MODEL=bilstm or MODEL=transformer-me."
@@ -56,7 +62,7 @@ def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
 
 def _predicts(base: Settings) -> str:
     """Return what the base predicts, ``label`` or ``tags``; refuse a base that can have no adversaries."""
-    kind = capabilities.predicts(base)
+    kind = predicts(base)
     if kind not in OVERLAYS or not base["model"]["init_args"].get("network"):
         raise AttestError(
             f"{base['model']['class_path']} cannot have an adversary; expected a LightningModule with a network that "
@@ -69,12 +75,12 @@ def _predicts(base: Settings) -> str:
 def _require_projection(choices: AdversaryChoices, projection: Settings) -> None:
     if "class_path" not in projection:  # none is named: softmax
         return
-    if not capabilities.reads_scores(projection):
+    if not reads_scores(projection):
         raise AttestError(
             "PROJECTION=uniform has no attention that an adversary could differ from or learn; expected another. Type "
             "PROJECTION=softmax, or make controls, which compares with uniform attention."
         )
-    if capabilities.is_sparse(projection) and choices.divergence == "kl":
+    if is_sparse(projection) and choices.divergence == "kl":
         name = projection["class_path"].rsplit(".", 1)[-1]
         raise AttestError(
             f"DIVERGENCE=kl is infinite wherever the adversary attends to a token to which the base's {name} gives exactly 0, "
@@ -169,17 +175,21 @@ def controls(
     twins = _with_corpus(base, typed)
     left_out = dict(without_sense(base.settings))
     if "E4" not in left_out:
-        yield PlannedControl("E4", UNIFORM, lambda: train_base([*typed, "PROJECTION=uniform"]).folder)
+        yield PlannedControl("E4", UNIFORM, _training(typed, "PROJECTION=uniform"))
     first = base.settings["seed_everything"] + 1
     for seed in range(first, first + seeds):
-        yield PlannedControl("E5", seed_name(seed), partial(_train_seed, twins, seed))
+        yield PlannedControl("E5", seed_name(seed), _training(twins, f"SEED={seed}"))
     if "E6" in left_out:
         return
-    if not _tags(base):
+    if predicts(base.settings) == "label":
         yield from _contextless(base, typed)
     yield PlannedControl("E6", BY_BASE, partial(train_guide, base, own, "base"))
     for lam in lambdas:
         yield PlannedControl("E6", by_adversary(lam), partial(train_guide, base, own, choices.name(lam)))
+
+
+def _training(typed: Sequence[str], *more: str) -> Callable[[], RunFolder]:
+    return lambda: train_base([*typed, *more]).folder
 
 
 def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
@@ -206,14 +216,6 @@ def _with_corpus(base: Base, typed: Sequence[str]) -> list[str]:
     return [*typed, f"--data.init_args.corpus_seed={base.settings['seed_everything']}"] if follows_seed else list(typed)
 
 
-def _train_seed(typed: Sequence[str], seed: int) -> RunFolder:
-    return train_base([*typed, f"SEED={seed}"]).folder
-
-
-def _tags(base: Base) -> bool:
-    return predicts(base.settings) == "tags"
-
-
 def _contextless(base: Base, typed: Sequence[str]) -> Iterator[PlannedControl]:
     """Yield two controls of E6: a classifier without context, with uniform attention and with learned attention.
 
@@ -221,8 +223,8 @@ def _contextless(base: Base, typed: Sequence[str]) -> Iterator[PlannedControl]:
     """
     kept = [each for each in typed if not ABOUT_THE_MODEL.match(each)]
     average = [*kept, "MODEL=average", f"RECIPE={base.settings['run']['recipe']}"]
-    yield PlannedControl("E6", BY_UNIFORM, lambda: train_base([*average, "PROJECTION=uniform"]).folder)
-    yield PlannedControl("E6", BY_LEARNED, lambda: train_base(average).folder)
+    yield PlannedControl("E6", BY_UNIFORM, _training(average, "PROJECTION=uniform"))
+    yield PlannedControl("E6", BY_LEARNED, _training(average))
 
 
 def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
@@ -232,16 +234,18 @@ def train_guide(base: Base, own: Sequence[str], name: str) -> RunFolder:
         base, own: as in ``controls``.
         name: ``base``, or the readable name of an adversary, ``unfrozen-kl-0.001``; the guided run has the same name.
     """
-    if name == "base":
-        return train_dependent(base, guide(name, base), own)
-    choices, lam = parse_adversary(name)
-    return train_dependent(base, guide(name, base, train_dependent(base, adversary(choices, lam, base.settings), own)), own)
+    reads = None
+    if name != "base":
+        choices, lam = parse_adversary(name)
+        reads = train_dependent(base, adversary(choices, lam, base.settings), own)
+    return train_dependent(base, guide(name, base, reads), own)
 
 
 def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
     """Return the dependent run that learns with the attention of the base, or of ``reads``, an adversary of the base."""
-    settings, comparison = overlay(GUIDE_OVERLAYS[str(predicts(base.settings))]), {"E6": partial(write_comparison, "E6")}
-    return Dependent(GUIDES, name, settings, comparison, reads, None if _tags(base) else _contextless_network())
+    kind = str(predicts(base.settings))
+    network = _contextless_network() if kind == "label" else None
+    return Dependent(GUIDES, name, overlay(GUIDE_OVERLAYS[kind]), {"E6": partial(write_comparison, "E6")}, reads, network)
 
 
 def _contextless_network() -> Settings:

@@ -1,6 +1,6 @@
 """The evidence on a trained model: on the best checkpoint of a run, or on a checkpoint outside a run. ``evaluate`` computes
 the missing tables; ``attest evidence`` calls it. ``LoadedRun`` holds a trained model and its data in memory, to explain new
-texts. A shard is a part of the test split that a job of its own measures; ``put_together`` joins the tables of all shards.
+texts. A shard is a part of the test split that a job of its own measures; ``evaluate`` puts the tables of all shards together.
 The jobs form the same batches as a single job, so the rows are equal bit for bit.
 """
 
@@ -53,15 +53,26 @@ ELSEWHERE = {
 """The requirement of an experiment that one run alone may not meet, and the command that meets it."""
 
 
-def evaluate(run: "RunOnTrial") -> None:
-    """Compute the missing evidence, or all evidence with ``run.force``, and write the summary."""
+def evaluate(run: "RunOnTrial", shards: int = 0) -> None:
+    """Write the missing evidence, or all evidence with ``run.force``, and the summary.
+
+    Args:
+        run: the run on trial.
+        shards: how many shards have measured the tables, which are put together; 0 if the evidence is computed now. The
+            scores are computed in any case.
+    Raises:
+        AttestError: a shard is missing, or belongs to another model or configuration.
+    """
     with run.prepared():
         run.require_same_data()
         missing = run.missing_evidence()
         if missing or not run.folder.reported:
             for evidence in run.experiments.values():
                 evidence.reading = run.apart.reading if run.apart else None
-            sum_up(run, test(run, str(run.on_trial_checkpoint), missing))
+            scores = test(run, str(run.on_trial_checkpoint), [] if shards else missing)
+            if shards:
+                _put_together(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
+            sum_up(run, scores)
         name_tables(run, missing)
 
 
@@ -429,30 +440,15 @@ def shard_folder(run: RunFolder, shard: Shard) -> RunFolder:
     return RunFolder(run.path / "shards" / f"{shard.number + 1}-of-{shard.shards}")
 
 
-def put_together(run: RunOnTrial, shards: int) -> None:
-    """Write the missing tables of a run, or all tables with ``run.force``, from the tables of its shards, and sum up.
-
-    The scores need one more pass over the whole split, without evidence.
-
-    Raises:
-        AttestError: a shard is missing, or belongs to another model or configuration.
-    """
-    with run.prepared():
-        missing = run.missing_evidence()
-        if missing or not run.folder.reported:
-            run.require_same_data()
-            scores = test(run, str(run.on_trial_checkpoint), [])
-            _join_tables(run, missing, [shard_folder(run.folder, Shard(number, shards)) for number in range(shards)])
-            sum_up(run, scores)
-        name_tables(run, missing)
-
-
-def _join_tables(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> None:
+def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> None:
+    """Write tables from the tables of all shards, with the sum of their seconds, as if one job had measured them."""
     for part in parts:
         run.require_same_trial(part)
     for table in tables:
         run.folder.write_evidence(table, rows_together([_rows(part, table) for part in parts]))
-        _note_seconds(run.folder, parts, f"evidence/{table}")
+        measured, times = f"evidence/{table}", [read_json(part.timing) for part in parts]
+        seconds = sum(time["seconds"][measured] for time in times)
+        run.folder.note(seconds={measured: seconds}, processes={measured: times[0]["processes"][measured]})
 
 
 def rows_together(parts: list[pd.DataFrame]) -> pd.DataFrame:
@@ -471,10 +467,3 @@ def _rows(part: RunFolder, table: str) -> pd.DataFrame:
             f"{part.path.parents[1]} {table} --shard={part.path.name.replace('-of-', '/')}"
         )
     return read_table(part.evidence(table))
-
-
-def _note_seconds(folder: RunFolder, parts: list[RunFolder], measured: str) -> None:
-    """Write the sum of the seconds that all shards took, as if one job had measured them."""
-    times = [read_json(part.timing) for part in parts]
-    seconds = sum(time["seconds"][measured] for time in times)
-    folder.note(seconds={measured: seconds}, processes={measured: times[0]["processes"][measured]})

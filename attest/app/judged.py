@@ -7,6 +7,7 @@ Legend: B texts, T tokens.
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import product
 from multiprocessing import get_context
 from typing import Any
 
@@ -57,16 +58,13 @@ class Guided(Classifier):
 
 def asked_for(stated: Mapping[str, Any]) -> list[Asked]:
     """Return every model that must be trained; models without a guide come first."""
-    free = _crossed(stated, stated["networks"], (FREE,))
-    return [*free, *_crossed(stated, stated["guided"], (TRUTH, DECOY))]
-
-
-def _crossed(stated: Mapping[str, Any], networks: list[str], guided_to: tuple[str, ...]) -> Iterator[Asked]:
-    for rule in stated["rules"]:
-        for network in networks:
-            for projection in stated["projections"]:
-                for seed in stated["seeds"]:
-                    yield from ((network, projection, rule, seed, side) for side in guided_to)
+    return [
+        (network, projection, rule, seed, guided_to)
+        for networks, sides in ((stated["networks"], (FREE,)), (stated["guided"], (TRUTH, DECOY)))
+        for rule, network, projection, seed, guided_to in product(
+            stated["rules"], networks, stated["projections"], stated["seeds"], sides
+        )
+    ]
 
 
 def trained_and_heard(

@@ -9,7 +9,7 @@ versions have none and are not compared. Start at ``require_together``.
 import hashlib
 import json
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +36,12 @@ def digests_of(folder: RunFolder) -> dict[str, str]:
     Raises:
         AttestError: a file cannot be read.
     """
-    return {part: digest(path) for part, (path, digest) in _parts(folder).items() if path.is_file()}
+    return _digests(checkpoint=folder.best, settings=folder.config, data=folder.data)
 
 
-def _parts(folder: RunFolder) -> dict[str, tuple[Path, Callable[[Path], str]]]:
-    return {
-        "checkpoint": (folder.best, checkpoint_digest),
-        "settings": (folder.config, settings_digest),
-        "data": (folder.data, data_digest),
-    }
+def _digests(**files: Path) -> dict[str, str]:
+    digests = {"checkpoint": checkpoint_digest, "settings": settings_digest, "data": data_digest}
+    return {part: digests[part](path) for part, path in files.items() if path.is_file()}
 
 
 def checkpoint_digest(path: Path) -> str:
@@ -149,7 +146,7 @@ def require_files(*folders: RunFolder) -> None:
             continue
         found = digests_of(folder)
         for part in [part for part in known if found.get(part, known[part]) != known[part]]:
-            path, _ = _parts(folder)[part]
+            path = {"checkpoint": folder.best, "settings": folder.config, "data": folder.data}[part]
             raise AttestError(
                 f"{path} is not what this run was trained and tested with (run.json keeps another digest); expected it as "
                 f"`attest fit` wrote it. Put it back, or {TRAIN_AGAIN}."
@@ -245,11 +242,7 @@ class OnTrial:
 
     def __init__(self, checkpoint: Path, data: Path) -> None:
         self._checkpoint, self._data = checkpoint, data
-        self._began_with = self._digests()
-
-    def _digests(self) -> dict[str, str]:
-        known = {"checkpoint": (self._checkpoint, checkpoint_digest), "data": (self._data, data_digest)}
-        return {part: digest(path) for part, (path, digest) in known.items() if path.is_file()}
+        self._began_with = _digests(checkpoint=checkpoint, data=data)
 
     def __call__(self) -> dict[str, str]:
         """Return what a table is made from: digests, version and commit.
@@ -257,7 +250,7 @@ class OnTrial:
         Raises:
             AttestError: the checkpoint or the data have changed since evidence began.
         """
-        if self._digests() != self._began_with:
+        if _digests(checkpoint=self._checkpoint, data=self._data) != self._began_with:
             raise AttestError(
                 f"{self._checkpoint} or {self._data.name} was written anew while evidence on it was gathered; expected the "
                 "same until the end. Nothing more is written: type the same command again."

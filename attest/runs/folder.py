@@ -81,6 +81,8 @@ class RunFolder:
         self.path = path
         self.config = path / "config.yaml"
         self.identity = path / "run.json"
+        self.base = path / "base.json"
+        """The file of a dependent run that names the run against which it was trained."""
         self.data = path / "data.json"
         self.best = path / "checkpoints" / "best.ckpt"
         self.last = path / "checkpoints" / "last.ckpt"
@@ -117,11 +119,6 @@ class RunFolder:
     def evidence(self, identity: str) -> Path:
         """Return the path of the table of an experiment."""
         return self.path / "evidence" / f"{identity}.parquet"
-
-    @property
-    def base(self) -> Path:
-        """Return the path of ``base.json``, which names the run that a dependent run was trained against."""
-        return self.path / "base.json"
 
     @property
     def trained(self) -> bool:

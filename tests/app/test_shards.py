@@ -8,7 +8,7 @@ import pytest
 from attest.app.cli import evidence
 from attest.app.cli.evidence import workflow_configuration
 from attest.app.cli.main import main
-from attest.app.evaluating import RunOnTrial, configuration_of, put_together, read_shard, rows_together, shard_folder
+from attest.app.evaluating import RunOnTrial, configuration_of, evaluate, read_shard, rows_together, shard_folder
 from attest.core.errors import AttestError
 from attest.datamodules.batching import Shard, deal
 from attest.runs.folder import RunFolder, read_json
@@ -54,7 +54,7 @@ def test_shards_put_together_are_the_evidence_of_one_job(small_run, without_evid
     assert 0 < min(counts) <= max(counts) < sum(counts) == 77
 
     with configuration_of(run) as configuration:
-        put_together(RunOnTrial([*configuration, *QUIET], run, run.best, TABLES, None), shards)
+        evaluate(RunOnTrial([*configuration, *QUIET], run, run.best, TABLES, None), shards)
     require_same_evidence(run, small_run)
 
 
@@ -120,4 +120,4 @@ def test_shards_of_another_checkpoint_are_not_put_together(without_evidence, ref
         configuration_of(run) as configuration,
         refusal(),
     ):
-        put_together(RunOnTrial([*configuration, *QUIET], run, run.best, ["E2"], None), 1)
+        evaluate(RunOnTrial([*configuration, *QUIET], run, run.best, ["E2"], None), 1)

@@ -98,7 +98,7 @@ def _refuse_apart(typed: argparse.Namespace) -> None:
 
 def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str], words: TypedWords) -> int:
     """Start the workflow of shards for the missing tables, and put them together if no shard has failed."""
-    from attest.app.evaluating import RunOnTrial, configuration_of, put_together
+    from attest.app.evaluating import RunOnTrial, configuration_of, evaluate
 
     with configuration_of(run, typed.trust) as configuration:
         trusting = [f"--trust={module}" for module in typed.trust]
@@ -108,7 +108,7 @@ def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
             logs = f"{run.path / 'shards' / '*' / 'evidence.log'} and Snakemake's {run.path / 'shards' / 'workflow.log'}"
             print(f"attest: a shard has failed; the logs are {logs}", file=sys.stderr)
             return code
-        put_together(on_trial, typed.shards)
+        evaluate(on_trial, typed.shards)
     return 0
 
 
