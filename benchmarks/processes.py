@@ -79,9 +79,8 @@ def _loop() -> None:
 def _once(run: Path, processes: int, out: Path) -> tuple[float, float]:
     """Seconds from checkpoint to tables, and those that the experiments say they took, on so many processes."""
     folder = RunFolder(run)
-    with configuration_of(folder) as arguments:
-        options = [*arguments, f"--run.processes={processes}", "--run.force=true"]
-        trial = RunOnTrial(options, folder, folder.best, [], Apart(folder.best, out))
+    options = [*configuration_of(folder), f"--run.processes={processes}", "--run.force=true"]
+    trial = RunOnTrial(options, folder, folder.best, [], Apart(folder.best, out))
     torch.set_num_threads(1)
     with trial.prepared():
         started = time.perf_counter()

@@ -16,17 +16,14 @@ The network of the base is built from ``model.init_args.base_network``, which th
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol, cast
 
 import torch
 import wandb
-import yaml
 from lightning_utilities.core.rank_zero import rank_zero_only
 from torch import Tensor
 
@@ -35,7 +32,7 @@ from attest.app.training import train
 from attest.core.errors import AttestError
 from attest.core.places import configs_folder
 from attest.report.tracking.loggers import declare_base
-from attest.runs.asked import asked, digest, identity
+from attest.runs.asked import as_argument, asked, digest, identity
 from attest.runs.choices import expand
 from attest.runs.folder import RunFolder, read_json, read_yaml, write_json
 from attest.runs.identity import RunIdentity, identity_of
@@ -118,10 +115,7 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
     model = settings["model"]["init_args"]
     if dependent.own_network:
         model |= {"base_network": model["network"], "network": deepcopy(dependent.network or model["network"])}
-    with tempfile.TemporaryDirectory() as temporary:
-        file = Path(temporary) / "config.yaml"
-        file.write_text(yaml.safe_dump(_laid_over(settings, dependent.overlay), sort_keys=False), encoding="utf-8")
-        folder = train(DependentRun(base, dependent, f"--config={file}", own))
+    folder = train(DependentRun(base, dependent, as_argument(_laid_over(settings, dependent.overlay)), own))
     wandb.finish()
     return folder
 

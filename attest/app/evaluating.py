@@ -6,16 +6,13 @@ The jobs form the same batches as a single job, so the rows are equal bit for bi
 
 import hashlib
 import re
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import pandas as pd
 import torch
-import yaml
 from lightning_utilities.core.rank_zero import rank_zero_only
 from pytorch_lightning import LightningModule
 from torch import Tensor
@@ -36,7 +33,7 @@ from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Conte
 from attest.experiments.stopping import ALL, READ
 from attest.report.page import write_report
 from attest.report.summary import summarise_run
-from attest.runs.asked import evidence_digest
+from attest.runs.asked import as_argument, evidence_digest
 from attest.runs.belonging import other_version, outdated_tables
 from attest.runs.choices import config_file, default_choices
 from attest.runs.folder import INSTANCES, RunFolder, Stopped, no_configuration, read_json, read_table, read_yaml, write_json
@@ -128,9 +125,8 @@ def _digest_in(folder: RunFolder) -> str | None:
     return read_json(file)["sha256"] if file.is_file() else None
 
 
-@contextmanager
-def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> Iterator[list[str]]:
-    """Yield the configuration of the run as an argument, with all experiments that suit its model; ``[]`` without a run.
+def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> list[str]:
+    """Return the configuration of the run as an argument, with all experiments that suit its model; ``[]`` without a run.
 
     Args:
         run: the run, which may come from a stranger: of its Trainer only numbers and words are used. None for a checkpoint
@@ -140,17 +136,13 @@ def configuration_of(run: RunFolder | None, trusted: Iterable[str] = ()) -> Iter
         AttestError: the configuration cannot be read, or names other classes.
     """
     if run is None:
-        yield []
-        return
+        return []
     settings = _settings_of(run, trusted)
     suited = config_file("EXPERIMENTS", default_choices(settings["run"]["model"])["EXPERIMENTS"])
     shipped = read_yaml(suited)["experiments"]
     settings["run"]["until"] = None  # it belongs to the earlier evidence
     settings["experiments"] = shipped | {name: given for name, given in settings["experiments"].items() if given}
-    with tempfile.TemporaryDirectory() as temporary:
-        file = Path(temporary) / "config.yaml"
-        file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
-        yield [f"--config={file}"]
+    return [as_argument(settings)]
 
 
 def _settings_of(run: RunFolder, trusted: Iterable[str]) -> dict[str, Any]:

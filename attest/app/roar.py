@@ -88,10 +88,9 @@ def _trained(base: Base, step: Step, read: RunFolder, own: list[str]) -> RunFold
 
 def _erased(read: RunFolder, step: Step) -> pd.DataFrame:
     """Return the erased tokens of every text after a step, chosen by a reading of the previous model."""
-    with configuration_of(read, trusted=[""]) as configuration:  # this command trained the run, from typed options
-        run = LoadedRun(configuration, read)
-        with run.prepared():
-            parts = [_of_split(run, split, step) for split in SPLITS]
+    run = LoadedRun(configuration_of(read, trusted=[""]), read)  # this command trained the run, from typed options
+    with run.prepared():
+        parts = [_of_split(run, split, step) for split in SPLITS]
     return pd.concat(parts, ignore_index=True)
 
 

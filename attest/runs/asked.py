@@ -7,6 +7,7 @@ that an option which is typed with its default value gives a run of another name
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -45,7 +46,7 @@ def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
     """Return the configuration of all configuration files, merged in their order, and all other arguments.
 
     Args:
-        arguments: as ``attest.runs.choices.expand`` returns them.
+        arguments: as ``attest.runs.choices.expand`` returns them; a file may be replaced by its content, ``--config={…}``.
     Raises:
         AttestError: a file cannot be read, or holds no sections.
     """
@@ -54,18 +55,24 @@ def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
     remaining = iter(arguments)
     for argument in remaining:
         if argument in CONFIG_FLAGS or argument.startswith(CONFIG):
-            file = next(remaining, "") if argument in CONFIG_FLAGS else argument.removeprefix(CONFIG)
-            settings = merged(settings, _sections(Path(file)))
+            given = next(remaining, "") if argument in CONFIG_FLAGS else argument.removeprefix(CONFIG)
+            settings = merged(settings, _sections(given))
         else:
             options.append(argument)
     return settings, options
 
 
-def _sections(file: Path) -> Settings:
-    if not file.is_file():
+def as_argument(settings: Settings) -> str:
+    """Return a configuration as an argument, as if it stood in a configuration file."""
+    return CONFIG + yaml.safe_dump(settings, sort_keys=False, default_flow_style=True, width=math.inf)
+
+
+def _sections(file: str) -> Settings:
+    inline = file.startswith("{")
+    if not inline and not Path(file).is_file():
         raise AttestError(f"{file} does not exist; expected a configuration file. Type --config=<file>.yaml")
     try:
-        content = yaml.load(bounded(file.read_text(encoding="utf-8")), YAML)
+        content = yaml.load(bounded(file if inline else Path(file).read_text(encoding="utf-8")), YAML)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
         raise AttestError(

@@ -53,8 +53,7 @@ def test_shards_put_together_are_the_evidence_of_one_job(small_run, without_evid
     counts = [len(pd.read_parquet(shard_folder(run, Shard(number, shards)).evidence("E1"))) for number in range(shards)]
     assert 0 < min(counts) <= max(counts) < sum(counts) == 77
 
-    with configuration_of(run) as configuration:
-        evaluate(RunOnTrial([*configuration, *QUIET], run, run.best, TABLES, None), shards)
+    evaluate(RunOnTrial([*configuration_of(run), *QUIET], run, run.best, TABLES, None), shards)
     require_same_evidence(run, small_run)
 
 
@@ -111,13 +110,9 @@ def test_shards_of_anything_but_a_run_are_refused(arguments, said, capsys):
 
 @pytest.mark.slow
 def test_shards_of_another_checkpoint_are_not_put_together(without_evidence, refusal):
-
     run = without_evidence
     assert main(["evidence", "--run", str(run.path), "E2", "--shard=1/1", *QUIET]) == 0
     shutil.copy(run.last, run.best)
     run.best.write_bytes(run.best.read_bytes() + b"0")
-    with (
-        configuration_of(run) as configuration,
-        refusal(),
-    ):
-        evaluate(RunOnTrial([*configuration, *QUIET], run, run.best, ["E2"], None), 1)
+    with refusal():
+        evaluate(RunOnTrial([*configuration_of(run), *QUIET], run, run.best, ["E2"], None), 1)

@@ -18,6 +18,7 @@ from attest.core.errors import AttestError, as_user_error
 from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
+from attest.datamodules.corpus import SPLITS
 from attest.report.explained import ExplainedText, joined
 from attest.report.findings import Findings
 from attest.report.page import write_report
@@ -122,7 +123,6 @@ class Outcome:
         return render("cell_verdict.html", title=title, verdict=found.verdict, answers=found.answers, judged=found.judged)
 
 
-SPLITS = ("train", "validation", "test")
 SHOWN = 3
 """How many run folders are named if a folder is not that of a run."""
 
@@ -236,8 +236,8 @@ class Run(Outcome):
                 f"{self.folder.best} does not exist, so there is no model; expected a run that was trained here. Its "
                 "numbers, tables and report can be read."
             )
-        with as_a_command(), configuration_of(self.folder, self._trusted) as configuration:
-            run = LoadedRun(configuration, self.folder)
+        with as_a_command():
+            run = LoadedRun(configuration_of(self.folder, self._trusted), self.folder)
             with run.prepared():
                 return run  # model and data stay when the block ends
 

@@ -58,9 +58,8 @@ def main(arguments: list[str]) -> int:
         shard = read_shard(typed.shard)
         out = shard_folder(run, shard).path
     own = run is not None and out is None and typed.ckpt is None and typed.reading is None
-    with configuration_of(run, typed.trust) as configuration:
-        apart = None if own else Apart(checkpoint, out, typed.reading)
-        evaluate(RunOnTrial([*configuration, *options], run, checkpoint, wanted, apart, shard))
+    apart = None if own else Apart(checkpoint, out, typed.reading)
+    evaluate(RunOnTrial([*configuration_of(run, typed.trust), *options], run, checkpoint, wanted, apart, shard))
     return 0
 
 
@@ -100,15 +99,15 @@ def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
     """Start the workflow of shards for the missing tables, and put them together if no shard has failed."""
     from attest.app.evaluating import RunOnTrial, configuration_of, evaluate
 
-    with configuration_of(run, typed.trust) as configuration:
-        trusting = [f"--trust={module}" for module in typed.trust]
-        on_trial = RunOnTrial([*configuration, *options], run, run.best, wanted, None)  # mistakes end it here
-        missing = on_trial.missing_tables()
-        if missing and (code := _gather(run, typed.shards, missing, [*options, *trusting], words)):
-            logs = f"{run.path / 'shards' / '*' / 'evidence.log'} and Snakemake's {run.path / 'shards' / 'workflow.log'}"
-            print(f"attest: a shard has failed; the logs are {logs}", file=sys.stderr)
-            return code
-        evaluate(on_trial, typed.shards)
+    trusting = [f"--trust={module}" for module in typed.trust]
+    configuration = configuration_of(run, typed.trust)
+    on_trial = RunOnTrial([*configuration, *options], run, run.best, wanted, None)  # mistakes end it here
+    missing = on_trial.missing_tables()
+    if missing and (code := _gather(run, typed.shards, missing, [*options, *trusting], words)):
+        logs = f"{run.path / 'shards' / '*' / 'evidence.log'} and Snakemake's {run.path / 'shards' / 'workflow.log'}"
+        print(f"attest: a shard has failed; the logs are {logs}", file=sys.stderr)
+        return code
+    evaluate(on_trial, typed.shards)
     return 0
 
 

@@ -36,9 +36,8 @@ def main(arguments: list[str]) -> int:
     from attest.app.evaluating import LoadedRun, configuration_of
     from attest.report.explained import print_explained, write_explained  # seconds that no mistake waits for
 
-    held = folder.claimed() if typed.out is None else nullcontext()
-    with held, configuration_of(folder, typed.trust) as configuration:
-        run = LoadedRun(configuration, folder)
+    with folder.claimed() if typed.out is None else nullcontext():
+        run = LoadedRun(configuration_of(folder, typed.trust), folder)
         with run.prepared():
             explained = [run.explained(number, text) for number, text in enumerate(texts, start=1)]
         write_explained(page, explained, str(folder.path))

@@ -22,10 +22,9 @@ TEXTS = st.one_of(st.text(CHARACTERS, max_size=40), st.lists(WORDS, max_size=8).
 @pytest.fixture(scope="module")
 def loaded(small_run) -> LoadedRun:
     """With network and data in memory."""
-    with configuration_of(small_run) as configuration:
-        run = LoadedRun(configuration, small_run)
-        with run.prepared():
-            return run
+    run = LoadedRun(configuration_of(small_run), small_run)
+    with run.prepared():
+        return run
 
 
 @pytest.mark.slow
