@@ -6,7 +6,7 @@
 import json
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, cast
 
@@ -108,13 +108,6 @@ def cut_searches_short(settings: Namespace) -> None:
             options["steps"] = min(options["steps"], settings.run.max_search_steps)
 
 
-def link_data(parser: LightningArgumentParser) -> None:
-    """Give the seed of the run to the data, and the properties of the data to the model."""
-    parser.link_arguments("seed_everything", "data.init_args.seed")
-    for name in LINKED:
-        parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
-
-
 class ConfiguredRun(LightningCLI):
     """A run as the user typed it: its settings and its folder. The constructor only parses.
 
@@ -181,7 +174,9 @@ class ConfiguredRun(LightningCLI):
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_class_arguments(RunSettings, "run")
         parser.add_argument("--experiments", type=dict[str, Evidence | None], default={}, help="Evidence to gather, by id.")
-        link_data(parser)
+        parser.link_arguments("seed_everything", "data.init_args.seed")
+        for name in LINKED:
+            parser.link_arguments(f"data.{name}", f"model.init_args.{name}", apply_on="instantiate")
 
     def parse_arguments(self, parser: LightningArgumentParser, args: Any) -> None:
         self.config = parser.parse_args(args)
@@ -337,12 +332,14 @@ class ConfiguredRun(LightningCLI):
             EndAtOnce(),
             LastCheckpoint(self.folder, self.run.checkpoint_every_n_batches),
             BestCheckpoint(self.folder, self.run.monitor, self.run.mode),
+            FirstBatches(),
         ]
         theirs = config.trainer.callbacks or []
         theirs = [theirs] if isinstance(theirs, Callback) else theirs
-        kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (_has_bar(theirs) or terminal())
-        callbacks = [*theirs, *ours, *([] if _has_bar(theirs) else [self._progress(kwargs["enable_progress_bar"])])]
-        callbacks.append(FirstBatches())
+        has_bar = any(isinstance(each, ProgressBar) for each in theirs)
+        kwargs["enable_progress_bar"] = config.trainer.enable_progress_bar is not False and (has_bar or terminal())
+        lines = EvidenceProgress() if kwargs["enable_progress_bar"] else EpochLines(self.curves, self.run.monitor)
+        callbacks = [*theirs, *ours, *([] if has_bar else [lines])]
         if config.trainer.strategy == "ddp" and _idle_parameters(self.model):
             kwargs["strategy"] = "ddp_find_unused_parameters_true"
         trainer = super().instantiate_trainer(callbacks=callbacks, plugins=[AtomicCheckpointIO(self.settings)], **kwargs)
@@ -374,13 +371,6 @@ class ConfiguredRun(LightningCLI):
 
     def after_testing(self) -> None:
         """Compute further results from the tables; subclasses define which."""
-
-    def _progress(self, bar: bool) -> Callback:
-        return EvidenceProgress() if bar else EpochLines(self.curves, self.run.monitor)
-
-
-def _has_bar(callbacks: Iterable[Callback]) -> bool:
-    return any(isinstance(each, ProgressBar) for each in callbacks)
 
 
 WORK = {

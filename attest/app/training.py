@@ -237,10 +237,13 @@ def _interrupting(trainer: Trainer) -> Iterator[None]:
 
 @rank_zero_only
 def sum_up(run: ConfiguredRun, measured: list[str], scores: dict[str, float]) -> None:
-    """Write ``summary.json`` from the tables and scores."""
+    """Write ``summary.json`` from the tables and scores, and print how many seconds each measured table took."""
     summary = summarise_run(run.folder, run.expected_tables, scores, run.run.monitor, run.run.mode)
     write_json(run.folder.summary, summary)
-    _say_seconds(run.folder, measured)
+    seconds = read_json(run.folder.timing).get("seconds", {})
+    known = [f"{name} {seconds[key]:.0f} s" for name in measured if (key := f"evidence/{name}") in seconds]
+    if known:
+        _say(f"It took {', '.join(known)}.")
 
 
 @rank_zero_only
@@ -266,14 +269,6 @@ def score(run: ConfiguredRun) -> None:
 @rank_zero_only
 def _say(sentence: str) -> None:
     print(sentence, flush=True)
-
-
-def _say_seconds(folder: RunFolder, expected_tables: list[str]) -> None:
-    """Print how many seconds each experiment took."""
-    seconds = read_json(folder.timing).get("seconds", {})
-    known = [f"{name} {seconds[key]:.0f} s" for name in expected_tables if (key := f"evidence/{name}") in seconds]
-    if known:
-        print(f"It took {', '.join(known)}.", flush=True)
 
 
 @rank_zero_only

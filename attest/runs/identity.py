@@ -150,7 +150,14 @@ class TextsOfRun:
     @cached_property
     def instances(self) -> str | None:
         """Return the hash of the ids, lengths and labels of the texts; None if there is no table."""
-        return None if self.table is None else _digest_of_instances(self.table)
+        if self.table is None:
+            return None
+        label = "tags" if self.table.stem == TAGGED else "label"
+        rows = read_table(self.table, ["id", "length", label])
+        digest = hashlib.sha256()
+        for column in (rows["id"], rows["length"], rows[label].explode()):
+            digest.update(column.to_numpy("int64").tobytes())
+        return digest.hexdigest()
 
     def same_as(self, other: "TextsOfRun") -> bool | None:
         """Return whether two runs were tested on the same texts; None if both tell no more than the name of one corpus."""
@@ -164,22 +171,10 @@ class TextsOfRun:
 def texts_of(run: RunFolder) -> TextsOfRun:
     """Return what the files of a run tell of the texts that it was tested on."""
     corpus = (run.settings().get("run") or {}).get("data") if run.config.is_file() else None
-    return TextsOfRun(corpus, _fingerprint(run.path / "data.json"), table_of(run))
+    fingerprint = read_json(run.data).get("fingerprints", {}).get("test") if run.data.is_file() else None
+    return TextsOfRun(corpus, fingerprint, table_of(run))
 
 
 def table_of(run: RunFolder) -> Path | None:
     """Return the path of the table of the texts that a run was tested on; None if the run has kept none."""
     return next((path for name in (INSTANCES, TAGGED) if (path := run.evidence(name)).is_file()), None)
-
-
-def _fingerprint(path: Path) -> str | None:
-    return read_json(path).get("fingerprints", {}).get("test") if path.is_file() else None
-
-
-def _digest_of_instances(path: Path) -> str:
-    label = "tags" if path.stem == TAGGED else "label"
-    rows = read_table(path, ["id", "length", label])
-    digest = hashlib.sha256()
-    for column in (rows["id"], rows["length"], rows[label].explode()):
-        digest.update(column.to_numpy("int64").tobytes())
-    return digest.hexdigest()

@@ -340,19 +340,15 @@ def _parse_row(
     _require_harmless("a choice", CHOICE, chosen)
     _require_harmless("a value", VALUE, [*data, *(value for choice, value in chosen.items() if choice != "EMBEDDINGS")])
     _require_harmless("an option of a table", OPTION, [option for typed in options.values() for option in typed])
-    published = {
-        source: {corpus: _parse_numbers(numbers, columns) for corpus, numbers in rest.pop(source).items()}
-        for source in sources
-        if source in rest
-    }
+    published: dict[str, dict[str, dict[str, Quoted]]] = {}
+    for source in (source for source in sources if source in rest):
+        published[source] = {}
+        for corpus, numbers in rest.pop(source).items():
+            _require_known("column", numbers, columns)
+            published[source][corpus] = {column: Quoted.parse(number) for column, number in numbers.items()}
     _require_nothing_left(f"row {name!r}", rest)
     swept = None if sweep is None else ParameterSweep(**{**sweep, "values": tuple(map(float, sweep["values"]))})
     return PublishedRow(name, run, data, then, swept, options, published)
-
-
-def _parse_numbers(given: Mapping[str, Any], columns: Mapping[str, PublishedColumn]) -> dict[str, Quoted]:
-    _require_known("column", given, columns)
-    return {column: Quoted.parse(number) for column, number in given.items()}
 
 
 def _parse_claim(

@@ -243,7 +243,7 @@ class Measuring:
         self.seconds[name] += time.perf_counter() - started
 
     def _observe(self, batch: Batch) -> Observation:
-        device = next((parameter.device for parameter in self.network.parameters()), torch.device("cpu"))
+        device = device_of(self.network)
         ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
         words, special = (batch[name].to(device) if name in batch else None for name in ("word", "special"))
         observation = observe(cast(Network, self.network), ids, tokens, mask, words=words, special=special)
@@ -302,6 +302,11 @@ class Measuring:
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
         about = {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}
         return {"run": names, "seed_everything": self.seed, TRIAL: about | limits | {"attest": __version__}}
+
+
+def device_of(network: nn.Module) -> torch.device:
+    """Return the device of the parameters of a network; the CPU if it has none."""
+    return next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
 
 
 def shown_class(network: nn.Module) -> type:
@@ -387,7 +392,7 @@ class TaggedMeasuring(Measuring):
 
     @torch.no_grad()
     def _observe_layers(self, batch: Batch) -> LayerObservation:
-        device = next(self.network.parameters()).device
+        device = device_of(self.network)
         ids, tokens, mask = (batch[name].to(device) for name in ("id", "token_ids", "mask"))
         if "tags" not in batch:
             raise AttestError(f"a batch has no tags (B, T); expected a class for each token, {NO_TAG} where it has none.")

@@ -25,7 +25,7 @@ from attest.app.api.foreign import (
     tell_of_cuts,
     with_words,
 )
-from attest.app.api.measuring import Measuring, TaggedMeasuring, shown_class, tagged_batches
+from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, shown_class, tagged_batches
 from attest.app.api.run import Outcome, Run, open_run
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
@@ -170,13 +170,15 @@ def trial(
         batches = with_words(batches, encode, given)
         tell_of_cuts(encode, sum(len(batch["id"]) for batch in batches))
     inside = not getattr(network, "pools_by_attention", True)
-    drawn_from = None if background is None else _background(network, background, encode)
+    device = device_of(network)
+    drawn_from = None if background is None else _background(background, encode).to(device)
     measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags)
     measuring = (TaggedMeasuring if tags else Measuring)(network, measures, names, seed, drawn_from)
     with budget_kept(), in_evaluation_mode(network):
         for batch in _batches_to_check(batches, network):
             told = everything_of(encode, texts, batch["id"].tolist()) if foreign else {}
-            _require_itself(network, batch, told)
+            ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
+            require_itself(network, ids, tokens, mask, {name: each.to(device) for name, each in told.items()})
         set_memory_budget(memory_gib, max_tokens)
         measuring.all_of(batches, progress, processes, until, batch_size)
     result = Trial(shown_class(network).__name__)
@@ -185,8 +187,8 @@ def trial(
     return result
 
 
-def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None) -> Background:
-    """Return the training texts as token ids on the device of the network."""
+def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
+    """Return the training texts as token ids."""
     require_no_table("background texts", texts)
     if encode is None and any(isinstance(text, str) for text in texts):
         raise AttestError(
@@ -194,9 +196,7 @@ def _background(network: nn.Module, texts: Sequence[Any], encode: Encode | None)
             "token ids, or token ids instead of texts."
         )
     encoded = (encode(text) if encode is not None and isinstance(text, str) else text for text in texts)
-    ids = [torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded]
-    device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
-    return Background.of(ids).to(device)
+    return Background.of([torch.as_tensor(each, dtype=torch.int64).flatten() for each in encoded])
 
 
 def network_of(model: Any) -> nn.Module:
@@ -244,9 +244,3 @@ def _batches_to_check(batches: Sequence[Batch], network: nn.Module) -> list[Batc
         ],
     ]
     return list({id(some[0]): some[0] for some in found if some}.values())
-
-
-def _require_itself(network: nn.Module, batch: Batch, told: Mapping[str, torch.Tensor]) -> None:
-    device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
-    ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
-    require_itself(network, ids, tokens, mask, {name: values.to(device) for name, values in told.items()})

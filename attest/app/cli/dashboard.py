@@ -39,8 +39,9 @@ def main(arguments: list[str]) -> int:
     from attest.report.page import illustrations
     from attest.report.tracking.dashboard import template, workspace
 
+    curves = {name for epoch in read_json(folder.curves) for name in epoch}
     figures = [figure.key for figure in illustrations(folder)]
-    made = template(typed.purpose, read_json(folder.summary), _curves(folder), figures)
+    made = template(typed.purpose, read_json(folder.summary), curves, figures)
     if typed.show:
         _show(made.sections)
         return 0
@@ -66,10 +67,6 @@ def _parser() -> CommandParser:
     parser.add_argument("--purpose", choices=tuple(NAMES), default="run", help="what the workspace is for; by default run")
     parser.add_argument("--show", action="store_true", help="print the sections and panels and create nothing")
     return parser
-
-
-def _curves(folder: RunFolder) -> set[str]:
-    return {name for epoch in read_json(folder.curves) for name in epoch}
 
 
 def _project(folder: RunFolder) -> str:

@@ -112,7 +112,8 @@ def parse_request(arguments: list[str]) -> Request:
     """
     words, rest = take_words(arguments, WORDS)
     selectors, rest = take_words(rest, SELECTORS)
-    _refuse_seed(rest)
+    if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
+        raise AttestError(f"{seed} names one seed; expected the number of seeds, which start at 0. Type SEEDS=3")
     if small := next((argument for argument in rest if SMALL_CHOICE.fullmatch(argument)), None):
         raise stray_word(small)
     smoke = words.flag("SMOKE")
@@ -142,11 +143,6 @@ def parse_request(arguments: list[str]) -> Request:
         ),
         command=shlex.join(["attest", "reproduce", *arguments]),
     )
-
-
-def _refuse_seed(rest: list[str]) -> None:
-    if seed := next((argument for argument in rest if argument.startswith("SEED=")), None):
-        raise AttestError(f"{seed} names one seed; expected the number of seeds, which start at 0. Type SEEDS=3")
 
 
 def _tables(words: TypedWords) -> tuple[Path, ...]:

@@ -25,7 +25,8 @@ def main(arguments: list[str]) -> int:
     chosen = _format(typed.format, typed.out)
     settings = settings_of(find_runs(typed.runs))
     keys = shared_keys(settings, typed.columns)
-    table = FORMATS[chosen](settings, keys, _width(typed.width, typed.out))
+    width = typed.width or (PAGE if typed.out is not None else shutil.get_terminal_size((PAGE, 1)).columns)
+    table = FORMATS[chosen](settings, keys, width)
     if typed.out is None:
         print(table, end="")
     else:
@@ -48,10 +49,6 @@ def _format(typed: str | None, out: Path | None) -> str:
         )
     require_own(out, BEGINNINGS[by_suffix])
     return by_suffix
-
-
-def _width(typed: int | None, out: Path | None) -> int:
-    return typed or (PAGE if out is not None else shutil.get_terminal_size((PAGE, 1)).columns)
 
 
 def _parser() -> CommandParser:
