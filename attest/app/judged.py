@@ -117,8 +117,16 @@ def trained(asked: Asked, stated: Mapping[str, Any]) -> nn.Module:
             "target": target[rows],
         },
     )
-    silent = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False)
-    Trainer(max_epochs=stated["epochs"], accelerator="cpu", devices=1, **silent).fit(model, loader)  # type: ignore[arg-type]
+    trainer = Trainer(
+        max_epochs=stated["epochs"],
+        accelerator="cpu",
+        devices=1,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    trainer.fit(model, loader)
     return model.network.eval()
 
 

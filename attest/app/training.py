@@ -84,10 +84,9 @@ class _Connected(LightningEnvironment):
         return self._rank
 
 
-Experiments = Mapping[str, Evidence]
-
-
-def write_early_tables(precision: float, folder: RunFolder, experiments: Experiments, trainer: Trainer, **tested: Any) -> None:
+def write_early_tables(
+    precision: float, folder: RunFolder, experiments: Mapping[str, Evidence], trainer: Trainer, **tested: Any
+) -> None:
     """Write the tables whose means are known from a part of the texts, and disable their experiments.
 
     Args:
@@ -103,8 +102,12 @@ def write_early_tables(precision: float, folder: RunFolder, experiments: Experim
     asked = [name for name, evidence in experiments.items() if evidence.enabled_on_test]
     seconds: dict[str, float] = defaultdict(float)
 
+    def enable(names: Collection[str]) -> None:
+        for name, evidence in experiments.items():
+            evidence.enabled_on_test = name in names
+
     def measure(texts: list[int], going: Collection[str]) -> dict[str, pd.DataFrame]:
-        _enable(experiments, going)
+        enable(going)
         data.part = texts
         trainer.test(**tested, verbose=False, weights_only=True)
         for name in going:
@@ -112,15 +115,22 @@ def write_early_tables(precision: float, folder: RunFolder, experiments: Experim
         return {name: cast(pd.DataFrame, experiments[name].table) for name in going}
 
     stoppable = [name for name in asked if name in EXPERIMENTS and not experiments[name].draws_a_sample]
-    with _in_parts(trainer, data, experiments):
+    loggers, trainer.loggers = trainer.loggers, []
+    for evidence in experiments.values():
+        evidence.folder = None  # a part of the split is no table
+    try:
         early = read_until(precision, stoppable, torch.tensor(data.test.ids), data.seed, measure)
+    finally:
+        data.part, trainer.loggers = None, loggers
+        for evidence in experiments.values():
+            evidence.folder = folder
     for name, table in early.items():
         if trainer.is_global_zero:
             folder.write_evidence(name, table.rows, Stopped(precision, table.rule.found()))
             part = f"evidence/{name}"
             folder.note(seconds={part: seconds[name]}, processes={part: trainer.world_size})
         log_table(trainer, name, table.rows)
-    _enable(experiments, {*asked} - early.keys())
+    enable({*asked} - early.keys())
 
 
 def _require_parts(data: Any, trainer: Trainer) -> TextDataModule:
@@ -134,26 +144,6 @@ def _require_parts(data: Any, trainer: Trainer) -> TextDataModule:
             "read; expected one of both. Leave one out."
         )
     return data
-
-
-def _enable(experiments: Experiments, names: Collection[str]) -> None:
-    for name, evidence in experiments.items():
-        evidence.enabled_on_test = name in names
-
-
-@contextmanager
-def _in_parts(trainer: Trainer, data: TextDataModule, experiments: Experiments) -> Iterator[None]:
-    """Disable loggers and evidence folders inside the block, in which only parts of the split are read."""
-    loggers, folders = trainer.loggers, {name: evidence.folder for name, evidence in experiments.items()}
-    trainer.loggers = []
-    for evidence in experiments.values():
-        evidence.folder = None
-    try:
-        yield
-    finally:
-        data.part, trainer.loggers = None, loggers
-        for name, evidence in experiments.items():
-            evidence.folder = folders[name]
 
 
 def train(run: ConfiguredRun) -> RunFolder:

@@ -273,36 +273,26 @@ def _embedding_options(value: str, model: Path) -> list[str]:
     Args:
         value: as typed: a name, ``random:<dimensions>``, or the path of a file of vectors.
         model: the configuration file of the model.
-    Raises:
-        AttestError: there is no such file, no number behind the colon, or the model has no embedding of its own.
     """
     if names_a_file(value):
-        return [f"--data.init_args.embeddings={value}", _size_option(_dimensions_of_file(value), model)]
+        dimensions = dimensions_in(Path(value).expanduser())
+        if dimensions is None:
+            raise AttestError(
+                f"There is no file of vectors {value}; expected text, a word and its numbers on each line, as fastText "
+                "(.vec), GloVe (.txt) or word2vec (text) write it. Type for example: make train DATA=sst EMBEDDINGS=glove-50"
+            )
+        return [f"--data.init_args.embeddings={value}", _size_option(dimensions, model)]
     name, colon, parameter = value.partition(":")
     shipped = config_file("EMBEDDINGS", name)
     if colon:
-        return [f"{CONFIG}{shipped}", _size_option(_random_dimensions(name, parameter), model)]
+        if name != "random" or not parameter.isdigit() or not int(parameter):
+            raise AttestError(
+                f"EMBEDDINGS={name}:{parameter} is not known; expected a number of dimensions after random only, for example "
+                "EMBEDDINGS=random:50"
+            )
+        return [f"{CONFIG}{shipped}", _size_option(int(parameter), model)]
     vectors = yaml.safe_load(shipped.read_text())["data"]["init_args"]["embeddings"]
     return [f"{CONFIG}{shipped}", *([] if vectors is None else [_size_option(vectors["dimensions"], model)])]
-
-
-def _dimensions_of_file(path: str) -> int:
-    found = dimensions_in(Path(path).expanduser())
-    if found is None:
-        raise AttestError(
-            f"There is no file of vectors {path}; expected text, a word and its numbers on each line, as fastText (.vec), "
-            "GloVe (.txt) or word2vec (text) write it. Type for example: make train DATA=sst EMBEDDINGS=glove-50"
-        )
-    return found
-
-
-def _random_dimensions(name: str, parameter: str) -> int:
-    if name != "random" or not parameter.isdigit() or not int(parameter):
-        raise AttestError(
-            f"EMBEDDINGS={name}:{parameter} is not known; expected a number of dimensions after random only, for example "
-            "EMBEDDINGS=random:50"
-        )
-    return int(parameter)
 
 
 def _size_option(dimensions: int, model: Path) -> str:

@@ -84,7 +84,7 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
         "same": (tags == base_tags).astype(np.float64),
         "nll": -np.log(np.maximum(p[np.arange(len(p)), base_tags], np.finfo(np.float32).tiny)),
     }
-    heads = _heads_of_layers(theirs)
+    heads = list(theirs["heads"].iloc[0])
     tagged = np.concatenate(ours["tags"].to_numpy()) >= 0
     tokens = np.add.reduceat(tagged.astype(np.int64), sentences)
     means = {name: np.add.reduceat(values * tagged, sentences) / tokens for name, values in per_token.items()}
@@ -92,13 +92,6 @@ def _tagged(theirs: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     matched = _jsd_to_matched_heads(theirs["attention"], ours["attention"], lengths, heads)
     columns = means | attention | {"jsd_matched": matched, "max_attention": theirs["max_attention"]}
     return ours[["id", "length"]].assign(**columns)
-
-
-def _heads_of_layers(rows: pd.DataFrame) -> list[int]:
-    # a table of an older version does not say it and is taken for one layer
-    if "heads" in rows:
-        return rows["heads"].iloc[0].tolist()
-    return [len(rows["attention"].iloc[0]) // int(rows["length"].iloc[0]) ** 2]
 
 
 def _tag_probabilities(rows: pd.DataFrame) -> np.ndarray:

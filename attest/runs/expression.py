@@ -112,8 +112,8 @@ def _value(node: ast.expr, rows: "pd.DataFrame") -> Any:
     match node:
         case ast.Name():
             return _column(node.id, rows)
-        case ast.Constant():
-            return float(node.value)  # type: ignore[arg-type]  # powers of whole numbers grow without end
+        case ast.Constant(value=int() | float() as number):
+            return float(number)  # powers of whole numbers grow without end
         case ast.UnaryOp(op=ast.Not()):
             return ~_truth(node.operand, rows)
         case ast.UnaryOp():
