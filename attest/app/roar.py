@@ -20,7 +20,7 @@ from attest.datamodules.corpus import SPLITS
 from attest.datamodules.encoded import EncodedDocuments, read_erased
 from attest.experiments.erasure.outcomes import ranks_of, sizes
 from attest.experiments.readings.kinds import RANDOM, random_reading, reading_of
-from attest.models.observation import Observation, spared_by
+from attest.models.observation import spared_by
 from attest.runs.capabilities import predicts
 from attest.runs.folder import RunFolder, write_table
 from attest.runs.identity import ROAR
@@ -115,12 +115,11 @@ def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step)
         spared = spared_by(run.model.network, batch["mask"], batch["word"] < 0 if "word" in batch else None)
         return batch["mask"] if spared is None else batch["mask"] & ~spared
     observation = run.model.observe_steps(batch)
-    values = _values(observation, step.reading, run.data.seed).masked_fill(gone, torch.inf)
-    ranks = ranks_of(values.unsqueeze(1), observation.ids, observation.ranked, run.data.seed).squeeze(1)
+    if step.reading == RANDOM:
+        values = random_reading(observation, run.data.seed)
+    else:
+        values = reading_of(step.reading, observation).magnitude(observation)
+    ranks = ranks_of(
+        values.masked_fill(gone, torch.inf).unsqueeze(1), observation.ids, observation.ranked, run.data.seed
+    ).squeeze(1)
     return (ranks < sizes(observation.erasable, (step.number / step.of,))) & observation.ranked
-
-
-def _values(observation: Observation, reading: str, seed: int) -> Tensor:
-    if reading == RANDOM:
-        return random_reading(observation, seed)
-    return reading_of(reading, observation).magnitude(observation)

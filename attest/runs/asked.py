@@ -20,7 +20,7 @@ from attest.core.bounded_yaml import bounded
 from attest.core.errors import AttestError
 from attest.runs.choices import CONFIG, CONFIG_FLAGS, choice_arguments, expand
 from attest.runs.folder import YAML
-from attest.runs.naming import NAME_PARTS, RunSettings, folder_of, readable_name, require_names
+from attest.runs.naming import NAME_PARTS, RunSettings, portable, readable_name, require_names
 
 Settings = dict[str, Any]
 
@@ -187,7 +187,7 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
     name = readable_name(run)
     if identity(settings) != _of_choices(run):
         name = f"{name}-{digest(settings)[:8]}"
-    return folder_of(Path(root), run["data"], name, seed)
+    return Path(root) / portable(run["data"]) / name / f"seed{seed}"
 
 
 def _of_choices(run: Mapping[str, Any]) -> Settings | None:

@@ -6,7 +6,6 @@ Start at ``RunSettings`` and ``readable_name``; ``attest.runs.asked`` adds the h
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from attest.core.errors import AttestError
@@ -95,15 +94,3 @@ def readable_name(run: Mapping[str, Any]) -> str:
 def portable(name: str) -> str:
     """Return a name that every system accepts for a folder: ``entmax-1.3`` for ``entmax:1.3``, whose colon Windows refuses."""
     return name.replace(":", "-")
-
-
-def folder_of(root: Path, data: str, name: str, seed: int | str) -> Path:
-    """Return ``<root>/<data>/<name>/seed<n>``.
-
-    Args:
-        root: of all runs.
-        data: the corpus, as it is typed.
-        name: readable name, with the variant where there is one.
-        seed: of the run.
-    """
-    return root / portable(data) / name / f"seed{seed}"

@@ -19,7 +19,7 @@ from attest.core.memory import budget_kept
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import batches_by_length
 from attest.datamodules.corpus import SPLITS
-from attest.report.explained import ExplainedText, joined
+from attest.report.explained import ExplainedText
 from attest.report.findings import Findings
 from attest.report.page import write_report
 from attest.report.templating import render
@@ -103,15 +103,6 @@ class Outcome:
     @property
     def _findings(self) -> Findings:
         return Findings(self.folder)
-
-    def _explained(self, identity: int) -> ExplainedText:
-        """Return the explanation of one tested text, which is named by its id."""
-        findings = self._findings
-        if findings.instances is None or identity not in set(findings.instances["id"]):
-            raise AttestError(f"no text has the id {identity!r}; expected one in the column id of table('instances').")
-        rows = joined({name: self.table(name) for name in findings.experiments})
-        (row,) = rows[rows["id"] == identity].to_dict("records")
-        return ExplainedText.of_row(row, findings.class_names)
 
     def __repr__(self) -> str:
         lines = [f"{experiment:<5}{answer}" for experiment, answer in self.answers.items()]

@@ -34,7 +34,7 @@ from attest.core.memory import budget_kept, in_evaluation_mode, set_memory_budge
 from attest.experiments.erasure import Background
 from attest.experiments.registry import chosen, runnable, suited
 from attest.models.contract import STEPS, require_itself, require_steps
-from attest.report.explained import ExplainedText
+from attest.report.explained import ExplainedText, joined
 from attest.report.page import write_report
 from attest.runs.folder import UNFINISHED, RunFolder, write_text
 from attest.runs.identity import table_of
@@ -69,7 +69,12 @@ class Trial(Outcome):
         Raises:
             AttestError: no text has this id.
         """
-        return self._explained(identity)
+        findings = self._findings
+        if findings.instances is None or identity not in set(findings.instances["id"]):
+            raise AttestError(f"no text has the id {identity!r}; expected one in the column id of table('instances').")
+        rows = joined({name: self.table(name) for name in findings.experiments})
+        (row,) = rows[rows["id"] == identity].to_dict("records")
+        return ExplainedText.of_row(row, findings.class_names)
 
     def save(self, path: str | Path) -> Run:
         """Write tables, numbers, figures and report into a folder like that of a run; ``attest report`` reads the folder.

@@ -148,10 +148,6 @@ def _require_working_folder() -> None:
         raise AttestError("the working folder has been removed; expected one that is there. Type: cd <folder>") from error
 
 
-if __name__ == "__main__":
-    sys.exit(main())
-
-
 NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float) value: '(.*)'", re.DOTALL)
 KINDS = {"int": "a whole number", "float": "a number"}
 TRUST = "a module whose classes the run may name, if you know its code, which is run; may be given several times"
@@ -238,3 +234,7 @@ def require_place(folder: Path) -> None:
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         reason = "may not be written" if nearest.is_dir() else "is no folder"
         raise AttestError(f"{folder} cannot be written: {nearest} {reason}; expected a folder that can be made. Name another.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
