@@ -26,7 +26,6 @@ from attest.core.errors import AttestError, unknown_choice
 from attest.core.measures import summarise
 from attest.datamodules import TextDataModule
 from attest.datamodules.batching import WHOLE, Shard
-from attest.datamodules.notice import say
 from attest.datamodules.record import DataRecord
 from attest.experiments import Observation
 from attest.experiments.registry import EXPERIMENTS, ConfiguredExperiment, Context, runnable
@@ -336,8 +335,6 @@ class LoadedRun(_TrainedRun):
         if "embeddings" in self.config.test.data.init_args:
             self.config.test.data.init_args.embeddings = None  # the checkpoint holds the trained vectors
         super().set_up()
-        if self.record is None:
-            say(f"{self.on_trial.path} was trained by an earlier version and holds no vocabulary; it is read from the data.")
 
     def make(self) -> None:
         super().make()
@@ -371,7 +368,11 @@ class LoadedRun(_TrainedRun):
             raise AttestError(f"text {number} has no words ({text[:20]!r}); expected at least one. Leave it out.")
         encoded = self.data.encode(documents)
         observation = explained_observation(self.model, encoded.__getitems__([0]))
-        row = {name: _plain(column, observation.mask) for name, column in evidence_on(observation).items()}
+        real = observation.mask[0]
+        row: dict[str, Any] = {
+            name: column[0].item() if column.ndim == 1 else column[0][real].detach().to(torch.float64).cpu().numpy()
+            for name, column in evidence_on(observation).items()
+        }
         row |= {} if observation.read_instead is None else {"attention_name": ROLLOUT}
         names = self.data.label_names
         return row | {
@@ -403,11 +404,6 @@ def evidence_on(observation: Observation) -> dict[str, Tensor]:
         measured = ConfiguredExperiment(spec.id, spec.run, spec.when_explaining)(observation, context)
         columns |= {f"{spec.id}/{name}": values for name, values in measured.items()}
     return columns
-
-
-def _plain(column: Tensor, mask: Tensor) -> Any:
-    """Return the value of the only text as a number, or its weights at real tokens as an array."""
-    return column[0].item() if column.ndim == 1 else column[0][mask[0]].detach().to(torch.float64).cpu().numpy()
 
 
 SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
