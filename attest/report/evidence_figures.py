@@ -1,8 +1,13 @@
-"""Draw the tables of a run as figures; each function takes only data, and the same data give the same figure."""
+"""Draw the tables of a run as figures; the same data give the same figure.
+
+A function whose arguments are ``rows`` and ``class_names`` draws one experiment. ``rows`` is its table of evidence, with one
+row for each instance; the docstring names the columns that are drawn, and NaN is left out. ``class_names`` are the names of
+the classes, in class order. An experiment inside layers has no panels for classes and does not use them.
+"""
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -74,8 +79,8 @@ def _panels(class_names: Sequence[str], xlabel: str, ylabel: str = "") -> tuple[
 
 
 def _set_class_title(axes: Axes, name: str, beside: str = "") -> None:
-    lines = textwrap.wrap(f"predicted: {name}{beside}", TITLE)
-    axes.set_title("\n".join(lines).replace("$", r"\$"), fontsize=10)
+    title = textwrap.fill(f"predicted: {name}{beside}", TITLE)
+    axes.set_title(title.replace("$", r"\$"), fontsize=10)
 
 
 def _colour(k: int) -> str:
@@ -83,36 +88,32 @@ def _colour(k: int) -> str:
 
 
 def _name_rows(axes: Axes, names: Sequence[str], first: int = 0, named: bool = True) -> None:
-    """Label the rows of a panel and place them at the same heights in every panel.
-
-    Args:
-        axes: the panel, whose rows lie at ``first``, ``first`` + 1, …
-        names: the names of the rows.
-        first: the place of the first row.
-        named: whether the names are written, as in the first panel.
-    """
+    """Place the rows of a panel, from ``first`` upwards, at equal heights in all panels; write their names if ``named``."""
     axes.set_yticks(range(first, first + len(names)), names if named else [""] * len(names))
     axes.set_ylim(first - 0.5, first + len(names) - 0.5)
 
 
 def _violins_by_attention(
-    panels: Sequence[Axes], values: np.ndarray, max_attention: pd.Series, classes: np.ndarray, largest: float
-) -> None:
-    """Draw values as violins, with a row for each bin of the largest attention weight and a panel for each class.
+    rows: pd.DataFrame, class_names: Sequence[str], column: str, labels: tuple[str, str], largest: float
+) -> Figure:
+    """Draw a column as violins, with a row for each bin of ``max_attention`` and a panel for each predicted class.
 
     Args:
-        panels: one panel for each class.
-        values: ``(N,)``, in [0, ``largest``].
-        max_attention: ``(N,)``.
-        classes: int ``(N,)``, the panel of each value.
+        rows: ``predicted``, ``max_attention`` and the column, whose values lie in [0, ``largest``].
+        class_names: the names of the classes, in class order.
+        column: the name of the column.
+        labels: the labels of the two axes.
         largest: the end of the x axis.
     """
-    bins = np.clip((max_attention.to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
+    figure, panels = _panels(class_names, *labels)
+    bins = np.clip((rows["max_attention"].to_numpy() * len(ATTENTION_BINS)).astype(int), 0, len(ATTENTION_BINS) - 1)
     for k, axes in enumerate(panels):
-        groups = [values[(classes == k) & (bins == place)] for place in range(len(ATTENTION_BINS))]
+        mine = (rows["predicted"] == k).to_numpy()
+        groups = [rows[column].to_numpy()[mine & (bins == place)] for place in range(len(ATTENTION_BINS))]
         _draw_violins(axes, groups, _colour(k))
         _name_rows(axes, [f"{name}  n={len(group)}" for name, group in zip(ATTENTION_BINS, groups, strict=True)], first=1)
         axes.set_xlim(0, largest)
+    return figure
 
 
 def _draw_violins(axes: Axes, groups: Sequence[np.ndarray], colour: str) -> None:
@@ -135,24 +136,16 @@ def _scatter(axes: Axes, x: pd.Series, y: pd.Series, colour: str) -> None:
 
 
 def permutation_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Jain & Wallace's Figure 3: median TVD under permutation by largest attention weight, one panel for each class.
-
-    Args:
-        rows: ``predicted``, ``max_attention`` and ``tvd_median`` of each instance.
-        class_names: the names of the classes, in class order.
-    """
-    figure, panels = _panels(class_names, "median TVD over permutations", "largest attention weight")
-    _violins_by_attention(panels, rows["tvd_median"].to_numpy(), rows["max_attention"], rows["predicted"].to_numpy(), 1)
-    return figure
+    """Draw Jain & Wallace's Figure 3: ``tvd_median`` under permutation by ``max_attention``, one panel for each class."""
+    labels = "median TVD over permutations", "largest attention weight"
+    return _violins_by_attention(rows, class_names, "tvd_median", labels, 1)
 
 
 def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Jain & Wallace's Figures 2 and 8: histograms of tau-b with gradients and with leave-one-out, by predicted class.
+    """Draw Jain & Wallace's Figures 2 and 8: histograms of τ-b with gradients and with leave-one-out, by predicted class.
 
-    Args:
-        rows: ``predicted``, ``length`` and ``tau_gradient_inputs``, ``tau_leave_one_out_inputs`` of each instance; NaN is left
-            out. Dotted: the tau that a text of median length needs for p < 0.05. Dashed: the mean.
-        class_names: the names of the classes, in class order.
+    The columns are ``tau_gradient_inputs``, ``tau_leave_one_out_inputs`` and ``length``. Dotted: the τ-b that a text of median
+    length needs for p < 0.05. Dashed: the mean.
     """
     kinds = [name for name in ("gradient_inputs", "leave_one_out_inputs") if f"tau_{name}" in rows]
     figure = Figure(figsize=(max(8.0, PANEL_WIDTH * len(class_names)), 2.6 * len(kinds)), layout="constrained")
@@ -160,28 +153,23 @@ def importance_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
     needed = critical_tau(float(rows["length"].median()))
     for row, kind in enumerate(kinds):
         for k, axes in enumerate(grid[row]):
-            _histogram(axes, rows.loc[rows["predicted"] == k, f"tau_{kind}"].dropna(), _colour(k), needed)
+            taus = rows.loc[rows["predicted"] == k, f"tau_{kind}"].dropna()
+            axes.hist(taus, bins=np.linspace(-1, 1, 41).tolist(), histtype="stepfilled", color=_colour(k))
+            for edge in (-needed, needed):
+                axes.axvline(edge, color="black", linestyle=":", linewidth=1)
+            if len(taus):
+                axes.axvline(taus.mean(), color="black", linestyle="--", linewidth=1)
             _set_class_title(axes, class_names[k])
             axes.set_xlabel(f"τ-b with {IMPORTANCES[kind]}")
         grid[row][0].set_ylabel("instances")
     return figure
 
 
-def _histogram(axes: Axes, taus: pd.Series, colour: str, needed: float) -> None:
-    axes.hist(taus, bins=np.linspace(-1, 1, 41).tolist(), histtype="stepfilled", color=colour)
-    for edge in (-needed, needed):
-        axes.axvline(edge, color="black", linestyle=":", linewidth=1)
-    if len(taus):
-        axes.axvline(taus.mean(), color="black", linestyle="--", linewidth=1)
-
-
 def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Meister et al.'s Figures 1 and 4: mean tau-b with importance of inputs and hidden states, by predicted class.
+    """Draw Meister et al.'s Figures 1 and 4: mean τ-b with importance of inputs and hidden states, by predicted class.
 
-    Args:
-        rows: ``predicted`` and ``tau_<importance>`` of each instance. Whiskers: standard deviation over instances; open
-            marks: the mean ceiling that ties allow.
-        class_names: the names of the classes, in class order.
+    The columns are ``tau_<importance>`` and ``ceiling_<importance>``, the largest τ-b that ties allow, whose mean is an open
+    mark. Whiskers: standard deviation over instances.
     """
     figure, panels = _panels(class_names, "Kendall's τ-b with attention")
     kinds = [name for name in IMPORTANCES if f"tau_{name}" in rows]
@@ -198,17 +186,9 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str]) -> Figure:
-    """Draw epsilon-max JSD by largest attention weight, one panel for each predicted class.
-
-    Args:
-        rows: ``predicted``, ``max_attention`` and the column of each instance.
-        column: ``jsd_exact`` or ``jsd_search``.
-        class_names: the names of the classes, in class order.
-    """
-    rows = rows.dropna(subset=[column, "max_attention"])
-    figure, panels = _panels(class_names, "ε-max JSD", "largest attention weight")
-    _violins_by_attention(panels, rows[column].to_numpy(), rows["max_attention"], rows["predicted"].to_numpy(), LARGEST_JSD)
-    return figure
+    """Draw a column of ε-max JSD, such as ``jsd_exact``, by ``max_attention``, one panel for each predicted class."""
+    known = rows.dropna(subset=[column, "max_attention"])
+    return _violins_by_attention(known, class_names, column, ("ε-max JSD", "largest attention weight"), LARGEST_JSD)
 
 
 def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
@@ -217,11 +197,9 @@ def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 
 
 def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the survey's Figure 11: epsilon-max JSD, searched and exact, one panel for each predicted class.
+    """Draw the survey's Figure 11: ε-max JSD, searched and exact, one panel for each predicted class.
 
-    Args:
-        rows: ``predicted`` and any of ``jsd_search``, ``jsd_search_filter``, ``jsd_exact`` of each instance.
-        class_names: the names of the classes, in class order.
+    The columns are any of ``jsd_search``, ``jsd_search_filter`` and ``jsd_exact``.
     """
     figure, panels = _panels(class_names, "ε-max JSD", "instances")
     styles = {"jsd_search": "search", "jsd_search_filter": "search, lenient filter", "jsd_exact": "exact"}
@@ -236,12 +214,7 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw exact epsilon-max JSD against the JSD that the search found, one panel for each predicted class.
-
-    Args:
-        rows: ``predicted``, ``jsd_search`` and ``jsd_exact`` of each instance; no point can lie below the diagonal.
-        class_names: the names of the classes, in class order.
-    """
+    """Draw ``jsd_exact`` against ``jsd_search``, one panel for each predicted class; no point can lie below the diagonal."""
     figure, panels = _panels(class_names, "found by the search", "exact ε-max JSD")
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
@@ -253,10 +226,8 @@ def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw Serrano & Smith's scatter (the survey's Figure 4): the excess JS divergence of the top token by its excess weight.
 
-    Args:
-        rows: ``predicted``, ``attention_gap`` and ``delta_js`` of each instance. In the corner of each panel, the share of
-            texts whose decision flips without the top token only, a random one only, either, or neither.
-        class_names: the names of the classes, in class order.
+    The columns are ``attention_gap`` and ``delta_js``. The corner of each panel has the share of texts whose decision flips
+    without the top token only, a random one only, either, or neither: ``only_top``, ``only_random``, ``both``, ``neither``.
     """
     figure, panels = _panels(class_names, "difference in attention", "ΔJS, top minus random")
     table = {"only_top": "top only", "only_random": "random only", "both": "both", "neither": "neither"}
@@ -273,10 +244,8 @@ def erasure_scatter(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "fraction") -> Figure:
     """Draw Serrano & Smith's boxes: the share of weights zeroed until the decision flips, by order and predicted class.
 
-    Args:
-        rows: ``predicted`` and ``<over>_<order>`` of each instance; only texts that flip in every order are drawn.
-        class_names: the names of the classes, in class order.
-        over: ``fraction`` of all tokens of the text, or ``fraction_support`` of the tokens that have attention.
+    The columns are ``<over>_<order>``, where ``over`` is ``fraction`` of all tokens of the text, or ``fraction_support`` of
+    the tokens that have attention. Only texts that flip in every order are drawn.
     """
     figure, panels = _panels(class_names, "share zeroed until the decision flips")
     orders = [order for order in ORDERS if f"{over}_{order}" in rows]
@@ -295,9 +264,7 @@ def erasure_boxes(rows: pd.DataFrame, class_names: Sequence[str], over: str = "f
 def entropy_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw the normalised entropy of attention and of influence, 0 to 1, one panel for each predicted class.
 
-    Args:
-        rows: ``predicted`` and any of the columns ``entropy_…`` of each instance; whiskers are standard deviations.
-        class_names: the names of the classes, in class order.
+    The columns are any of ``entropy_…``; whiskers are standard deviations over instances.
     """
     labels = {
         "entropy_attention": "attention",
@@ -339,7 +306,8 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     label = "knee" if len(bend) else None
     axes.plot(bend[cost], bend[gained], "o", markersize=13, mfc="none", mec=CLASS_COLOURS[4], label=label)
     known = baselines.dropna(subset=[cost, gained]) if {cost, gained} <= {*baselines.columns} else baselines.iloc[:0]
-    for colour, (experiment, several) in zip(CLASS_COLOURS[2:], _by_experiment(known), strict=False):
+    by_experiment = known.groupby("experiment") if len(known) else ()
+    for colour, (experiment, several) in zip(CLASS_COLOURS[2:], by_experiment, strict=False):
         label = f"{experiment}, {several['name'].iloc[0] if len(several) == 1 else f'{len(several)} other seeds'}"
         axes.plot(several[cost], several[gained], MARKS[experiment], markersize=8, color=colour, label=label)
     axes.set_xlabel(HEADINGS[cost])
@@ -349,17 +317,8 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
     return figure
 
 
-def _by_experiment(baselines: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    if len(baselines):
-        yield from baselines.groupby("experiment")
-
-
 def _with_room(points: np.ndarray) -> np.ndarray:
-    """Return which points have room for a label, bool ``(N,)``: points that are not close to a labelled point.
-
-    Args:
-        points: ``(N, 2)``.
-    """
+    """Return which points ``(N, 2)`` have room for a label, bool ``(N,)``: points that are not close to a labelled point."""
     extent = np.ptp(points, axis=0)
     scaled = points / np.where(extent > 0, extent, 1)
     chosen: list[int] = []
@@ -370,19 +329,13 @@ def _with_room(points: np.ndarray) -> np.ndarray:
 
 
 def divergence_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw Wiegreffe & Pinter's Figure 3: JSD to the base by its largest weight, one panel for each predicted class.
+    """Draw Wiegreffe & Pinter's Figure 3: JSD to the base by its ``max_attention``, one panel for each predicted class.
 
-    Args:
-        rows: ``jsd``, ``max_attention`` and ``predicted`` of each instance; taggers have ``jsd_matched`` beside ``jsd``, and
-            one panel, because ``predicted`` is missing.
-        class_names: the names of the classes, in class order.
+    The column is ``jsd``; of taggers it is ``jsd_matched``, in one panel, because ``predicted`` is missing.
     """
-    rows, names = most_predicted(rows, class_names) if "predicted" in rows else (rows, ["all"])
-    classes = rows["predicted"].to_numpy() if "predicted" in rows else np.zeros(len(rows), int)
-    figure, panels = _panels(names, "JSD to the base's attention", "largest attention weight of the base")
-    divergence = rows.get("jsd_matched", rows["jsd"]).to_numpy()
-    _violins_by_attention(panels, divergence, rows["max_attention"], classes, LARGEST_JSD)
-    return figure
+    rows, names = most_predicted(rows, class_names) if "predicted" in rows else (rows.assign(predicted=0), ["all"])
+    labels = "JSD to the base's attention", "largest attention weight of the base"
+    return _violins_by_attention(rows, names, "jsd_matched" if "jsd_matched" in rows else "jsd", labels, LARGEST_JSD)
 
 
 def roar_curves(shares: Sequence[float], scores: Mapping[str, Sequence[float]], random: str) -> Figure:
@@ -409,12 +362,7 @@ HEAD = re.compile(r"sink_layer(\d+)_head(\d+)")
 
 
 def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the mean attention on the first token, 0 to 1, with one row for each layer and one column for each head.
-
-    Args:
-        rows: ``sink_layer<l>_head<h>`` of each instance.
-        class_names: not used.
-    """
+    """Draw the mean attention on the first token, ``sink_layer<l>_head<h>`` in [0, 1], a row a layer and a column a head."""
     places = {name: tuple(map(int, found.groups())) for name in rows.columns if (found := HEAD.fullmatch(name))}
     layers, heads = (max(place[axis] for place in places.values()) for axis in (0, 1))
     shares = np.full((layers, heads), np.nan)
@@ -435,9 +383,7 @@ def sink_map(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw the mean fall of the logit difference by window of layers and by cut, with 95 % intervals over texts.
 
-    Args:
-        rows: ``drop``, ``drop_random`` and ``drop_sink`` of each instance, of all layers and of windows.
-        class_names: not used.
+    The columns are ``drop``, ``drop_random`` and ``drop_sink``, of all layers and, ending in ``_layers<a>to<b>``, of windows.
     """
     suffixes = [name.removeprefix("drop") for name in rows.columns if re.fullmatch(r"drop(_layers\w+)?", name)]
     windows = [*suffixes[1:], suffixes[0]]
@@ -449,14 +395,11 @@ def knockout_by_window(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure
         at = np.arange(len(windows)) + 0.12 * (place - 1)
         axes.errorbar(at, means, yerr=margins, fmt="o", ms=4, capsize=2, color=colour, label=label)
     axes.axhline(0, color="black", linewidth=0.8)
-    axes.set_xticks(range(len(windows)), [_named(suffix) for suffix in windows])
+    names = [suffix.removeprefix("_layers").replace("to", " to ") if suffix else "all layers" for suffix in windows]
+    axes.set_xticks(range(len(windows)), names)
     axes.set_ylabel("fall of the logit difference")
     axes.legend(frameon=False, fontsize=8)
     return figure
-
-
-def _named(suffix: str) -> str:
-    return suffix.removeprefix("_layers").replace("to", " to ") if suffix else "all layers"
 
 
 TICKS = 30
@@ -482,19 +425,15 @@ def attention_map_grid(maps: Mapping[str, Sequence[np.ndarray]], tokens: Sequenc
         grid[0][column].set_title(name, fontsize=10)
     for row in range(layers):
         grid[row][0].set_ylabel(f"layer {row + 1}")
-    _name_tokens(grid[-1][0], tokens)
-    figure.colorbar(image, ax=grid, shrink=0.6, label="weight, mean over heads")
-    return figure
-
-
-def _name_tokens(axes: Axes, tokens: Sequence[str]) -> None:
     places = range(0, len(tokens), -(-len(tokens) // TICKS))
     names = [tokens[place].replace("$", r"\$") for place in places]
-    axes.set_xticks(places, names, rotation=90, fontsize=6)
-    axes.set_yticks(places, names, fontsize=6)
-    for other in axes.figure.axes:
-        other.tick_params(axis="x", labelrotation=90, labelsize=6)
-        other.tick_params(axis="y", labelsize=6)
+    grid[-1][0].set_xticks(places, names)
+    grid[-1][0].set_yticks(places, names)
+    for axes in grid.flat:
+        axes.tick_params(axis="x", labelrotation=90, labelsize=6)
+        axes.tick_params(axis="y", labelsize=6)
+    figure.colorbar(image, ax=grid, shrink=0.6, label="weight, mean over heads")
+    return figure
 
 
 def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | None) -> Figure:
@@ -539,9 +478,7 @@ EXPLAINED, RANDOM = "#0072B2", "#999999"
 def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw comprehensiveness and sufficiency under each operator, beside those of random sets.
 
-    Args:
-        rows: ``<either>_<operator>`` and ``random_<either>_<operator>`` of each instance; NaN is left out.
-        class_names: not used.
+    The columns are ``<either>_<operator>`` and ``random_<either>_<operator>``.
     """
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     for axes, kind in zip(figure.subplots(1, 2, sharey=True), KINDS, strict=True):
@@ -568,11 +505,8 @@ def erasure_by_operator(rows: pd.DataFrame, class_names: Sequence[str]) -> Figur
 def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
     """Draw the share of random sets that each reading beats under two operators, the best reading first.
 
-    The readings are in the order of the table of readings, by the mean of both operators.
-
-    Args:
-        rows: ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``; NaN is left out.
-        class_names: not used.
+    The columns are ``win_comprehensiveness_<reading>`` and ``win_deleted_comprehensiveness_<reading>``. The readings are in
+    the order of the table of readings, by the mean of both operators.
     """
     prefix = "win_comprehensiveness_"
     readings = [name.removeprefix(prefix) for name in rows if name.startswith(prefix)]
@@ -599,12 +533,7 @@ def readings_side_by_side(rows: pd.DataFrame, class_names: Sequence[str]) -> Fig
 
 
 def agreement_of_readings(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the mean τ-b of every two readings as a matrix of numbers.
-
-    Args:
-        rows: ``tau_<reading>_and_<reading>``; NaN is left out.
-        class_names: not used.
-    """
+    """Draw the mean τ-b of every two readings, the columns ``tau_<reading>_and_<reading>``, as a matrix of numbers."""
     readings = (re.escape(column_of(name)) for name in READINGS)
     pair = re.compile("tau_({0})_and_({0})".format("|".join(readings)))
     pairs = {found.groups(): rows[name].mean() for name in rows if (found := pair.fullmatch(name))}

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
+from torch.nn.utils.rnn import pad_sequence
 
+from attest.core.measures.chunks import chunk_counts, has_chunks, of_scheme
 from attest.experiments.registry import measures
 from attest.report.explained import ATTENTION, Explanation, explanations, joined
 from attest.runs.folder import INSTANCES, columns_in, read_rows, read_table
@@ -24,29 +27,41 @@ EXCERPT = 90
 """The number of characters of each text in the table."""
 LEVELS = np.array([*"0123456789abcdefghijklmnopqrstuvwxyz"])
 """The character of each weight, by its share of the largest weight in the text, in 35ths."""
+WORDS = 3
+"""The number of words in a sentence whose attention is shown."""
+SENTENCES = 12
+"""The number of sentences that are shown with the attention of their words."""
+LIGHT = ("id", "tokens", "tags", "predicted_tags", "max_attention")
+"""The columns that are read of all sentences; all other columns hold many numbers for each word."""
 
 
-class Column(NamedTuple):
-    """A column of the table, which shows one measure."""
+class ShownMeasure(NamedTuple):
+    """A measure that has a column in the table."""
 
     key: str
     name: str
     meaning: str
 
 
-COLUMNS = (
-    Column("instances/confidence", "confidence", "Probability of the predicted class."),
-    Column("instances/length", "tokens", "Tokens of the text, or sentences where attention is over them."),
-    Column("instances/max_attention", "max α", "The largest attention weight."),
+OF_TEXTS = (
+    ShownMeasure("instances/confidence", "confidence", "Probability of the predicted class."),
+    ShownMeasure("instances/length", "tokens", "Tokens of the text, or sentences where attention is over them."),
+    ShownMeasure("instances/max_attention", "max α", "The largest attention weight."),
 )
-"""The columns of the texts themselves."""
+OF_SENTENCES = (
+    ShownMeasure("tagged/right", "right", "Share of its words that are tagged rightly."),
+    ShownMeasure("tagged/chunk_f1", "F1 of chunks", "Of whole chunks: first word, last word and kind must be right."),
+    ShownMeasure("tagged/words", "words", "Words that have a tag."),
+    ShownMeasure(
+        "tagged/max_attention", "max α", "The largest attention weight of a word, mean over words, heads and layers."
+    ),
+)
 
 
 @cache
-def of_measures() -> tuple[Column, ...]:
-    """Return the columns of all experiments that the table can show."""
+def _of_experiments() -> tuple[ShownMeasure, ...]:
     short = ((key, measure.short) for key, measure in measures().items())
-    return tuple(Column(key, *words) for key, words in short if words)
+    return tuple(ShownMeasure(key, *words) for key, words in short if words)
 
 
 def instance_table(
@@ -60,77 +75,96 @@ def instance_table(
         attention_name: the name of the reading in the column ``attention``.
     Returns:
         ``columns`` (name and meaning of each measure), ``classes``, ``rows`` (each: id, excerpt, label or None, predicted,
-        then the measures, None if undefined), ``texts`` by id (see ``_whole``), ``empty`` (names of the measures that are
-        undefined on every text, which have no column) and ``total``.
+        then the measures, None if undefined), ``texts`` by id (see ``_whole_text``), ``empty`` (names of the measures that
+        are undefined on every text, which have no column) and ``total``.
     """
-    rows = joined(tables, attention_name).assign(**_of_texts(tables[INSTANCES]), **of_experiments(tables))
-    shown, described = columns_of(rows, (*COLUMNS, *of_measures()))
-    part = evenly(rows, ROWS)
-    return described | {
-        "classes": list(class_names),
-        "rows": [_row(row, shown) for row in part.to_dict("records")],
-        "texts": whole_texts(part.sort_values(f"{INSTANCES}/confidence"), _whole),
+    texts = tables[INSTANCES].set_index("id")
+    measured = {
+        "instances/confidence": texts.filter(regex="^probability_").max(axis=1),
+        "instances/length": texts["length"],
+        "instances/max_attention": texts["max_attention"],
     }
+    rows = joined(tables, attention_name).assign(**measured)
+
+    def classes(row: Mapping[str, Any]) -> list[int | None]:
+        return [int(row["label"]) if "label" in row else None, int(row["predicted"])]
+
+    found = _table(rows, tables, OF_TEXTS, classes, _whole_text, "instances/confidence")
+    return found | {"classes": list(class_names)}
 
 
-def columns_of(rows: pd.DataFrame, known: Sequence[Column]) -> tuple[list[Column], dict[str, Any]]:
-    """Return the columns with a number in some row, and what the script of the page needs to know about them.
+def sentence_table(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], names: Sequence[str]) -> dict[str, Any]:
+    """Return the data of the table of sentences that the script of the page needs.
 
     Args:
-        rows: one row for each text, with columns by key.
-        known: the columns that may be shown, in the order of the table.
+        rows: one row for each sentence: ``id``, ``tokens``, ``tags``, ``predicted_tags``, ``max_attention``.
+        tables: the tables of experiments, whose measures are joined by ``id``.
+        names: the names of the tags, in their order.
+    Returns:
+        The result of ``instance_table`` with ``tagging``; rows have no label and no prediction; texts have the predicted and
+        the gold tag of each token, None if the token is no word.
     """
-    there = [column for column in known if column.key in rows]
-    shown = [column for column in there if rows[column.key].notna().any()]
-    return shown, {
-        "columns": [{"name": column.name, "meaning": column.meaning} for column in shown],
-        "empty": [column.name for column in there if column not in shown],
-        "total": len(rows),
+    measured = {
+        "tagged/right": right_share(rows),
+        "tagged/words": np.array([(np.asarray(tags) >= 0).sum() for tags in rows["tags"]]),
     }
+    if "max_attention" in rows:
+        measured["tagged/max_attention"] = rows["max_attention"].to_numpy()
+    if has_chunks(names):
+        measured["tagged/chunk_f1"] = _chunk_f1(rows, names)
+    rows = rows.set_index("id", drop=False).assign(**measured)
+    found = _table(rows, tables, OF_SENTENCES, lambda row: [], _whole_sentence, "tagged/right")
+    return found | {"tagging": True, "classes": list(names)}
 
 
-def as_script_data(content: Any) -> str:
-    """Return the content as JSON that cannot end the ``<script>`` element around it or begin another element."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+def _table(
+    rows: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame],
+    own: Sequence[ShownMeasure],
+    classes: Callable[[Mapping[str, Any]], list[int | None]],
+    whole: Callable[[Mapping[str, Any]], dict[str, Any]],
+    order: str,
+) -> dict[str, Any]:
+    """Return the data that both tables have.
 
-
-def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
-    """Return at most ``count`` rows at even distances, with the first and the last."""
-    places = np.unique(np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(int))
-    return rows.iloc[places]
-
-
-def _of_texts(instances: pd.DataFrame) -> dict[str, pd.Series]:
-    rows = instances.set_index("id")
+    Args:
+        rows: one row for each text, indexed by id, with its own measures by key.
+        tables: the tables of experiments, whose measures are joined.
+        own: the measures of the rows themselves, which come first.
+        classes: the function that returns the cells of a row between its excerpt and its measures.
+        whole: the function that turns a row into the data that open it in the page.
+        order: the column by which the whole texts are spread evenly.
+    """
+    rows = rows.assign(**_measured_by(tables))
+    there = [measure for measure in (*own, *_of_experiments()) if measure.key in rows]
+    shown = [measure for measure in there if rows[measure.key].notna().any()]
+    part = evenly(rows, ROWS)
     return {
-        f"{INSTANCES}/confidence": rows.filter(regex="^probability_").max(axis=1),
-        f"{INSTANCES}/length": rows["length"],
-        f"{INSTANCES}/max_attention": rows["max_attention"],
+        "columns": [{"name": measure.name, "meaning": measure.meaning} for measure in shown],
+        "empty": [measure.name for measure in there if measure not in shown],
+        "total": len(rows),
+        "rows": [
+            [int(row["id"]), _excerpt(row["tokens"]), *classes(row), *(_rounded(row[each.key]) for each in shown)]
+            for row in part.to_dict("records")
+        ],
+        "texts": _whole_texts(part.sort_values(order), whole),
     }
 
 
-def of_experiments(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
+def _measured_by(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
     """Return the measures that the tables of experiments have, by key, each indexed by the id of the text."""
     found = {}
-    for column in of_measures():
-        experiment, name = column.key.split("/")
+    for measure in _of_experiments():
+        experiment, name = measure.key.split("/")
         table = tables.get(experiment)
         if experiment != INSTANCES and table is not None and name in table and table["id"].is_unique:
-            found[column.key] = table.set_index("id")[name]
+            found[measure.key] = table.set_index("id")[name]
     return found
 
 
-def _row(row: dict[str, Any], shown: Sequence[Column]) -> list[Any]:
-    label = int(row["label"]) if "label" in row else None
-    return [int(row["id"]), excerpt(row["tokens"]), label, int(row["predicted"]), *cells(row, shown)]
-
-
-def cells(row: Mapping[str, Any], shown: Sequence[Column]) -> list[float | int | None]:
-    """Return the numbers of a row, rounded; None if a number is undefined."""
-    return [_rounded(row[column.key]) for column in shown]
+def _excerpt(tokens: Sequence[str]) -> str:
+    text = " ".join(tokens)
+    return text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
 
 
 def _rounded(value: float) -> float | int | None:
@@ -139,26 +173,15 @@ def _rounded(value: float) -> float | int | None:
     return int(value) if float(value).is_integer() else round(float(value), 4)
 
 
-def excerpt(tokens: Sequence[str]) -> str:
-    """Return the beginning of a text."""
-    text = " ".join(tokens)
-    return text if len(text) <= EXCERPT else f"{text[:EXCERPT].rstrip()} …"
-
-
-def whole_texts(rows: pd.DataFrame, whole: Callable[[dict[Any, Any]], dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return as many whole texts as the page has room for, at even distances in the rows, by id.
-
-    Args:
-        rows: one row for each text.
-        whole: the function that turns a row into the data that open it in the page.
-    """
+def _whole_texts(rows: pd.DataFrame, whole: Callable[[Mapping[str, Any]], dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Return as many whole texts as the page has room for, at even distances in the rows, by id."""
     sample = [whole(row) for row in evenly(rows, 20).to_dict("records")]
     bytes_per_text = sum(len(as_script_data(text)) for text in sample) / len(sample)
     part = evenly(rows, max(1, int(TEXT_BYTES / bytes_per_text)))
     return {int(row["id"]): whole(row) for row in part.to_dict("records")}
 
 
-def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
+def _whole_text(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tokens of a text, the places of deciding tokens, and each explanation with one character for each token."""
     shown = [
         {
@@ -181,13 +204,37 @@ def question(row: Mapping[str, Any]) -> str | None:
     return None if words is None else " ".join(words)
 
 
-WORDS = 3
-"""The number of words in a sentence whose attention is shown."""
-SENTENCES = 12
+def _whole_sentence(row: Mapping[str, Any]) -> dict[str, Any]:
+    pairs = zip(row["predicted_tags"], row["tags"], strict=True)
+    tags = [None if gold < 0 else [int(predicted), int(gold)] for predicted, gold in pairs]
+    return {"tokens": list(row["tokens"]), "tags": tags}
 
 
-LIGHT = ("id", "tokens", "tags", "predicted_tags", "max_attention")
-"""The columns that are read of all sentences; all other columns hold many numbers for each word."""
+def _chunk_f1(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Return the chunk F1 of each sentence, float64 ``(N,)``; NaN if it has no chunk and none is predicted."""
+
+    def padded(column: str) -> torch.Tensor:
+        tags = [torch.from_numpy(np.array(each, dtype=np.int64)) for each in rows[column]]
+        return pad_sequence(tags, batch_first=True, padding_value=-1)  # -1 is the gold tag of a token that is no word
+
+    counts = chunk_counts(padded("predicted_tags"), padded("tags"), names)
+    correct, claimed, true = of_scheme(counts).double().unbind(dim=-1)
+    found: np.ndarray = (2 * correct / (claimed + true)).numpy()
+    return found
+
+
+def as_script_data(content: Any) -> str:
+    """Return the content as JSON that cannot end the ``<script>`` element around it or begin another element."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def evenly(rows: pd.DataFrame, count: int) -> pd.DataFrame:
+    """Return at most ``count`` rows at even distances, with the first and the last."""
+    places = np.unique(np.linspace(0, len(rows) - 1, min(count, len(rows))).round().astype(int))
+    return rows.iloc[places]
 
 
 def tagged_sentences(path: Path) -> pd.DataFrame | None:
@@ -235,41 +282,24 @@ def right_share(rows: pd.DataFrame) -> np.ndarray:
 
 
 def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    tags = [_tag(gold, predicted, names) for gold, predicted in zip(row["tags"], row["predicted_tags"], strict=True)]
-    return {
-        "id": row["id"],
-        "right": row["right"],
-        "tokens": list(row["tokens"]),
-        "tags": tags,
-        "explanations": _explanations(row, names),
-    }
+    pairs = zip(row["tags"], row["predicted_tags"], strict=True)
+    tags = [None if gold < 0 else (names[tag], None if gold == tag else names[gold]) for gold, tag in pairs]
+    shown = {name: row[name] for name in ("id", "right")}
+    return shown | {"tokens": list(row["tokens"]), "tags": tags, "explanations": _of_doubtful_words(row, names)}
 
 
-def _tag(gold: int, predicted: int, names: Sequence[str]) -> tuple[str, str | None] | None:
-    if gold < 0:
-        return None
-    return names[predicted], None if gold == predicted else names[gold]
+def _of_doubtful_words(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:
+    """Return the attention of wrong words, else of the words with the least probable tag, as the mean over heads and layers.
 
-
-def _explanations(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:
-    """Return the attention of the most doubtful words, each the mean over all heads of all layers."""
-    size = len(row["tokens"])
+    The words are in the order of the sentence.
+    """
+    gold, predicted, size = row["tags"], row["predicted_tags"], len(row["tokens"])
     attention = np.asarray(row["attention"]).reshape(size, size, -1).mean(axis=-1)
     probabilities = np.stack([row[f"probability_{name}"] for name in names], axis=-1).max(axis=-1)
-    return [
-        Explanation(ATTENTION, _said(row, word, float(probabilities[word]), names), "attention", attention[word])
-        for word in _doubtful(row, probabilities)
-    ]
-
-
-def _doubtful(row: Mapping[str, Any], probabilities: np.ndarray) -> list[int]:
-    """Return the places of wrong words, then of the words with the least probable tag, in the order of the sentence."""
-    wrong = row["tags"] != row["predicted_tags"]
-    order = np.lexsort((probabilities, ~wrong))
-    return sorted(order[row["tags"][order] >= 0][:WORDS].tolist())
-
-
-def _said(row: Mapping[str, Any], word: int, probability: float, names: Sequence[str]) -> str:
-    gold, predicted = row["tags"][word], row["predicted_tags"][word]
-    wrong = "" if gold == predicted else f", gold tag {names[gold]}"
-    return f"“{row['tokens'][word]}” → {names[predicted]} ({probability:.2f}){wrong}"
+    order = np.lexsort((probabilities, gold == predicted))
+    found = []
+    for word in sorted(order[gold[order] >= 0][:WORDS].tolist()):
+        wrong = "" if gold[word] == predicted[word] else f", gold tag {names[gold[word]]}"
+        title = f"“{row['tokens'][word]}” → {names[predicted[word]]} ({float(probabilities[word]):.2f}){wrong}"
+        found.append(Explanation(ATTENTION, title, "attention", attention[word]))
+    return found

@@ -23,39 +23,18 @@ from attest.report.instance_table import (
     evenly,
     instance_table,
     question,
+    sentence_table,
     shown_sentences,
     tag_names,
     tagged_sentences,
 )
-from attest.report.sentence_table import sentence_table
 from attest.report.templating import render
 from attest.runs.belonging import mixed_versions
 from attest.runs.folder import INSTANCES, MAPS, TAGGED, TRIAL, RunFolder, read_json, read_table, write_text
 from attest.runs.identity import identity_of
 
 
-def comparison_illustrations(rows: pd.DataFrame | None, class_names: Sequence[str]) -> Iterator[Illustration]:
-    """Yield the figure of E7 if the run has its table.
-
-    Args:
-        rows: one row for each instance, with the columns of ``attest.runs.comparison``.
-        class_names: the names of the classes, in class order.
-    """
-    if rows is not None:
-        yield Illustration(
-            "E7/jsd_by_max_attention",
-            "E7  How differently does it attend?",
-            "JSD between the attention of this run, an adversary, and of its base, by the largest weight of the base "
-            "(Wiegreffe & Pinter 2019, Fig. 3). Much of it under a large weight means: the base was sure, and the same "
-            "predictions can be had by looking elsewhere. Compare with the same figure of seeds, which make controls draws.",
-            partial(evidence_figures.divergence_violins, rows, class_names),
-        )
-
-
-Tables = Mapping[str, pd.DataFrame]
-
-
-def evidence_illustrations(tables: Tables, class_names: Sequence[str]) -> Iterator[Illustration]:
+def evidence_illustrations(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> Iterator[Illustration]:
     """Yield the figures of all experiments whose tables are there, in the order of the report.
 
     Args:
@@ -64,16 +43,13 @@ def evidence_illustrations(tables: Tables, class_names: Sequence[str]) -> Iterat
     """
     for experiment, spec in EXPERIMENTS.items():
         rows = tables.get(experiment)
-        if rows is not None and "predicted" in rows:
-            possible = (drawing for drawing in spec.drawings if {*drawing.needs} <= {*rows.columns})
-            yield from (_illustration(experiment, drawing, rows, class_names) for drawing in possible)
-
-
-def _illustration(experiment: str, drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Illustration:
-    caption = drawing.caption if isinstance(drawing.caption, str) else drawing.caption(rows)
-    return Illustration(
-        f"{experiment}/{drawing.name}", f"{experiment}  {drawing.title}", caption, partial(_drawn, drawing, rows, class_names)
-    )
+        if rows is None or "predicted" not in rows:
+            continue
+        for drawing in spec.drawings:
+            if {*drawing.needs} <= {*rows.columns}:
+                caption = drawing.caption if isinstance(drawing.caption, str) else drawing.caption(rows)
+                key, title = f"{experiment}/{drawing.name}", f"{experiment}  {drawing.title}"
+                yield Illustration(key, title, caption, partial(_drawn, drawing, rows, class_names))
 
 
 def _drawn(drawing: Drawing, rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
@@ -95,8 +71,7 @@ PROJECTIONS = ("softmax", "entmax15", "sparsemax")
 
 def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
     """Yield the figures of E8 and E9 by layer, then attention maps of a few texts, if their tables are there."""
-    tables = {identity: _table(folder, identity) for identity in ("E8", "E9", MAPS)}
-    swapped, shuffled = (_by_layer(tables[identity]) for identity in ("E8", "E9"))
+    swapped, shuffled = (_by_layer(_table(folder, identity)) for identity in ("E8", "E9"))
     if swapped is not None or shuffled is not None:
         yield Illustration(
             "E9/accuracy_by_layer",
@@ -105,13 +80,14 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
             "it is; a layer whose points lie on that line could have attended to anything.",
             partial(evidence_figures.accuracy_by_layer, swapped, shuffled),
         )
-    if tables[MAPS] is not None:
-        yield from _maps(tables[MAPS], _twins(folder))
+    maps = _table(folder, MAPS)
+    if maps is not None:
+        yield from _maps(maps, _twins(folder))
 
 
 def _table(folder: RunFolder, identity: str) -> pd.DataFrame | None:
     path = folder.evidence(identity)
-    return pd.read_parquet(path) if path.is_file() else None
+    return read_table(path) if path.is_file() else None
 
 
 def _by_layer(table: pd.DataFrame | None) -> pd.DataFrame | None:
@@ -155,10 +131,10 @@ def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
     }
 
 
-TOKENS_SHOWN = 3000
-"""The approximate number of tokens in all texts that are open when the page is opened …"""
-TEXTS_SHOWN = 12
-"""… and the largest number of these texts; all others can be opened from the table."""
+TOKENS_SHOWN, TEXTS_SHOWN = 3000, 12
+"""The approximate number of tokens in all texts that are open when the page is opened, and the largest number of these texts;
+all others can be opened from the table.
+"""
 
 
 def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = None, alone: Path | None = None) -> None:
@@ -174,27 +150,19 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
     timing = read_json(folder.timing) if folder.timing.is_file() else {}
     drawn = illustrations(folder) if figures is None else figures
     tables = {name: read_table(folder.evidence(name)) for name in found.experiments if name != TAGGED}
-    tagged = tagged_sentences(folder.evidence(TAGGED))
     page = {
-        "name": shown_name(folder, settings),
+        "found": found,
+        "name": f"{settings[TRIAL]['model'].rpartition('.')[2]} on trial" if TRIAL in settings else str(identity_of(folder)),
         "path": str(folder.path),
         "epochs": len(read_json(folder.curves)) if folder.curves.is_file() else None,
         "best_epoch": int(summary["best/epoch"]) + 1 if "best/epoch" in summary else None,
-        "verdict": found.verdict,
-        "answers": found.answers,
-        "truth": found.truth,
         "warnings": [] if found.held is None else warnings(found.held),
-        "pictures": found.pictures,
-        "judged": found.judged,
-        "first_tokens": found.first_tokens,
         "first_question": readings.QUESTION,
         "not_run": {kind: NAMES[kind] for kind in found.controls.not_run},
         "commands": found.controls.commands,
-        "masked": _was_masked(settings),
+        "masked": bool(((settings.get("model") or {}).get("init_args") or {}).get("masking")),
         "remarks": [*_remarks(folder, settings), *filter(None, [mixed_versions(folder)])],
-        "readings": _readings(found, timing),
-        "sentences": [] if tagged is None else shown_sentences(folder.evidence(TAGGED), tagged),
-        "tagged": None if tagged is None else len(tagged),
+        "readings": readings.readings_of_run(tables["E15"], timing.get("seconds_a_text")) if "E15" in tables else None,
         "figures": embedded(save_figures(folder, drawn) if alone is None else as_svg(drawn)),
         "drawn_names": legend(found.class_names),
         "beside": alone is None,
@@ -202,26 +170,12 @@ def write_report(folder: RunFolder, figures: Sequence[Illustration] | None = Non
         "timing": timing,
         "longest": max(timing.get("seconds", {}).values(), default=1.0) or 1.0,
     }
-    texts = (
-        _sentences(folder, tagged, tables)
-        if tagged is not None
-        else _texts(tables, found.class_names, "Attention" if pools(settings) else "Attention rollout")
-    )
-    write_text(
-        folder.report if alone is None else alone,
-        render("report.html", **page, **texts),
-    )
-
-
-def shown_name(folder: RunFolder, settings: Mapping[str, Any]) -> str:
-    """Return the title of the page: the name of the run, or the class of a model that was trained elsewhere."""
-    if TRIAL in settings:
-        return f"{settings[TRIAL]['model'].rpartition('.')[2]} on trial"
-    return str(identity_of(folder))
-
-
-def _was_masked(settings: Mapping[str, Any]) -> bool:
-    return bool(((settings.get("model") or {}).get("init_args") or {}).get("masking"))
+    tagged = tagged_sentences(folder.evidence(TAGGED))
+    if tagged is not None:
+        texts = _sentences(folder.evidence(TAGGED), tagged, tables)
+    else:
+        texts = _texts(tables, found.class_names, "Attention" if pools(settings) else "Attention rollout")
+    write_text(folder.report if alone is None else alone, render("report.html", **page, **texts))
 
 
 def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
@@ -234,57 +188,42 @@ def _remarks(folder: RunFolder, settings: Mapping[str, Any]) -> list[str]:
     return told(record.get("copies", {}), record.get("counts", {})) + old
 
 
-def _readings(found: Findings, timing: Mapping[str, Any]) -> readings.Table | None:
-    """Return the table that compares all readings; None if E15 did not run."""
-    rows = found.table("E15")
-    return None if rows is None else readings.readings_of_run(rows, timing.get("seconds_a_text"))
-
-
-def _sentences(folder: RunFolder, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+def _sentences(path: Path, tagged: pd.DataFrame, tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     """Return the part of the page about the sentences of a tagger."""
-    table = sentence_table(tagged, tables, tag_names(folder.evidence(TAGGED)))
-    return {"texts": [], "instances": None, "data": as_script_data(table), "empty": table["empty"]}
+    table = sentence_table(tagged, tables, tag_names(path))
+    shown = {"sentences": shown_sentences(path, tagged), "tagged": len(tagged), "texts": [], "instances": None}
+    return shown | {"data": as_script_data(table), "empty": table["empty"]}
 
 
 def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str) -> dict[str, Any]:
     """Return the part of the page about single texts; empty if the attention is not over the tokens of a text."""
     instances = tables.get(INSTANCES)
+    nothing: dict[str, Any] = {"sentences": [], "tagged": None, "texts": [], "instances": None, "data": None}
     if instances is None or "attention" not in instances:
-        return {"texts": [], "instances": None, "data": None}
+        return nothing
     table = instance_table(tables, class_names, attention_name)
-    shown = {"texts": shown_texts(tables, class_names, attention_name), "shown_tokens": f"{TOKENS_SHOWN:,}"}
-    return {"instances": len(instances), "data": as_script_data(table), "empty": table["empty"]} | shown
+    shown = {"texts": _shown_texts(joined(tables, attention_name), class_names), "shown_tokens": f"{TOKENS_SHOWN:,}"}
+    return nothing | shown | {"instances": len(instances), "data": as_script_data(table), "empty": table["empty"]}
 
 
-def shown_texts(
-    tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], attention_name: str = "Attention"
-) -> list[dict[str, Any]]:
-    """Return texts with all their explanations, at even distances in the confidence of the prediction.
-
-    Args:
-        tables: the tables by experiment, one row for each instance; ``instances`` is one of them.
-        class_names: the names of the classes, in class order.
-        attention_name: the name of the reading in the column ``attention``.
-    """
-    rows = joined(tables, attention_name)
+def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return texts with all their explanations, at even distances in the confidence of the prediction."""
     rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
     count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
-    return [_shown(row, class_names) for row in evenly(rows, count).to_dict("records")]
-
-
-def _shown(row: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
-    rationale = row.get("rationale")
-    return {
-        "id": row["id"],
-        "title": f"text {row['id']}",
-        "label": class_names[row["label"]] if "label" in row else None,
-        "predicted": class_names[row["predicted"]],
-        "confidence": row["confidence"],
-        "question": question(row),
-        "tokens": list(row["tokens"]),
-        "decides": None if rationale is None else list(rationale),
-        "explanations": explanations(row),
-    }
+    return [
+        {
+            "id": row["id"],
+            "title": f"text {row['id']}",
+            "label": class_names[row["label"]] if "label" in row else None,
+            "predicted": class_names[row["predicted"]],
+            "confidence": row["confidence"],
+            "question": question(row),
+            "tokens": list(row["tokens"]),
+            "decides": None if row.get("rationale") is None else list(row["rationale"]),
+            "explanations": explanations(row),
+        }
+        for row in evenly(rows, count).to_dict("records")
+    ]
 
 
 def illustrations(folder: RunFolder) -> list[Illustration]:
@@ -301,7 +240,18 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
                 partial(evidence_figures.learning_curves, read_json(folder.curves)),
             )
         )
-    tables = {experiment: found.table(experiment) for experiment in EXPERIMENTS}
-    figures += evidence_illustrations({name: rows for name, rows in tables.items() if rows is not None}, class_names)
-    figures += comparison_illustrations(found.table("E7"), class_names)
+    tables = {experiment: rows for experiment in EXPERIMENTS if (rows := found.table(experiment)) is not None}
+    figures += evidence_illustrations(tables, class_names)
+    if "E7" in tables:
+        figures.append(
+            Illustration(
+                "E7/jsd_by_max_attention",
+                "E7  How differently does it attend?",
+                "JSD between the attention of this run, an adversary, and of its base, by the largest weight of the base "
+                "(Wiegreffe & Pinter 2019, Fig. 3). Much of it under a large weight means: the base was sure, and the same "
+                "predictions can be had by looking elsewhere. Compare with the same figure of seeds, which make controls "
+                "draws.",
+                partial(evidence_figures.divergence_violins, tables["E7"], class_names),
+            )
+        )
     return [*figures, *layer_illustrations(found.folder)]

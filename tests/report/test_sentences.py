@@ -8,9 +8,15 @@ import pandas as pd
 import pytest
 
 from attest.report.instance_table import ROWS as ROWS_SHOWN
-from attest.report.instance_table import SENTENCES, TEXT_BYTES, as_script_data, shown_sentences, tagged_sentences
+from attest.report.instance_table import (
+    SENTENCES,
+    TEXT_BYTES,
+    as_script_data,
+    sentence_table,
+    shown_sentences,
+    tagged_sentences,
+)
 from attest.report.page import write_report
-from attest.report.sentence_table import sentence_table
 from attest.runs.folder import read_rows, read_table, write_table
 from tests.report.made import made_run
 
