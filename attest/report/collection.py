@@ -17,7 +17,7 @@ from attest.core.measures.comparison import LEVEL, mean_of_each
 from attest.core.measures.numbers import interval, p_value
 from attest.core.measures.summary import share_interval
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.described import label_of, labels, newer
+from attest.report.summary import label_of, labels, newer
 from attest.runs.folder import TAGGED, RunFolder, read_json, read_table
 from attest.runs.identity import TextsOfRun, identity_of, table_of, texts_of
 

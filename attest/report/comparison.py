@@ -29,10 +29,10 @@ from attest.report.collection import (
     shared_keys,
     value_of,
 )
-from attest.report.described import QUESTIONS, described, label_of
 from attest.report.figures import CLASS_COLOURS, to_svg
 from attest.report.related import LONG, Conclusion, link_between
 from attest.report.run_tables import cell
+from attest.report.summary import QUESTIONS, described, label_of
 from attest.report.templating import render
 from attest.report.verdict import scale_of
 from attest.runs.asked import identity

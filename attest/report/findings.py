@@ -1,14 +1,20 @@
-"""The contents of a run folder before anything is drawn: settings, numbers, controls, verdict and answers."""
+"""The contents of a run folder before anything is drawn: settings, numbers, controls, the verdict, and one plain sentence for
+each question, with the p-value of each test that decides a word.
+"""
 
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
+from attest.core.measures import Paired
+from attest.core.measures.comparison import LEVEL
+from attest.core.measures.numbers import p_value, percent
 from attest.experiments.judges.judging import sentence_about
-from attest.report.answers import answers
-from attest.report.collection import pairing
-from attest.report.controls import Baseline, Controls, baseline
+from attest.experiments.registry import EXPERIMENTS
+from attest.experiments.spec import Means
+from attest.report.collection import Pairing, pairing
+from attest.report.controls import Baseline, Controls, baseline, sentence
 from attest.report.readings import (
     QUESTION,
     FirstTokens,
@@ -140,3 +146,65 @@ def pools(settings: dict[str, Any]) -> bool:
     """Return whether the attention on trial pools tokens; if not, rollout stands for the attention inside layers."""
     evidence = (settings.get("experiments") or {}).get(INSTANCES) or {}
     return (evidence.get("init_args") or {}).get("explanation") != "rollout"
+
+
+def answers(
+    controls: Controls, instances: int | None, held: Baseline | None = None, pair: Pairing | None = None
+) -> dict[str, str]:
+    """Return one sentence for each experiment that ran, by its id.
+
+    Args:
+        controls: the controls of the run, which hold its summary.
+        instances: the number of test texts; None if it is not known.
+        held: the comparison of the run with a constant answer; None if it is not known.
+        pair: the comparison of the run with the same model under uniform attention; None if that was not run.
+    """
+    mean = Means(controls.summary, instances)
+    sentences: dict[str, str | None] = {"test": sentence(held, controls.summary)}
+    if not controls.of_trial:
+        sentences["E4"] = _uniform(controls, pair)
+    sentences |= {name: spec.answer(mean) for name, spec in EXPERIMENTS.items() if spec.answer}
+    return {name: said for name, said in sentences.items() if said}
+
+
+def _uniform(controls: Controls, pair: Pairing | None) -> str:
+    if controls.is_uniform:
+        return "This run is the control itself: every token weighs the same."
+    if controls.uniform is None:
+        return "Not known: the same model with uniform attention was not trained. Until then nothing below can be weighed."
+    ours, theirs = controls.summary.get("test/accuracy"), controls.uniform.get("test/accuracy")
+    if ours is None or theirs is None:
+        return "Not known: this run and the one with uniform attention have no accuracy in common."
+    units = "tokens are tagged" if pair is not None and pair.tagging else "test texts are decided"
+    said = f"With uniform attention {percent(theirs, 1)} of {units} rightly, with learned attention {percent(ours, 1)}."
+    return f"{said} {_paired(pair)}"
+
+
+def _paired(pair: Pairing | None) -> str:
+    """Say what the paired test finds about learned and uniform attention, or why there is no test."""
+    if pair is not None and pair.same is False:
+        return "But the two runs were tested on different texts, so these numbers cannot be compared."
+    if pair is None or pair.test is None:
+        return (
+            "Whether that is more than chance is not tested: it takes the decisions on single texts, and of these runs only "
+            "the summaries are there."
+        )
+    found, units = pair.test, "sentences" if pair.tagging else "texts"
+    test = "Wilcoxon's signed-rank test over sentences, since tokens of one are not independent"
+    if not pair.tagging:
+        test = "McNemar's exact test"
+    said = f"{_differing(pair, found)} ({test}: {p_value(found.p_value)})."
+    if not found.differing or found.p_value >= LEVEL or not found.favours:
+        return f"These {pair.instances:,} {units} do not show that the task needs attention: {said}"
+    better = "Learned" if found.favours > 0 else "Uniform"
+    return f"{better} attention is better by more than chance: {said}"
+
+
+def _differing(pair: Pairing, found: Paired) -> str:
+    if not found.differing:
+        return f"on none of them {'is one of the two better' if pair.tagging else 'is only one of the two right'}"
+    ending = "" if found.differing == 1 else "s"
+    several, learned = f"text{ending} that only one of the two decides rightly", "decides"
+    if pair.tagging:
+        several, learned = f"sentence{ending} that one of the two tags better", "is better on"
+    return f"of {found.differing:,} {several}, learned attention {learned} {found.only_first:,}"

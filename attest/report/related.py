@@ -13,10 +13,10 @@ import pandas as pd
 
 from attest.core.measures.numbers import rounded
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.described import QUESTIONS
-from attest.report.described import SCORES as DESCRIBED
 from attest.report.figures import Illustration, as_svg, embedded
 from attest.report.run_tables import PAGE
+from attest.report.summary import QUESTIONS
+from attest.report.summary import SCORES as DESCRIBED
 from attest.report.templating import render
 from attest.runs.folder import RunFolder, read_json, write_text
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from attest.core.measures import OverSeeds
 from attest.core.measures.numbers import spread
 from attest.report.collection import Setting, notes
-from attest.report.described import label_of
+from attest.report.summary import label_of
 
 LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}

@@ -1,11 +1,16 @@
-"""Compute ``summary.json``, a flat file with a version that tables over many runs are made of."""
+"""The numbers of a run: how they are computed for ``summary.json``, a flat file with a version that tables over many runs are
+made of, and how scores and the measures of all experiments are named and described.
+"""
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
 from attest.core.measures import summarise
+from attest.experiments.registry import EXPERIMENTS, measures
+from attest.experiments.spec import Measure
 from attest.runs.folder import INSTANCES, RunFolder, read_json
 
 VERSION = 1
@@ -43,3 +48,58 @@ def summarise_tables(folder: RunFolder, expected_tables: Iterable[str]) -> dict[
         summary |= {f"{experiment}/{key}": value for key, value in summarise(rows).items()}
         summary |= stopped[experiment].summary if experiment in stopped else {}
     return summary
+
+
+SCORES = {
+    "test/accuracy": Measure(
+        "accuracy",
+        "Accuracy",
+        "Share of test texts, of a tagger of their words, decided as their label says.",
+        "How well the model decides says nothing about why.",
+    ),
+    "test/f1": Measure(
+        "f1",
+        "F1",
+        "Harmonic mean of precision and recall of the positive class (for more classes the mean over those that occur).",
+    ),
+    "test/chunk_f1": Measure(
+        "chunk_f1",
+        "F1 of chunks",
+        "Harmonic mean of precision and recall over whole chunks: first word, last word and kind must be right. Of tags in "
+        "IOB2 a chunk begins with B-; of other schemes chunks are those of CoNLL's script.",
+        "A chunk with one wrong tag counts as missed, however many of its words are tagged rightly.",
+    ),
+    "test/roc_auc": Measure(
+        "roc_auc",
+        "ROC-AUC",
+        "Probability that a positive text scores above a negative one; for more classes the mean over those that occur.",
+    ),
+}
+"""By key."""
+QUESTIONS = {"test": "Is the model worth asking?"} | {spec.id: spec.question for spec in EXPERIMENTS.values()}
+"""The question of each experiment, in the order of the report; other experiments come last, under their id."""
+
+
+@cache
+def described() -> dict[str, Measure]:
+    """Return the description of every score and measure, by key, in the order of the report."""
+    return SCORES | measures()
+
+
+@cache
+def labels() -> dict[str, str]:
+    """Return the full names of all described numbers, such as ``E2 decisions flipped``, by key in the order of the report."""
+    titles = {key: measure.title for key, measure in described().items()}
+    return {key: title if key in SCORES else f"{key.split('/')[0]} {title}" for key, title in titles.items()}
+
+
+def label_of(key: str) -> str:
+    """Return the full name of a number; its key if it has no description."""
+    return labels().get(key, key)
+
+
+@cache
+def newer() -> dict[str, str]:
+    """Return the key that replaces each number that only older runs have, by the key of the older number."""
+    replaced = {key: measure.replaced_by for key, measure in measures().items() if measure.replaced_by}
+    return {key: f"{key.split('/')[0]}/{column}" for key, column in replaced.items()}

@@ -17,8 +17,8 @@ from attest.experiments.spec import Measure
 from attest.experiments.stopping import ALL, READ
 from attest.report.collection import PARTS, within
 from attest.report.controls import SCORE_NAMES, Control, Controls, scores_line
-from attest.report.described import QUESTIONS, SCORES, described, newer
 from attest.report.figures import PANELS
+from attest.report.summary import QUESTIONS, SCORES, described, newer
 from attest.runs.identity import identity_of
 from attest.runs.naming import portable
 from attest.runs.published_tables import Publication, PublishedRow, every_published_number

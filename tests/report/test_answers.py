@@ -8,8 +8,8 @@ import pytest
 from attest.core.measures import Paired
 from attest.experiments.readings.compared import SURVIVAL, title_of
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.answers import answers
 from attest.report.collection import Pairing
+from attest.report.findings import answers
 
 ANSWERED = [spec.id for spec in EXPERIMENTS.values() if spec.answer]
 

@@ -11,8 +11,8 @@ import pytest
 from attest.app.cli.main import main
 from attest.core.errors import AttestError
 from attest.report.collection import in_order, settings_of, shared_keys
-from attest.report.described import label_of
 from attest.report.run_tables import as_csv, as_latex, as_markdown, as_text
+from attest.report.summary import label_of
 from attest.runs.folder import read_json
 from attest.runs.identity import find_runs
 

@@ -24,23 +24,17 @@ Figures = Iterator[tuple[str, Figure]]
 """The figures with their file names."""
 
 
-def table_figures(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
-    """Draw all figures of a table, by file name.
-
-    Args:
-        experiment: the table.
-        numbers: all numbers of the table.
-        folders: the folders of finished runs.
-    """
+def table_figures(table: PublishedTable, numbers: pd.DataFrame, folders: Folders) -> dict[str, Figure]:
+    """Draw all figures of a table from its numbers and from the folders of its finished runs, by file name."""
     measured = numbers[numbers["seeds"] > 0]
     judged = measured[measured["verdict"] != ""]
-    figures = {"ours-and-published": ours_and_published(judged, experiment.title)} if len(judged) else {}
-    for drawing in experiment.drawings if len(measured) else ():
-        figures |= dict(DRAWINGS[drawing.draw](experiment, measured, folders, drawing.options))
+    figures = {"ours-and-published": ours_and_published(judged, table.title)} if len(judged) else {}
+    for drawing in table.drawings if len(measured) else ():
+        figures |= dict(DRAWINGS[drawing.draw](table, measured, folders, drawing.options))
     return figures
 
 
-def _of_one_run(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+def _of_one_run(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     """Yield a figure of the report for the first seed of every row."""
     for (row, data, _), runs in folders.items():
         for folder in [runs[min(runs)]] if runs else []:
@@ -49,19 +43,19 @@ def _of_one_run(experiment: PublishedTable, numbers: pd.DataFrame, folders: Fold
                 yield f"{data}-{slug(row)}", possible[options["illustration"]].drawing
 
 
-def _against_sweep(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    label = next(row.sweep.label for row in experiment.rows.values() if row.sweep is not None)
+def _against_sweep(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+    label = next(row.sweep.label for row in table.rows.values() if row.sweep is not None)
     yield "against-sweep", against_sweep(numbers, options["columns"], label)
 
 
 def _one_against_another(
-    experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]
+    table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]
 ) -> Figures:
     both = numbers[numbers["column"].isin([options["x"], options["y"]])]
     yield "one-against-another", one_against_another(both, options["x"], options["y"], options.get("gained"))
 
 
-def _between_seeds(experiment: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
+def _between_seeds(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
     """Yield the figure of the second seed of every row against the first, drawn like adversaries."""
     for (row, data, _), runs in folders.items():
         if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:

@@ -25,9 +25,9 @@ from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publicatio
 STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
 
 
-def stamp(experiment: PublishedTable) -> str:
+def stamp(table: PublishedTable) -> str:
     """Return the stamp of a table: the date of the rules, and 12 hex digits of all that decides a verdict except the runs."""
-    decides = [asdict(RULES), LEVEL, SHARE, asdict(experiment)]
+    decides = [asdict(RULES), LEVEL, SHARE, asdict(table)]
     digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
     return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
 
@@ -59,38 +59,30 @@ KEPT_ALONE = (
 )
 
 
-def table_page(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
+def table_page(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
     """Return the page of one table, without its figures.
 
     Args:
-        experiment: the table.
+        table: the table.
         numbers, claims: the results of ``table_numbers`` and ``table_claims``.
         origin: the result of ``provenance``.
     """
     parts = [
-        f"# {experiment.name}: {experiment.title}",
-        f"{experiment.paper}. Ours: mean ± standard deviation over seeds, on the test split.",
-        _age(origin),
-        *_stopped(origin),
-        *experiment.notes,
+        f"# {table.name}: {table.title}",
+        f"{table.paper}. Ours: mean ± standard deviation over seeds, on the test split.",
+        f"Judged by the rules of {RULES.fixed}; {origin['older']} of its {_runs(origin['runs'])} are older than these.",
+        *([f"Evidence that stopped when its means were known: {'; '.join(origin['stopped'])}."] if origin["stopped"] else []),
+        *table.notes,
         *([f"Every run with `{' '.join(origin['settings'])}`."] if origin["settings"] else []),
         f"**{tally(numbers, claims)}**",
-        *(f"## {data}\n\n{_corpus(experiment, numbers, claims, data)}" for data in numbers["data"].unique()),
-        _small_print(experiment, numbers, claims, origin),
+        *(f"## {data}\n\n{_corpus(table, numbers, claims, data)}" for data in numbers["data"].unique()),
+        _small_print(table, numbers, claims, origin),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _age(origin: dict[str, Any]) -> str:
-    """Say how many of the runs are older than the rules."""
-    runs = f"{origin['runs']} run{'s' if origin['runs'] != 1 else ''}"
-    return f"Judged by the rules of {RULES.fixed}; {origin['older']} of its {runs} are older than these."
-
-
-def _stopped(origin: dict[str, Any]) -> list[str]:
-    """Say which evidence was computed on a part of the texts; empty if none was."""
-    found = "; ".join(origin["stopped"])
-    return [f"Evidence that stopped when its means were known: {found}."] if found else []
+def _runs(count: int) -> str:
+    return f"{count} run{'s' if count != 1 else ''}"
 
 
 def tally(numbers: pd.DataFrame, claims: pd.DataFrame) -> str:
@@ -108,16 +100,16 @@ def _counted(name: str, rows: pd.DataFrame, verdicts: Sequence[str]) -> str:
     return f"{name}: {'; '.join(f'{count} {verdict}' for verdict, count in counts if count)}."
 
 
-def _corpus(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
+def _corpus(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, data: str) -> str:
     says_nothing = (numbers["absent"] == UNDEFINED) & (numbers["published"] == "")
     mine = numbers[(numbers["data"] == data) & ~says_nothing]
-    own = {source.citation for source in experiment.sources.values() if source.own}
-    lines = [_number_line(number, own) for number in mine.to_dict("records")]
-    tables = [markdown_table([NUMBER_HEAD, *lines])]
+    own = {source.citation for source in table.sources.values() if source.own}
     said = claims[claims["data"] == data] if len(claims) else claims
-    if len(said):
-        tables.append(markdown_table([CLAIM_HEAD, *(_claim_line(claim) for claim in said.to_dict("records"))]))
-    return "\n\n".join(tables)
+    tables = [
+        [NUMBER_HEAD, *(_number_line(number, own) for number in mine.to_dict("records"))],
+        [CLAIM_HEAD, *(_claim_line(claim) for claim in said.to_dict("records"))],
+    ]
+    return "\n\n".join(markdown_table(rows) for rows in tables if len(rows) > 1)
 
 
 def _number_line(number: dict[str, Any], own: Collection[str]) -> list[str]:
@@ -187,23 +179,24 @@ def _signed(value: float, digits: int) -> str:
     return EMPTY if math.isnan(value) else f"{value:+.{digits}f}"
 
 
-def _small_print(experiment: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
+def _small_print(table: PublishedTable, numbers: pd.DataFrame, claims: pd.DataFrame, origin: dict[str, Any]) -> str:
     used = set(numbers["source"])
-    sources = [source for source in experiment.sources.values() if source.citation in used]
-    cited = [f"* {source.citation}{_setting(source, experiment)}" for source in sources]
-    columns = [_column_rule(column) for column in experiment.columns.values()]
-    hours = f"{origin['runs']} runs, {origin['hours']:.2f} hours" + (
-        f" and those of {origin['untimed']} runs that were stopped and taken up" if origin["untimed"] else ""
-    )
+    sources = [source for source in table.sources.values() if source.citation in used]
+    cited = [f"* {source.citation}{_setting(source, table)}" for source in sources]
+    columns = [_column_rule(column) for column in table.columns.values()]
+    hours = f"{origin['runs']} runs, {origin['hours']:.2f} hours"
+    if origin["untimed"]:
+        hours += f" and those of {origin['untimed']} runs that were stopped and taken up"
+    any_gone = any(rows["gone"].any() for rows in (numbers, claims) if len(rows))
     versions = ", ".join(f"{name} {'/'.join(values)}" for name, values in origin["versions"].items())
     parts = [
         *(["## Sources", "\n".join(cited)] if cited else []),
-        *([KEPT_ALONE] if _any_gone(numbers, claims) else []),
+        *([KEPT_ALONE] if any_gone else []),
         f"## Rules\n\nFixed on {RULES.fixed}, knowing {RULES.known}.\n\n{RULES.numbers}\n\n{RULES.claims}",
         "\n".join(columns),
         f"## Provenance\n\n```\n{origin['command']}\n```",
         f"{hours}; commit {', '.join(origin['commits']) or 'unknown'}; {versions}.",
-        stamp(experiment),
+        stamp(table),
     ]
     return "\n\n".join(parts)
 
@@ -218,17 +211,13 @@ def _column_rule(column: Any) -> str:
     return f"* {column.name}: {what}{where}{along}{'; ' if judged else ''}{', '.join(judged)}"
 
 
-def _setting(source: Publication, experiment: PublishedTable) -> str:
+def _setting(source: Publication, table: PublishedTable) -> str:
     """Say how the setting of a source differs from ours, in the rows that the source has numbers for."""
     if source.own:
         return f" {OWN}: not published, so not judged"
-    rows = [row for row in experiment.rows.values() if source.name in row.published]
+    rows = [row for row in table.rows.values() if source.name in row.published]
     differing = dict.fromkeys(source.likeness_to(row.run) for row in rows)
     return "".join(f" {MARK_OF[likeness.degree]}: {likeness.why}" for likeness in differing if likeness.why)
-
-
-def _any_gone(numbers: pd.DataFrame, claims: pd.DataFrame) -> bool:
-    return any(bool(rows["gone"].any()) for rows in (numbers, claims) if len(rows))
 
 
 def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> dict[str, Any]:
@@ -239,10 +228,9 @@ def provenance(folders: Folders, command: str, settings: Sequence[str] = ()) -> 
         command: the command that made the table.
         settings: the settings of all its runs that its file does not state.
     Returns:
-        ``command``; ``settings``; ``runs``, how many; ``hours`` of the runs that were never stopped, and ``untimed``, how
-        many were; ``older``, how many are older than the rules; ``stopped``, for each experiment that read a part of the texts
-        of how many runs, in words; and from the runs ``commits`` and ``versions``, each with all
-        values there are.
+        ``command``; ``settings``; ``runs``, how many; ``hours`` of the runs that were never stopped; ``untimed``, how many
+        runs were stopped; ``older``, how many runs are older than the rules; ``stopped``, the result of ``stopped_early``;
+        ``commits`` and ``versions``, each with all values that the runs have.
     """
     runs = sorted({folder for by_seed in folders.values() for folder in by_seed.values()})
     seconds = [run_seconds(RunFolder(folder)) for folder in runs]
@@ -287,7 +275,7 @@ def stopped_early(runs: Sequence[Path]) -> list[str]:
         summaries = [summary for folder in runs if keys[0] in (summary := summary_of(folder))]
         if summaries:
             read, of = (_span([summary[key] for summary in summaries]) for key in keys)
-            said.append(f"{experiment} in {len(summaries)} run{'s' if len(summaries) > 1 else ''}, after {read} of {of} texts")
+            said.append(f"{experiment} in {_runs(len(summaries))}, after {read} of {of} texts")
     return said
 
 

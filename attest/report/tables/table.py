@@ -29,7 +29,7 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptNumbers:
     """The kept entries of numbers and claims, by key.
 
     An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
@@ -58,34 +58,26 @@ def run_name(folder: Path) -> str:
     return match[0] if match else folder.as_posix()
 
 
-def entry_of(ours: OverSeeds, folders: Iterable[Path]) -> Entry:
-    """Return the entry that keeps a number or a difference of these runs."""
+def _entry_of(ours: OverSeeds, folders: Iterable[Path]) -> Entry:
     std = ours.std if ours.seeds > 1 else None
     return {"runs": [run_name(folder) for folder in folders], "mean": ours.mean, "std": std, "seeds": ours.seeds}
 
 
-def values_by_run(runs: Mapping[int, Path], values: Mapping[int, float]) -> dict[str, float]:
-    """Return numbers by the names of their runs; both arguments are by seed."""
-    return {run_name(runs[seed]): value for seed, value in values.items()}
+def _over_seeds_of(entry: Entry) -> OverSeeds:
+    return OverSeeds(entry["mean"], math.nan if entry["std"] is None else entry["std"], entry["seeds"])
 
 
-def ours_of(entry: Entry) -> OverSeeds:
-    """Return the number over seeds that an entry keeps."""
-    return OverSeeds(entry["mean"], float("nan") if entry["std"] is None else entry["std"], entry["seeds"])
-
-
-def read_kept(folder: Path) -> Kept:
+def read_kept(folder: Path) -> KeptNumbers:
     """Read the entries kept beside a table; without entries if there is no file."""
     file = folder / FILE
-    return Kept({tuple(each["of"]): each for each in read_json(file)["entries"]} if file.is_file() else {})
+    return KeptNumbers({tuple(each["of"]): each for each in read_json(file)["entries"]} if file.is_file() else {})
 
 
 def write_kept(folder: Path, entries: Mapping[Key, Entry]) -> None:
     """Write the entries beside a table, if there are any."""
     if entries:
-        write_json(
-            folder / FILE, {"rules": RULES.fixed, "entries": [{"of": list(key)} | each for key, each in entries.items()]}
-        )
+        content = [{"of": list(key)} | each for key, each in entries.items()]
+        write_json(folder / FILE, {"rules": RULES.fixed, "entries": content})
 
 
 PREDICTED = "/predicted_"
@@ -94,20 +86,13 @@ SEEDS = "E5"
 
 
 def measured(folder: Path, column: PublishedColumn) -> float | None:
-    """Return the number of a run for a column; None if its evidence is missing or if it is undefined.
-
-    Args:
-        folder: the folder of a finished run.
-        column: the column of the table.
-    """
+    """Return the number of a finished run for a column; None if its evidence is missing or if it is undefined."""
     if column.key:
         value = summary_of(folder).get(column.key)
         return None if value is None else float(value)
     rows = evidence_rows(folder, column.table)
-    if rows is None:
-        return None
-    values = _chosen(rows, column).dropna()
-    return None if values.empty else float(values.agg(column.statistic))
+    values = None if rows is None else _chosen(rows, column).dropna()
+    return None if values is None or values.empty else float(values.agg(column.statistic))
 
 
 def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
@@ -147,21 +132,15 @@ def summary_of(folder: Path) -> dict[str, Any]:
     return read_json(RunFolder(folder).summary)
 
 
-def _against_first_seed(run: RunFolder) -> pd.DataFrame | None:
-    first = RunFolder(run.path.with_name("seed0"))
-    there = all(folder.evidence(INSTANCES).is_file() for folder in (run, first))
-    return compare_runs(first, run) if there and run.path != first.path else None
-
-
 @lru_cache(maxsize=16)
 def evidence_rows(folder: Path, identity: str) -> pd.DataFrame | None:
     """Return a table of evidence; None if it is missing."""
+    run, first = RunFolder(folder), RunFolder(folder.with_name("seed0"))
     if identity == SEEDS:
-        return _against_first_seed(RunFolder(folder))
-    path = RunFolder(folder).evidence(identity)
-    if not path.is_file():
-        return None
-    return pd.read_parquet(path)
+        there = all(each.evidence(INSTANCES).is_file() for each in (run, first))
+        return compare_runs(first, run) if there and run.path != first.path else None
+    path = run.evidence(identity)
+    return pd.read_parquet(path) if path.is_file() else None
 
 
 FEWEST = 2
@@ -205,15 +184,14 @@ def paired_test(pairs: pd.DataFrame, expect: str) -> PairedTest:
     decisions = bool(pairs.isin((0.0, 1.0)).all(axis=None))
     left, right = (pairs[side].to_numpy(bool if decisions else float) for side in ("left", "right"))
     found = (mcnemar if decisions else signed_rank)(left, right, expect)
-    p = found.p_value if len(pairs) >= FEWEST else math.nan
-    statistic = found.statistic if len(pairs) >= FEWEST else math.nan
+    statistic, p = (found.statistic, found.p_value) if len(pairs) >= FEWEST else (math.nan, math.nan)
     name = "McNemar" if decisions else "Wilcoxon"
     return PairedTest(name, expect, len(pairs), found.only_first, found.only_second, statistic, p)
 
 
 Folders = Mapping[Place, Mapping[int, Path]]
 """The folders of finished runs, by place and seed."""
-NOTHING_KEPT = Kept()
+NOTHING_KEPT = KeptNumbers()
 
 NOTHING_PUBLISHED = {
     "published": "",
@@ -226,7 +204,7 @@ NOTHING_PUBLISHED = {
 
 
 @dataclass(frozen=True)
-class Found:
+class NumberOverSeeds:
     """A number over seeds and its origin.
 
     Args:
@@ -242,11 +220,11 @@ class Found:
     gone: bool = False
 
 
-def table_numbers(experiment: PublishedTable, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
+def table_numbers(table: PublishedTable, folders: Folders, kept: KeptNumbers = NOTHING_KEPT) -> pd.DataFrame:
     """Return every number of a table.
 
     Args:
-        experiment: the table.
+        table: the table.
         folders: the folders of every place of the table; a place without finished runs has no seeds.
         kept: the entries that were read from evidence when it was there.
     Returns:
@@ -256,50 +234,39 @@ def table_numbers(experiment: PublishedTable, folders: Folders, kept: Kept = NOT
         ours), ``difference``, ``margin`` and ``verdict``; the last six empty if nothing was published; and ``keep``, what
         is to be kept of it ``about`` which number.
     """
-    return pd.DataFrame(
-        [line for place in _places(experiment, folders) for line in _numbers(experiment, folders, kept, *place)]
-    )
+    places = dict.fromkeys((row, data) for row, data, _ in folders)  # in the order of the table
+    return pd.DataFrame([line for place in places for line in _numbers(table, folders, kept, *place)])
 
 
-def _places(experiment: PublishedTable, folders: Folders) -> list[tuple[str, str]]:
-    """Return each row and corpus of the table, in its order."""
-    return list(dict.fromkeys((row, data) for row, data, _ in folders))
-
-
-def _numbers(experiment: PublishedTable, folders: Folders, kept: Kept, row: str, data: str) -> Iterator[dict[str, Any]]:
+def _numbers(table: PublishedTable, folders: Folders, kept: KeptNumbers, row: str, data: str) -> Iterator[dict[str, Any]]:
     here = {at: runs for (*place, at), runs in folders.items() if place == [row, data]}
-    for column in experiment.columns.values():
+    for column in table.columns.values():
         if column.along:
             values = list(along_sweep(here, column).values())
-            found = Found(OverSeeds.of(values), why_absent(values, list(here.values())))
-            yield from _lines(experiment, row, data, None, column, found)
+            found = NumberOverSeeds(OverSeeds.of(values), why_absent(values, list(here.values())))
+            yield from _lines(table, row, data, None, column, found)
             continue
         for at, runs in here.items():
-            yield from _lines(experiment, row, data, at, column, _found(runs, column, kept, number_key(data, row, at, column)))
+            found = _number(runs, column, kept, _number_key(data, row, at, column))
+            yield from _lines(table, row, data, at, column, found)
 
 
-def number_key(data: str, row: str, at: float | None, column: PublishedColumn) -> Key:
-    """Return the key of the entry of a number."""
+def _number_key(data: str, row: str, at: float | None, column: PublishedColumn) -> Key:
     return data, row, "" if at is None else f"{at:g}", column.name
 
 
-def claim_key(data: str, claim: PublishedClaim) -> Key:
-    """Return the key of the entry of a claim."""
-    return data, claim.that
-
-
-def _found(runs: Mapping[int, Path], column: PublishedColumn, kept: Kept, key: Key) -> Found:
+def _number(runs: Mapping[int, Path], column: PublishedColumn, kept: KeptNumbers, key: Key) -> NumberOverSeeds:
     """Return the number that the runs give, with kept values for runs whose evidence is gone."""
     values = over_seeds(runs, column)
     if not column.table:
-        return Found(OverSeeds.of(list(values.values())), why_absent(values, [runs]))
+        return NumberOverSeeds(OverSeeds.of(list(values.values())), why_absent(values, [runs]))
     entry = kept.of(key, runs.values())
     if entry is not None and entry["seeds"] > len(values):
-        return Found(ours_of(entry), keep=entry, gone=True)
+        return NumberOverSeeds(_over_seeds_of(entry), keep=entry, gone=True)
     both = _with_kept(runs, values, column, kept.values(key))
-    ours = OverSeeds.of(list(both.values()))
-    keep = entry_of(ours, runs.values()) | {"values": values_by_run(runs, both)} if both else None
-    return Found(ours, why_absent(both, [runs]), keep, gone=len(both) > len(values))
+    ours, by_run = OverSeeds.of(list(both.values())), {run_name(runs[seed]): value for seed, value in both.items()}
+    keep = _entry_of(ours, runs.values()) | {"values": by_run} if both else None
+    return NumberOverSeeds(ours, why_absent(both, [runs]), keep, gone=len(both) > len(values))
 
 
 def _with_kept(
@@ -322,7 +289,7 @@ def along_sweep(runs: Mapping[float | None, Mapping[int, Path]], column: Publish
 
     Args:
         runs: the folders of the runs, by value of the sweep and by seed.
-        column: the quantity.
+        column: the quantity, whose ``along`` names the correlation.
     """
     from scipy.stats import kendalltau, pearsonr  # slow, and only sweeps need it
 
@@ -347,21 +314,21 @@ def why_absent(values: Collection[Any], runs: Sequence[Mapping[int, Path]]) -> s
 
 
 def _lines(
-    experiment: PublishedTable, row: str, data: str, at: float | None, column: PublishedColumn, found: Found
+    table: PublishedTable, row: str, data: str, at: float | None, column: PublishedColumn, found: NumberOverSeeds
 ) -> Iterator[dict[str, Any]]:
-    ours, published = found.ours, experiment.rows[row].published
+    ours, published = found.ours, table.rows[row].published
     low, high = interval_90(ours)
     line = {"data": data, "row": row, "at": np.nan if at is None else at, "column": column.name}
     line |= {"ours": ours.mean, "std": ours.std, "low": low, "high": high, "seeds": ours.seeds}
-    line |= {"absent": found.absent, "gone": found.gone, "about": number_key(data, row, at, column), "keep": found.keep}
+    line |= {"absent": found.absent, "gone": found.gone, "about": _number_key(data, row, at, column), "keep": found.keep}
     sources = [name for name in published if column.name in published[name].get(data, {})]
     for name in sources:
-        source, quoted = experiment.sources[name], published[name][data][column.name]
+        source, quoted = table.sources[name], published[name][data][column.name]
         judged = column.judged and not source.own
         yield line | {
             "published": quoted.text,
             "source": source.citation,
-            "setting": None if source.own else source.likeness_to(experiment.rows[row].run).degree,
+            "setting": None if source.own else source.likeness_to(table.rows[row].run).degree,
             "difference": ours.mean - quoted.value,
             "margin": margin(quoted.value, column) if judged else np.nan,
             "verdict": (found.absent or judge_number(ours, quoted.value, column)) if judged else "",
@@ -370,7 +337,7 @@ def _lines(
         yield line | NOTHING_PUBLISHED
 
 
-def table_claims(experiment: PublishedTable, folders: Folders, kept: Kept = NOTHING_KEPT) -> pd.DataFrame:
+def table_claims(table: PublishedTable, folders: Folders, kept: KeptNumbers = NOTHING_KEPT) -> pd.DataFrame:
     """Judge every claim of a table on every corpus of the table.
 
     Returns:
@@ -381,21 +348,15 @@ def table_claims(experiment: PublishedTable, folders: Folders, kept: Kept = NOTH
         source; NaN if there are none) and ``verdict``; and ``keep``, what is to be kept of it ``about`` which claim.
     """
     corpora = {data for _, data, _ in folders}
-    return pd.DataFrame(
-        [
-            _judged(experiment, folders, kept, claim, data)
-            for claim in experiment.claims
-            for data in claim.data
-            if data in corpora
-        ]
-    )
+    asked = [(claim, data) for claim in table.claims for data in claim.data if data in corpora]
+    return pd.DataFrame([_judged(table, folders, kept, *each) for each in asked])
 
 
-def _judged(experiment: PublishedTable, folders: Folders, kept: Kept, claim: PublishedClaim, data: str) -> dict[str, Any]:
-    found, tests = _compared(experiment, folders, kept, claim, data)
+def _judged(table: PublishedTable, folders: Folders, kept: KeptNumbers, claim: PublishedClaim, data: str) -> dict[str, Any]:
+    found, tests = _compared(table, folders, kept, claim, data)
     difference, entry = found.ours, found.keep or {}
     claimed = -difference if claim.expect == "less" else difference
-    allowed = experiment.columns[claim.left[1]].margin
+    allowed = table.columns[claim.left[1]].margin
     return {
         "data": data,
         "claim": claim.that,
@@ -410,46 +371,41 @@ def _judged(experiment: PublishedTable, folders: Folders, kept: Kept, claim: Pub
         "p_seeds": np.nan if claim.expect == "equal" else p_above(claimed, 0),
         "tests": tests,
         "two_sided": entry.get("two_sided", []),
-        "published": published_difference(experiment, claim, data),
+        "published": published_difference(table, claim, data),
         "verdict": found.absent or judge_claim(claim.expect, difference, [test["p"] for test in tests], allowed),
-        "about": claim_key(data, claim),
+        "about": (data, claim.that),
         "keep": found.keep,
     }
 
 
 def _compared(
-    experiment: PublishedTable, folders: Folders, kept: Kept, claim: PublishedClaim, data: str
-) -> tuple[Found, list[dict[str, Any]]]:
+    table: PublishedTable, folders: Folders, kept: KeptNumbers, claim: PublishedClaim, data: str
+) -> tuple[NumberOverSeeds, list[dict[str, Any]]]:
     """Return the difference of both sides, and the tests over texts for each seed with evidence, or what was kept of them."""
     sides = claim.left, claim.right
-    columns = [experiment.columns[column] for _, column in sides]
+    columns = [table.columns[column] for _, column in sides]
     runs = [folders.get((row, data, None), {}) for row, _ in sides]
-    keys = [number_key(data, row, None, column) for (row, _), column in zip(sides, columns, strict=True)]
+    keys = [_number_key(data, row, None, column) for (row, _), column in zip(sides, columns, strict=True)]
     read_now = [over_seeds(run, column) for run, column in zip(runs, columns, strict=True)]
     known = [kept.values(key) for key in keys]
     values = [_with_kept(*each) for each in zip(runs, read_now, columns, known, strict=True)]
     seeds = sorted(set(values[0]) & set(values[1]))
     pairs = {seed: _pairs([run[seed] for run in runs], columns) if claim.paired else None for seed in seeds}
-    differences = [_difference(pairs[seed], values[0][seed] - values[1][seed]) for seed in seeds]
-    ours, here = OverSeeds.of(differences), [folder for run in runs for folder in run.values()]
     read = [each for each in pairs.values() if each is not None and len(each)]
-    entry = kept.of(claim_key(data, claim), here)
+    differences = []
+    for seed in seeds:  # over the pairs of texts; of the runs' own numbers if there are no pairs
+        each = pairs[seed]
+        apart = values[0][seed] - values[1][seed]
+        differences.append(apart if each is None or each.empty else float(each["left"].mean() - each["right"].mean()))
+    ours, here = OverSeeds.of(differences), [folder for run in runs for folder in run.values()]
+    entry = kept.of((data, claim.that), here)
     if entry is not None and len(read) < entry["seeds"]:
-        return _as_kept(entry, ours), entry.get("tests", [])
-    tests = [_tested(each, claim.expect) for each in read if claim.expect != "equal"]
-    keep = entry_of(ours, here) | {"tests": tests} if read else None
-    return Found(ours, why_absent(seeds, runs), keep, gone=values != read_now), tests
-
-
-def _as_kept(entry: Entry, ours: OverSeeds) -> Found:
-    """Return the kept difference of a claim; our difference if only its tests were kept."""
-    gone = "mean" in entry
-    return Found(ours_of(entry) if gone else ours, keep=entry, gone=gone)
-
-
-def _tested(pairs: pd.DataFrame, expect: str) -> dict[str, Any]:
-    test: PairedTest = paired_test(pairs, expect)
-    return asdict(test) | {"rules": RULES.fixed}
+        gone = "mean" in entry  # else only the tests of the claim were kept
+        return NumberOverSeeds(_over_seeds_of(entry) if gone else ours, keep=entry, gone=gone), entry.get("tests", [])
+    tested = [] if claim.expect == "equal" else [paired_test(each, claim.expect) for each in read]
+    tests = [asdict(test) | {"rules": RULES.fixed} for test in tested]
+    keep = _entry_of(ours, here) | {"tests": tests} if read else None
+    return NumberOverSeeds(ours, why_absent(seeds, runs), keep, gone=values != read_now), tests
 
 
 def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.DataFrame | None:
@@ -458,17 +414,11 @@ def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.Da
     return None if left is None or right is None else in_pairs(left, right)
 
 
-def _difference(pairs: pd.DataFrame | None, own: float) -> float:
-    """Return the mean of left minus right over the pairs; the difference of the runs' numbers if there are no pairs."""
-    return own if pairs is None or pairs.empty else float(pairs["left"].mean() - pairs["right"].mean())
-
-
-def published_difference(experiment: PublishedTable, claim: PublishedClaim, data: str) -> float:
+def published_difference(table: PublishedTable, claim: PublishedClaim, data: str) -> float:
     """Return the difference of the published numbers of both sides, from the first source with both; NaN if none has."""
-    for source in experiment.sources:
+    for source in table.sources:
         numbers = [
-            experiment.rows[row].published.get(source, {}).get(data, {}).get(column)
-            for row, column in (claim.left, claim.right)
+            table.rows[row].published.get(source, {}).get(data, {}).get(column) for row, column in (claim.left, claim.right)
         ]
         if numbers[0] is not None and numbers[1] is not None:
             return numbers[0].value - numbers[1].value

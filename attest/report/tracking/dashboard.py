@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from attest.core.errors import AttestError, install_command
 from attest.experiments.registry import EXPERIMENTS, measures
 from attest.experiments.spec import Measure
-from attest.report.described import QUESTIONS, SCORES
+from attest.report.summary import QUESTIONS, SCORES
 from attest.report.tracking.loggers import ADVERSARY, is_headline
 
 if TYPE_CHECKING:
