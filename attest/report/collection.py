@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
@@ -38,18 +38,15 @@ def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named
         items: the items, in any order.
         name: the function that returns the name of an item.
     """
+    names = [VARIANT.sub("", name(item)) for item in items]
     sweeps: dict[str, list[int]] = {}
-    for place, item in enumerate(items):
-        sweeps.setdefault(NUMBER.sub("#", VARIANT.sub("", name(item))), []).append(place)
-
-    def numbers(item: Named) -> list[float]:
-        return [float(number) for number in NUMBER.findall(VARIANT.sub("", name(item)))]
-
+    for place, each in enumerate(names):
+        sweeps.setdefault(NUMBER.sub("#", each), []).append(place)
     ordered = list(items)
     for places in sweeps.values():
-        chosen = sorted((items[place] for place in places), key=numbers)
-        for place, item in zip(places, chosen, strict=True):
-            ordered[place] = item
+        chosen = sorted(places, key=lambda place: [float(number) for number in NUMBER.findall(names[place])])
+        for place, other in zip(places, chosen, strict=True):
+            ordered[place] = items[other]
     return ordered
 
 
@@ -117,22 +114,18 @@ def shared_keys(settings: Sequence[Setting], patterns: Sequence[str] = ()) -> li
     chosen = {pattern: [name for name in sorted(names) if _matches(name, pattern)] for pattern in patterns}
     for pattern, found in chosen.items():
         if not found:
-            raise _no_such_number(pattern, names)
+            whole = {name for name in names if name.rpartition("/")[0] not in names}
+            near = nearest(pattern.replace("*", ""), whole)
+            raise AttestError(
+                f"no number is called {pattern}; expected names as in summary.json, with * for any part, such as E1/tau_*. "
+                f"The nearest are {', '.join(near)}."
+            )
     return list(dict.fromkeys(name for found in chosen.values() for name in found))
 
 
 def _matches(name: str, pattern: str) -> bool:
     parts, wanted = name.split("/"), pattern.split("/")
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
-
-
-def _no_such_number(pattern: str, names: Collection[str]) -> AttestError:
-    whole = {name for name in names if name.rpartition("/")[0] not in names}
-    near = nearest(pattern.replace("*", ""), whole)
-    return AttestError(
-        f"no number is called {pattern}; expected names as in summary.json, with * for any part, such as E1/tau_*. "
-        f"The nearest are {', '.join(near)}."
-    )
 
 
 PARTS = ("mean", "ci_low", "ci_high")
@@ -194,12 +187,7 @@ def whiskers(shares: pd.Series) -> tuple[float, float]:
 
 
 def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
-    """Return Student's interval of the mean over seeds; None if there are fewer than two seeds.
-
-    Args:
-        over: the number over seeds.
-        compared: as in ``over_texts``.
-    """
+    """Return Student's interval of the mean over seeds; None if there are fewer than two seeds; ``compared`` as above."""
     if over.seeds < 2:
         return None
     return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
@@ -210,12 +198,7 @@ Tested = dict[int, TextsOfRun]
 
 
 def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
-    """Return the warnings that a reader needs before comparing settings; empty if there are none.
-
-    Args:
-        settings: the settings to compare.
-        keys: the keys of the numbers to compare.
-    """
+    """Return the warnings that a reader needs before comparing these numbers of settings; empty if there are none."""
     return [note for note in (other_texts(settings), other_orders(settings, keys)) if note]
 
 
@@ -248,15 +231,21 @@ def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None
     if len(older) < 2:
         return None
 
-    def undefined(setting: Setting, key: str) -> str:
+    def left_out(setting: Setting, key: str) -> str:
         counts = [summary.get(f"{key}/nan") for _, summary in sorted(setting.summaries.items())]
         return ", ".join("–" if count is None else f"{count:.0f}" for count in counts)
 
-    counts = [f"{each.name}: {' and '.join(undefined(each, key) for key in older)}" for each in settings]
+    counts = [f"{each.name}: {' and '.join(left_out(each, key) for key in older)}" for each in settings]
     return (
         f"{' and '.join(f'“{label_of(key)}”' for key in older)} are means over different texts, those that flip in the order, "
         f"and cannot be compared. Texts left out by each, by seed: {'; '.join(counts)}."
     )
+
+
+def tested(test: Paired, tagging: bool) -> str:
+    """Return the name of a paired test on texts, or on the sentences of a tagger, and its p-value."""
+    name = "Wilcoxon's signed-rank test over sentences" if tagging else "McNemar's exact test"
+    return f"{name}: {p_value(test.p_value)}"
 
 
 @dataclass(frozen=True)
@@ -279,10 +268,7 @@ class Pairing:
     @property
     def tested(self) -> str:
         """Return the name of the test and its p-value; empty if no test was made."""
-        if self.test is None:
-            return ""
-        name = "Wilcoxon's signed-rank test over sentences" if self.tagging else "McNemar's exact test"
-        return f"{name}: {p_value(self.test.p_value)}"
+        return "" if self.test is None else tested(self.test, self.tagging)
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from attest.core.measures import Majority, OverSeeds, against_majority
-from attest.core.measures.numbers import number, p_value, percent, spread
+from attest.core.measures.numbers import number, percent, spread
 from attest.experiments.registry import measures
-from attest.report.collection import tagged_tokens, value_of
+from attest.report.collection import tagged_tokens, tested, value_of
 from attest.runs.asked import identity
 from attest.runs.belonging import require_together
 from attest.runs.choices import are_plain
-from attest.runs.folder import TAGGED, TRIAL, RunFolder, read_json, read_table
+from attest.runs.folder import TAGGED, TRIAL, RunFolder, columns_in, read_json, read_table
 from attest.runs.identity import table_of, typed_of
 
 SCORE_NAMES = {"accuracy": "accuracy", "f1": "F1", "chunk_f1": "chunk F1", "token_f1": "F1 of tokens", "roc_auc": "ROC-AUC"}
@@ -48,8 +46,7 @@ class Baseline:
     @property
     def test(self) -> str:
         """Return the name of the test and its p-value."""
-        name = "Wilcoxon's signed-rank test over sentences" if self.tagging else "McNemar's exact test"
-        return f"{name}: {p_value(self.majority.test.p_value)}"
+        return tested(self.majority.test, self.tagging)
 
 
 def baseline(run: RunFolder) -> Baseline | None:
@@ -57,17 +54,17 @@ def baseline(run: RunFolder) -> Baseline | None:
     path = table_of(run)
     if path is None:
         return None
-    tagging = path.stem == TAGGED
-    wanted = ["tags", "predicted_tags"] if tagging else ["label", "predicted"]
-    columns = pq.read_schema(path).names  # only the names: attention may take many megabytes
-    if not tagging and "label" not in columns:
-        return None
-    rows = read_table(path, wanted)
+    columns = columns_in(path)
     names = [column.removeprefix("probability_") for column in columns if column.startswith("probability_")]
+    tagging = path.stem == TAGGED
     if tagging:
+        rows = read_table(path, ["tags", "predicted_tags"])
         majority = against_majority(*tagged_tokens(rows))
-    else:
+    elif "label" in columns:
+        rows = read_table(path, ["label", "predicted"])
         majority = against_majority(rows["label"].to_numpy(), rows["predicted"].to_numpy())
+    else:
+        return None
     only = None if majority.only is None else names[majority.only]
     return Baseline(majority, names[majority.label], only, len(rows), tagging)
 
@@ -104,11 +101,7 @@ def last_words(run: RunFolder) -> list[str]:
 
 
 def warnings(held: Baseline) -> list[str]:
-    """Return warnings about a model that is no better than a constant answer; empty if it is better.
-
-    Args:
-        held: the comparison of the model with a constant answer.
-    """
+    """Return warnings about a model that is no better than a constant answer; empty if it is better."""
     said = [] if held.only is None else [f"The model predicts “{held.only}” every time."]
     if not held.majority.better:
         found = "below" if held.majority.accuracy < held.majority.share else "not shown to be better than"
@@ -120,12 +113,7 @@ def warnings(held: Baseline) -> list[str]:
 
 
 def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
-    """Say whether the model is better than a constant answer; None if the run has no accuracy.
-
-    Args:
-        held: the comparison of the run with a constant answer; None if it is not known.
-        summary: the summary of the run.
-    """
+    """Say whether the model is better than a constant answer; None if the summary of the run has no accuracy."""
     if summary.get("test/accuracy") is None:
         return None
     if held is None:
@@ -158,7 +146,7 @@ Summary = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Control:
+class ControlNumber:
     """A number that another number is compared with."""
 
     name: str
@@ -192,14 +180,13 @@ class Controls:
         self.uniform = None if self.uniform_run is None else read_json(self.uniform_run.summary)
         self.seeds = _summaries_of_seeds(folder)
         compared = base.path / "controls" / folder.summary.name
-        self.between_seeds = _between_seeds(read_json(compared)) if compared.is_file() else {}
-        """Of the base's attention and that of its other seeds, ``E5/…``, where ``make controls`` has compared them."""
+        found = read_json(compared) if compared.is_file() else {}
+        self.between_seeds = {key: value for key, value in found.items() if key.startswith("E5/")}
+        """The distances of the base to its other seeds, ``E5/…``; empty if ``make controls`` has not compared them."""
 
-    def of(self, key: str) -> list[Control]:
+    def of(self, key: str) -> list[ControlNumber]:
         """Return all controls of one number, the closest first."""
-        constant = [self._constant(self.held)] if key == "test/accuracy" and self.held is not None else []
-        within = [self._within_run(key)]
-        beside = (*constant, *within, self._of_uniform(key), self._of_seeds(key))
+        beside = (self._constant(key), self._within_run(key), self._of_uniform(key), self._of_seeds(key))
         return [control for control in beside if control is not None]
 
     @cached_property
@@ -217,32 +204,34 @@ class Controls:
             return {}
         return {kind: command for kind, command in _commands(*self._base).items() if kind in self.not_run}
 
-    def _constant(self, held: Baseline) -> Control:
-        return Control(f"always “{held.answer}”", number(held.majority.share), held.majority.share)
+    def _constant(self, key: str) -> ControlNumber | None:
+        if key != "test/accuracy" or self.held is None:
+            return None
+        return ControlNumber(f"always “{self.held.answer}”", number(self.held.majority.share), self.held.majority.share)
 
-    def _within_run(self, key: str) -> Control | None:
+    def _within_run(self, key: str) -> ControlNumber | None:
         measure = measures().get(key)
         if measure is None or measure.beside is None:
             return None
         name, column = measure.beside
         other = f"{key.split('/')[0]}/{column}/mean"
         value = self.summary.get(other)
-        return Control(name, number(value), value) if other in self.summary else None
+        return ControlNumber(name, number(value), value) if other in self.summary else None
 
-    def _of_uniform(self, key: str) -> Control | None:
+    def _of_uniform(self, key: str) -> ControlNumber | None:
         if self.uniform is None:
             return None
         value = value_of(self.uniform, key)
-        return Control(NAMES["uniform"], number(value), value)
+        return ControlNumber(NAMES["uniform"], number(value), value)
 
-    def _of_seeds(self, key: str) -> Control | None:
+    def _of_seeds(self, key: str) -> ControlNumber | None:
         if len(self.seeds) < 2:
             return None
         values = [value for summary in self.seeds if (value := value_of(summary, key)) is not None]
         if len(values) < 2:
-            return Control(NAMES["seeds"], number(None))
+            return ControlNumber(NAMES["seeds"], number(None))
         over = OverSeeds.of(values)
-        return Control(f"{over.seeds} seeds", spread(over.mean, over.std), over.mean)
+        return ControlNumber(f"{over.seeds} seeds", spread(over.mean, over.std), over.mean)
 
 
 def _commands(folder: RunFolder, settings: dict[str, Any]) -> dict[str, str]:
@@ -264,10 +253,6 @@ def _base(folder: RunFolder, settings: dict[str, Any]) -> tuple[RunFolder, dict[
         return folder, settings
     base = RunFolder(folder.corpus)
     return base, base.settings()
-
-
-def _between_seeds(compared: dict[str, Any]) -> Summary:
-    return {key: value for key, value in compared.items() if key.startswith("E5/")}
 
 
 def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:

@@ -190,9 +190,9 @@ def _paired(pair: Pairing | None) -> str:
             "the summaries are there."
         )
     found, units = pair.test, "sentences" if pair.tagging else "texts"
-    test = "Wilcoxon's signed-rank test over sentences, since tokens of one are not independent"
-    if not pair.tagging:
-        test = "McNemar's exact test"
+    test = "McNemar's exact test"
+    if pair.tagging:
+        test = "Wilcoxon's signed-rank test over sentences, since tokens of one are not independent"
     said = f"{_differing(pair, found)} ({test}: {p_value(found.p_value)})."
     if not found.differing or found.p_value >= LEVEL or not found.favours:
         return f"These {pair.instances:,} {units} do not show that the task needs attention: {said}"

@@ -3,7 +3,7 @@ the same tokens first, or survives erasure; each comparison gives lines to draw,
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -19,7 +19,7 @@ from attest.core.measures.numbers import number, p_value, percent
 from attest.core.memory import by_rows
 from attest.experiments.readings.compared import SURVIVAL, title_of
 from attest.experiments.registry import EXPERIMENTS
-from attest.report.controls import Control
+from attest.report.controls import ControlNumber
 from attest.report.verdict import Line, share
 
 IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "leave-one-out"}
@@ -27,26 +27,16 @@ IMPORTANCES = {"gradient_inputs": "gradient × input", "leave_one_out_inputs": "
 EMPTY = "–"
 
 
-def read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the rows of the texts that E1 read; all rows if E1 read none of them.
-
-    Args:
-        instances: the table of texts, one row for each text.
-        importances: the table of E1, which has fewer texts if it stopped early; None if it did not run.
-    """
+def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the rows of the texts that E1 read, fewer if it stopped early; all rows if it did not run or read none."""
     if importances is None or "id" not in instances:
         return instances
     read = instances[instances["id"].isin(importances["id"])]
     return read if len(read) else instances
 
 
-def of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Return the importances of the given texts, in their order; None if a text has none.
-
-    Args:
-        instances: the table of texts, one row for each text, with ``id``.
-        importances: the table of E1 with ``id``, in any order; it may have more texts.
-    """
+def _of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame | None:
+    """Return the rows of E1 on the given texts, found by ``id`` and in their order; None if E1 lacks a text or did not run."""
     if importances is None or "id" not in instances or not importances["id"].is_unique:
         return None
     return None if {*instances["id"]} - {*importances["id"]} else importances.set_index("id").loc[instances["id"]]
@@ -71,7 +61,7 @@ def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | N
         return None
     (attention, *others), random = found, found[0].controls[0]
     beside = "".join(f"{percent(line.value or 0.0, 1)} for {line.name}, " for line in others)
-    part = _part(" (over the ", read_of(instances, importances), instances)
+    part = _part(" (over the ", _read_of(instances, importances), instances)
     pairs = zip(instances["attention"], instances["rationale"], strict=True)
     mass = np.array([np.asarray(weights)[np.asarray(decides, dtype=bool)].sum() for weights, decides in pairs])
     right, wrong = percent((mass >= RIGHT).mean()), percent((mass <= WRONG).mean())
@@ -93,26 +83,29 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
     """
     if instances is None or not {"attention", "rationale"} <= {*instances.columns}:
         return []
-    read = read_of(instances, importances)
-    rows = of_same_texts(read, importances)
+    read = _read_of(instances, importances)
+    rows = _of_same_texts(read, importances)
     rankings = {"attention": read["attention"]}
     rankings |= {} if rows is None else {name: rows[column] for column, name in IMPORTANCES.items() if column in rows}
     decides = [np.asarray(each, dtype=bool) for each in read["rationale"]]
     chance = float(np.mean([each.mean() for each in decides]))
-    random = Control(f"random token{_part(', ', read, instances)}", percent(chance, 1), chance)
-    hits = {name: pd.Series(_hits(weights, decides)) for name, weights in rankings.items()}
+    random = ControlNumber(f"random token{_part(', ', read, instances)}", percent(chance, 1), chance)
+
+    def hit(weights: np.ndarray, truth: np.ndarray) -> float:
+        """Return the share of deciding tokens among those that tie for the first rank."""
+        known = len(weights) and not np.isnan(weights).any()
+        return truth[weights == weights.max()].mean() if known else np.nan
+
+    hits = {
+        name: pd.Series([hit(np.asarray(each, dtype=float), truth) for each, truth in zip(weights, decides, strict=True)])
+        for name, weights in rankings.items()
+    }
     return [share("truth/first", name, each, ABOUT_FIRST, random) for name, each in hits.items()]
 
 
 def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
     """Say how many of all texts were read; empty if all were."""
     return "" if len(read) == len(instances) else f"{before}{len(read):,} of {len(instances):,} texts"
-
-
-def _hits(weights: Iterable[np.ndarray], decides: Iterable[np.ndarray]) -> list[float]:
-    """Return for each text the share of deciding tokens among those that tie for the first rank."""
-    pairs = ((np.asarray(each, dtype=float), truth) for each, truth in zip(weights, decides, strict=True))
-    return [truth[each == each.max()].mean() if len(each) and not np.isnan(each).any() else np.nan for each, truth in pairs]
 
 
 # Do other readings rank the same tokens first as attention?
@@ -194,7 +187,9 @@ class FirstTokens:
         if values is None or not values.notna().any():
             return None
         chance = float(self.shares.loc[values.notna(), f"random/{k}"].mean())
-        return share("first_tokens/share", title, values, ABOUT_SAME, Control("random tokens", percent(chance, 1), chance))
+        return share(
+            "first_tokens/share", title, values, ABOUT_SAME, ControlNumber("random tokens", percent(chance, 1), chance)
+        )
 
 
 _TITLES = {weights.column: weights.title for weights in EXPERIMENTS["E1"].weights}
@@ -211,8 +206,8 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
     """
     if instances is None or importances is None or not {"id", "attention"} <= {*instances}:
         return None
-    read = read_of(instances, importances)
-    rows = of_same_texts(read, importances)
+    read = _read_of(instances, importances)
+    rows = _of_same_texts(read, importances)
     if rows is None or not len(read):
         return None
     names = [name for name in _TITLES if {name, f"tau_{name}"} <= {*rows}]
@@ -222,7 +217,10 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
     weights = {name: each.to_numpy() for name, each in {"attention": read["attention"], **rows[names]}.items()}
     if "special" in read:
         ranked = [~np.asarray(each, dtype=bool) for each in read["special"]]
-        weights = {name: _only(each, ranked) for name, each in weights.items()}
+        weights = {
+            name: pd.Series([np.asarray(each)[left] for each, left in zip(texts, ranked, strict=True)]).to_numpy()
+            for name, texts in weights.items()
+        }
         legend += "" if all(map(np.all, ranked)) else SPECIAL
         if any(name.startswith("tau_without_special_") for name in rows):  # older runs, whose τ-b ranks special tokens too
             tau = "tau_without_special_"
@@ -232,20 +230,16 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
     return FirstTokens(_shares(weights.pop("attention"), weights), taus, legend)
 
 
-def _only(weights: np.ndarray, kept: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the weights of the kept tokens, one array for each text."""
-    some = np.empty(len(weights), dtype=object)
-    some[:] = [np.asarray(each)[left] for each, left in zip(weights, kept, strict=True)]
-    return some
-
-
 def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.DataFrame:
     """Return the shares of common first tokens, one row for each text, computed on padded batches of texts."""
     lengths = torch.tensor([len(weights) for weights in attention])
 
     def of_rows(texts: Tensor) -> Tensor:
         mask = torch.arange(int(lengths[texts].max())) < lengths[texts].unsqueeze(-1)
-        ours, *others = (_padded(each[texts.numpy()], mask) for each in (attention, *importances.values()))
+        padded = torch.zeros(1 + len(importances), *mask.shape, dtype=torch.float64)
+        for row, ragged in zip(padded, (attention, *importances.values()), strict=True):
+            row[mask] = torch.from_numpy(np.concatenate(ragged[texts.numpy()]).astype(float))
+        ours, *others = padded
         return torch.stack([top_k_overlap(ours, other, k, mask) for other in others for k in K], dim=-1)
 
     columns = [f"{name}/{k}" for name in importances for k in K]
@@ -253,13 +247,6 @@ def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.
     found = pd.DataFrame(by_rows(of_rows, row, torch.arange(len(lengths))).numpy(), columns=columns)
     random = {f"random/{k}": np.where(lengths > k, k / lengths, np.nan) for k in K}
     return found.assign(**random)
-
-
-def _padded(weights: np.ndarray, mask: Tensor) -> Tensor:
-    """Return ragged weights of texts as one tensor, 0 at padding: object ``(B,)``, ``(B, T)`` -> float64 ``(B, T)``."""
-    padded = torch.zeros(mask.shape, dtype=torch.float64)
-    padded[mask] = torch.from_numpy(np.concatenate(weights).astype(float))
-    return padded
 
 
 # Which reading survives erasure best, by how much, and is that more than chance?
@@ -301,15 +288,11 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
 
 
 def survival_lines(rows: pd.DataFrame) -> list[Line]:
-    """Return the lines that are drawn with ``survival_sentence``: the attention, and the best reading if it is another.
-
-    Args:
-        rows: the table of E15.
-    """
+    """Return the lines that are drawn with ``survival_sentence``: the attention, and the best reading if it is another."""
     scores, base = _scores(rows)
     if base is None:
         return []
-    chance = Control("as many random tokens", percent(0.5), 0.5)
+    chance = ControlNumber("as many random tokens", percent(0.5), 0.5)
     shown = dict.fromkeys((base, str(scores.mean().idxmax())))
     return [
         share("E15/survival", f"random sets beaten by {title_of(name)}", scores[name], ABOUT_SURVIVAL, chance)
@@ -360,7 +343,7 @@ ABOUT_TRUTH = (
 
 
 @dataclass(frozen=True)
-class Table:
+class ReadingTable:
     """A table of text cells with an explanation of its columns and rows."""
 
     header: list[str]
@@ -368,7 +351,7 @@ class Table:
     legend: str
 
 
-def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> Table | None:
+def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = None) -> ReadingTable | None:
     """Return the mean scores of each reading, the best first; None if there is no reading.
 
     Args:
@@ -378,15 +361,14 @@ def readings_of_run(rows: pd.DataFrame, seconds: Mapping[str, float] | None = No
     means = {name: float(rows[name].mean()) for name in rows if pd.api.types.is_numeric_dtype(rows[name])}
 
     def seconds_of(reading: str) -> str:
-        value = (seconds or {}).get(
-            reading.removesuffix(SIGNED).replace("_", "-")
-        )  # the signed ranking takes as long as the reading
+        unsigned = reading.removesuffix(SIGNED)  # the signed ranking takes as long
+        value = (seconds or {}).get(unsigned.replace("_", "-"))
         return EMPTY if value is None else f"{value:.2g}"
 
     return _table(means, {SECONDS: seconds_of})
 
 
-def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | None:
+def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> ReadingTable | None:
     """Return the scores of each reading on one text, with its first tokens; None if the text has no such numbers.
 
     Args:
@@ -413,7 +395,7 @@ def readings_of_text(row: Mapping[str, Any], tokens: Sequence[str]) -> Table | N
     return _table(numbers, {SHARED: shared, RANKED_FIRST: ranked_first})
 
 
-def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> Table | None:
+def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> ReadingTable | None:
     """Return a table with a row for each reading, the best first; None if there is no reading.
 
     Args:
@@ -437,7 +419,7 @@ def _table(values: Mapping[str, float], beside: Mapping[str, Any]) -> Table | No
         ABOUT_SIGNED: SIGNED in "".join(readings),
         ABOUT_TRUTH: "P@k" in shown,
     }
-    return Table(["reading", *shown], body, " ".join(sentence for sentence, is_said in about.items() if is_said))
+    return ReadingTable(["reading", *shown], body, " ".join(sentence for sentence, is_said in about.items() if is_said))
 
 
 def _cell(value: float | None) -> str:

@@ -16,7 +16,7 @@ from attest.experiments.registry import measures, range_of
 from attest.experiments.spec import Measure
 from attest.experiments.stopping import ALL, READ
 from attest.report.collection import PARTS, within
-from attest.report.controls import SCORE_NAMES, Control, Controls, scores_line
+from attest.report.controls import SCORE_NAMES, ControlNumber, Controls, scores_line
 from attest.report.figures import PANELS
 from attest.report.summary import QUESTIONS, SCORES, described, newer
 from attest.runs.identity import identity_of
@@ -26,16 +26,14 @@ from attest.runs.published_tables import Publication, PublishedRow, every_publis
 
 @dataclass(frozen=True)
 class Published:
-    """A published number that stands beside the number of a run.
-
-    ``comparable`` is False if the paper's setting differs from the run's, and ``why`` then says how.
-    """
+    """A published number that stands beside the number of a run."""
 
     value: str
     """The number as published, with its spread over instances if there is one."""
     source: str
     comparable: bool = True
     why: str = ""
+    """How the setting of the paper differs from that of the run, if the numbers are not comparable."""
 
 
 def published(data: str, name: str) -> dict[str, Published]:
@@ -47,22 +45,16 @@ def published(data: str, name: str) -> dict[str, Published]:
         data: the name of the corpus.
         name: the readable name of the run, ``<recipe>-<model>-<scoring>-<projection>``.
     """
-    found: dict[str, Published] = {}
-    for key, each_number in sorted(_candidates(data, name), key=lambda each: not each[1].comparable):
-        found.setdefault(key.removesuffix("/mean"), each_number)
-    return found
-
-
-def _candidates(data: str, name: str) -> Iterator[tuple[str, Published]]:
-    """Yield published numbers of the same recipe, then those of the same model under another recipe."""
     recipe, _, model = name.partition("-")
-    mine = [
-        (row, column.key, source, quoted)
+    candidates = [
+        (row.run["RECIPE"] == recipe, column.key, _beside(quoted.text, source, row, recipe))
         for row, corpus, column, source, quoted in every_published_number()
         if corpus == data and column.key and model_name(row) == model
     ]
-    for row, key, source, quoted in sorted(mine, key=lambda each: each[0].run["RECIPE"] != recipe):
-        yield key, _beside(quoted.text, source, row, recipe)
+    found: dict[str, Published] = {}
+    for _, key, each in sorted(candidates, key=lambda one: (not one[2].comparable, not one[0])):
+        found.setdefault(key.removesuffix("/mean"), each)
+    return found
 
 
 def model_name(row: PublishedRow) -> str:
@@ -81,7 +73,7 @@ def _beside(text: str, source: Publication, row: PublishedRow, recipe: str) -> P
 
 
 def scale_of(key: str) -> tuple[float, float]:
-    """Return the smallest and the largest value of the scale that a measure is drawn on."""
+    """Return the smallest and the largest value of the scale that a measure is drawn on, [0, 1] if it has no upper bound."""
     low, high = range_of(key)
     return (0.0, 1.0) if math.isinf(high) else (low, high)
 
@@ -99,7 +91,7 @@ class Line:
     detail: str = ""
     bounds: tuple[float, float] | None = None
     """The 95 % confidence interval of the mean; None if it is undefined."""
-    controls: list[Control] = field(default_factory=list)
+    controls: list[ControlNumber] = field(default_factory=list)
     published: Published | None = None
 
     @property
@@ -180,7 +172,7 @@ def uniform_control(controls: Controls) -> list[Line]:
     if controls.uniform is None:
         return []
     value, mine = (summary.get("test/accuracy") for summary in (controls.uniform, controls.summary))
-    ours = Control("this run", number(mine), mine)
+    ours = ControlNumber("this run", number(mine), mine)
     return [Line("E4/accuracy", name, number(value), value, means, misread, controls=[ours])]
 
 
@@ -189,7 +181,7 @@ def _line(
     measure: Measure,
     summary: dict[str, Any],
     names: Sequence[str],
-    controls: list[Control],
+    controls: list[ControlNumber],
     theirs: Published | None,
 ) -> Line:
     mean, low, high = (summary[f"{key}/{part}"] for part in PARTS)
@@ -200,7 +192,7 @@ def _line(
                 _detail(summary, key, names), bounds, controls, theirs)  # fmt: skip
 
 
-def share(key: str, name: str, values: pd.Series, means: str, control: Control) -> Line:
+def share(key: str, name: str, values: pd.Series, means: str, control: ControlNumber) -> Line:
     """Return the line of a share that each text has: its mean over texts in percent, with its interval.
 
     Args:
@@ -227,18 +219,15 @@ def _grouped(lines: list[Line], may_lack: Sequence[str]) -> list[Group]:
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:
-    """Return the spread over instances, means by predicted class, and the number of undefined instances."""
+    """Return the spread over texts, means by predicted class, and how many texts are undefined or were read."""
     prefix = f"{key}/mean/predicted_"
     by_class = [f"{class_names[int(k.removeprefix(prefix))]} {number(v)}" for k, v in summary.items() if k.startswith(prefix)]
     undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
     rest = [f"{len(by_class) - PANELS} more in summary.json"] if len(by_class) > PANELS else []
     classes = [f"predicted {', '.join([*by_class[:PANELS], *rest])}"] if by_class else []
-    return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined, *_read(summary, key.partition("/")[0])])
-
-
-def _read(summary: dict[str, Any], experiment: str) -> list[str]:
-    read = summary.get(f"{experiment}/{READ}")
-    return [] if read is None else [f"{read:,.0f} of {summary[f'{experiment}/{ALL}']:,.0f} texts"]
+    read, of = (summary.get(f"{key.partition('/')[0]}/{count}") for count in (READ, ALL))
+    stopped = [] if read is None else [f"{read:,.0f} of {of:,.0f} texts"]
+    return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined, *stopped])
 
 
 EVIDENCE = re.compile(r"(?P<experiment>\w+)/(?:validation|test)/(?P<column>.+)/mean")
