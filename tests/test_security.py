@@ -42,7 +42,7 @@ REACHES = {
     ("attest/experiments/registry.py", "self.run"): "numbers: an experiment of ours",
     (
         "attest/report/figures.py",
-        "(figures / stale).unlink",
+        "(folder.figures / stale).unlink",
     ): "a run's list of figures: plain names in a folder that is no link",
     (
         "attest/runs/capabilities.py",

@@ -81,7 +81,7 @@ def settings_apart(settings: Sequence[Setting]) -> Differing:
         alike.setdefault(tuple(_choices(setting).values()), []).append(setting)
     found: Differing = {}
     for several in alike.values():
-        for name, values in _differing([_single_settings(setting) for setting in several]).items():
+        for name, values in _differing([_options(setting) for setting in several]).items():
             if not (name.startswith(MEASURED) and NOT_SET in values):
                 found[name] = list(dict.fromkeys([*found.get(name, []), *values]))
     return found
@@ -93,7 +93,7 @@ def _choices(setting: Setting) -> dict[str, str]:
     return {word: str(run.get(name, NOT_SET)) for name, word in CHOICES.items()} | {DEPENDS: depends or "no"}
 
 
-def _single_settings(setting: Setting) -> dict[str, str]:
+def _options(setting: Setting) -> dict[str, str]:
     settings = setting.any_run.settings()
     rest = identity(settings) | {"experiments": settings.get("experiments")}
     rest.pop("run", None)  # the choices compare it
@@ -146,12 +146,7 @@ class DifferingNumber:
 
 
 def apart(settings: Sequence[Setting], keys: Sequence[str]) -> list[DifferingNumber]:
-    """Return the numbers whose intervals do not overlap in some two settings, the widest gap first.
-
-    Args:
-        settings: the settings to compare; the result is empty for a single one.
-        keys: the keys of the numbers.
-    """
+    """Return the numbers whose intervals do not overlap in some two settings, the widest gap first; empty for one setting."""
     found = []
     for key in keys:
         known = _intervals(settings, key)
@@ -170,10 +165,7 @@ def _intervals(settings: Sequence[Setting], key: str) -> dict[str, Interval]:
 def interval_of(setting: Setting, key: str, compared: int) -> Interval | None:
     """Return the interval over seeds, or over texts if there is one seed; None if the setting has neither.
 
-    Args:
-        setting: the setting.
-        key: the key of the number.
-        compared: as in ``over_texts``.
+    It is wider if more settings are ``compared``.
     """
     if len(setting.summaries) == 1:
         return over_texts(next(iter(setting.summaries.values())), key, compared)
@@ -204,14 +196,13 @@ def _on_settings(settings: Sequence[Setting]) -> Conclusion:
         named.append(f"{len(by_setting)} single setting{'s' if len(by_setting) > 1 else ''}")
     listed = " and ".join(filter(None, [", ".join(named[:-1]), *named[-1:]]))
     said = f"differ in {listed}" if named else "differ in no setting that makes them what they are"
-    shown = [*by_choice.items(), *islice(by_setting.items(), SHOWN)]
-    figures = "; ".join(f"{name}: {', '.join(_first_few(values))}" for name, values in shown)
+    shown = []
+    for name, values in [*by_choice.items(), *islice(by_setting.items(), SHOWN)]:
+        rest = len(values) - SHOWN
+        more = [f"{rest} more value{'s' if rest > 1 else ''}"] if rest > 0 else []
+        shown.append(f"{name}: {', '.join([*values[:SHOWN], *more])}")
+    figures = "; ".join(shown)
     return Conclusion(f"The {len(settings)} settings {said}.", f"{figures[:1].upper()}{figures[1:]}." if figures else "")
-
-
-def _first_few(values: list[str]) -> list[str]:
-    rest = len(values) - SHOWN
-    return values if rest <= 0 else [*values[:SHOWN], f"{rest} more value{'s' if rest > 1 else ''}"]
 
 
 def _on_numbers(settings: Sequence[Setting], keys: Sequence[str]) -> Conclusion:
@@ -294,7 +285,7 @@ def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, 
     groups = []
     for experiment in dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)]):
         rows = [
-            {"name": described()[key].title, "cells": [_cell(each, key) for each in settings]}
+            {"name": described()[key].title, "cells": [_mean(each, key) for each in settings]}
             for key in keys
             if key.split("/")[0] == experiment
         ]
@@ -303,7 +294,7 @@ def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, 
     return groups
 
 
-def _cell(setting: Setting, key: str) -> str:
+def _mean(setting: Setting, key: str) -> str:
     """Return the mean and its spread over seeds; for a single seed the mean over its texts and its interval."""
     only = over_texts(next(iter(setting.summaries.values())), key) if len(setting.summaries) == 1 else None
     return cell(setting.over_seeds(key)) if only is None else str(only)

@@ -3,7 +3,7 @@ a notebook and on a page.
 """
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -46,11 +46,6 @@ class Explanation:
         weights = np.nan_to_num(self.weights)
         largest = weights.max(initial=0.0)
         return weights / largest if largest > 0 else weights
-
-    @property
-    def is_undefined(self) -> bool:
-        """Return whether a weight is NaN, as in leave-one-out of a text of one token."""
-        return bool(np.isnan(self.weights).any())
 
     def top(self, tokens: Sequence[str]) -> list[tuple[str, float]]:
         """Return the tokens with the largest positive weights, and these weights."""
@@ -100,16 +95,15 @@ def explanations(row: Mapping[str, Any], in_detail: bool = False) -> list[Explan
         row: a row of ``joined``; without ``label`` if that is not known.
         in_detail: whether to add the explanations that a page of many texts leaves out.
     """
-    return list(_explanations(row, in_detail))
-
-
-def _explanations(row: Mapping[str, Any], in_detail: bool) -> Iterator[Explanation]:
+    found = []
     if _has_weights(row, ATTENTION):
         weights = np.asarray(row[ATTENTION], dtype=float)
-        yield Explanation(ATTENTION, row.get("attention_name", "Attention"), "attention", weights)
+        found.append(Explanation(ATTENTION, row.get("attention_name", "Attention"), "attention", weights))
     for key, shown in _shown().items():
         if _has_weights(row, key) and (in_detail or not shown.in_detail) and shown.is_shown(row):
-            yield Explanation(key, shown.title, shown.kind, np.asarray(row[key], dtype=float), shown.note(row))
+            weights = np.asarray(row[key], dtype=float)
+            found.append(Explanation(key, shown.title, shown.kind, weights, shown.note(row)))
+    return found
 
 
 def _has_weights(row: Mapping[str, Any], key: str) -> bool:
@@ -134,17 +128,14 @@ def print_explained(texts: Sequence[Mapping[str, Any]], console: Console | None 
     """
     console = console or Console(highlight=False)
     for text in texts:
+        outcome = "  ".join(f"{printable(name)} {share:.3f}" for name, share in text["probabilities"].items())
         console.print(Text(f"\n{text['title']}: {printable(text['predicted'])}", style="bold"))
-        console.print(Text(f"  {_outcome(text)}"))
+        console.print(Text(f"  {outcome}"))
         if text["unknown"]:
             console.print(Text(f"  unknown words, all alike to the model: {printable(', '.join(text['unknown']))}"))
         for number, explanation in enumerate(explanations(text, in_detail=True)):
             _print_explanation(console, explanation, text["tokens"], in_full=number == 0 or len(text["tokens"]) < LONG)
         _print_readings(console, text)
-
-
-def _outcome(text: Mapping[str, Any]) -> str:
-    return "  ".join(f"{printable(name)} {probability:.3f}" for name, probability in text["probabilities"].items())
 
 
 def _print_explanation(console: Console, explanation: Explanation, tokens: Sequence[str], in_full: bool) -> None:
@@ -153,7 +144,7 @@ def _print_explanation(console: Console, explanation: Explanation, tokens: Seque
     if in_full:
         console.print(coloured(explanation, tokens))
     heaviest = ", ".join(f"{printable(token)} {weight:.3g}" for token, weight in explanation.top(tokens))
-    without = "undefined" if explanation.is_undefined else "no token has any weight"
+    without = "undefined" if np.isnan(explanation.weights).any() else "no token has any weight"
     console.print(Text(f"most: {heaviest}" if heaviest else without, style="dim"))
 
 
@@ -176,7 +167,9 @@ def coloured(explanation: Explanation, tokens: Sequence[str]) -> Text:
     """Return the tokens as one line, each on a background whose strength is its weight."""
     line = Text()
     for token, heat in zip(tokens, explanation.heat, strict=True):
-        line.append(printable(token), style=_behind(COLOURS[explanation.kind], float(heat)) if heat >= VISIBLE else None)
+        mixed = (round(255 - float(heat) * (255 - part)) for part in COLOURS[explanation.kind])  # with white
+        style = Style(color="black", bgcolor=Color.from_rgb(*mixed)) if heat >= VISIBLE else None
+        line.append(printable(token), style=style)
         line.append(" ")
     return line
 
@@ -184,12 +177,6 @@ def coloured(explanation: Explanation, tokens: Sequence[str]) -> Text:
 def printable(text: str) -> str:
     """Return a text with every character that could control the terminal replaced."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-
-
-def _behind(colour: tuple[int, int, int], heat: float) -> Style:
-    """Return a style of black text on the given colour, mixed with white by the heat."""
-    red, green, blue = (round(255 - heat * (255 - part)) for part in colour)
-    return Style(color="black", bgcolor=Color.from_rgb(red, green, blue))
 
 
 def write_explained(path: Path, texts: Sequence[Mapping[str, Any]], run: str) -> None:
@@ -230,12 +217,7 @@ class ExplainedText:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any], class_names: Sequence[str]) -> "ExplainedText":
-        """Create the text from a row of ``joined``, in which classes are numbers.
-
-        Args:
-            row: a row of ``joined``.
-            class_names: the names of the classes, in class order.
-        """
+        """Create the text from a row of ``joined``, in which classes are numbers, and their names in class order."""
         named = {
             "title": f"text {row['id']}",
             "tokens": list(row["tokens"]),

@@ -33,12 +33,7 @@ def to_svg(figure: Figure) -> str:
 
 
 def save_png(figure: Figure, path: Path) -> None:
-    """Save the figure as a PNG with ``DPI`` pixels per inch, whatever the ending of the file name.
-
-    Args:
-        figure: the figure.
-        path: the file.
-    """
+    """Save the figure as a PNG with ``DPI`` pixels per inch, whatever the ending of the file name."""
     figure.savefig(path, format="png", dpi=DPI)
 
 
@@ -53,13 +48,10 @@ SYMBOLS = {"So", "Sk"}
 def drawable(names: Sequence[str]) -> list[str]:
     """Return class names that the font can draw: emoji by their Unicode names, names in other scripts by class number.
 
-    Args:
-        names: the names of the classes, in class order.
-    Returns:
-        As many names, all different if the given names are: ``[fire]`` for 🔥, ``class 2`` for the third class if its
-        script is not in the font.
+    The names are all different if the given names are: ``[fire]`` for 🔥, ``class 2`` for the third class if its script is not
+    in the font.
     """
-    drawn = [name if _in_font(name) else _spelled(name) or f"class {k}" for k, name in enumerate(names)]
+    drawn = [name if all(map(_font_has, name)) else _spelled(name) or f"class {k}" for k, name in enumerate(names)]
     often = Counter(drawn)
     return [
         f"class {k}" if often[own] > 1 and own != name else own for k, (own, name) in enumerate(zip(drawn, names, strict=True))
@@ -94,10 +86,6 @@ def _font_has(sign: str) -> bool:
     if sign.isascii() and sign.isprintable():
         return True  # every font that figures use has it
     return get_font(findfont(FontProperties())).get_char_index(ord(sign)) > 0
-
-
-def _in_font(name: str) -> bool:
-    return all(_font_has(sign) for sign in name)
 
 
 def _spelled(name: str) -> str | None:
@@ -147,25 +135,18 @@ def save_figures(folder: RunFolder, figures: Sequence[Illustration]) -> list[tup
         AttestError: the folder of the figures is a link, which may lead to files of somebody else.
     """
     folder.require_no_links()
-    drawn = [(figure, _save(folder, figure)) for figure in figures]
-    _remove_stale(folder.figures, {figure_file(folder, each, ending).name for each in figures for ending in ("svg", "png")})
-    return drawn
-
-
-def _remove_stale(figures: Path, current: set[str]) -> None:
-    listed = figures / LIST
+    drawn = as_svg(figures)
+    for figure, svg in drawn:
+        write_atomically(figure_file(folder, figure, "png"), partial(save_png, figure.drawing))
+        write_text(figure_file(folder, figure, "svg"), svg)
+    listed = folder.figures / LIST
+    current = {figure_file(folder, each, ending).name for each in figures for ending in ("svg", "png")}
     earlier = set(listed.read_text(encoding="utf-8").splitlines()) if listed.is_file() else set()
     for stale in filter(LISTED.fullmatch, earlier - current):  # the list may come from a stranger
-        (figures / stale).unlink(missing_ok=True)
+        (folder.figures / stale).unlink(missing_ok=True)
     if earlier != current:
         write_text(listed, "\n".join(sorted(current)))
-
-
-def _save(folder: RunFolder, figure: Illustration) -> str:
-    svg = to_svg(figure.drawing)
-    write_atomically(figure_file(folder, figure, "png"), partial(save_png, figure.drawing))
-    write_text(figure_file(folder, figure, "svg"), svg)
-    return svg
+    return drawn
 
 
 def as_svg(figures: Sequence[Illustration]) -> list[tuple[Illustration, str]]:

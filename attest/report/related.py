@@ -29,8 +29,9 @@ def _heading(distance: str) -> str:
     """Return the title and the unit of a distance to the base, from the spec of E7; the mean of values 0 or 1 is a share."""
     spec = EXPERIMENTS["E7"]
     title = next(measure.title for measure in spec.measures if measure.column == distance)
-    unit = getattr(spec.column(distance), "unit", "").replace("0 or 1", "share")
-    return f"{title[0].upper()}{title[1:]}{unit and f', {unit}'}"
+    column = spec.column(distance)
+    unit = f", {column.unit.replace('0 or 1', 'share')}" if column is not None and column.unit else ""
+    return f"{title[0].upper()}{title[1:]}{unit}"
 
 
 HEADINGS = {
@@ -61,7 +62,7 @@ class Conclusion:
 
 
 @dataclass(frozen=True)
-class Row:
+class LinkedRow:
     """A row of text cells, with the link of its first cell; None if it has no link."""
 
     cells: list[str]
@@ -69,11 +70,11 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class LinkedTable:
     """A table with a header and groups of rows; a group may have an experiment and its question."""
 
     header: list[str]
-    groups: list[tuple[str, str, list[Row]]]
+    groups: list[tuple[str, str, list[LinkedRow]]]
 
     @property
     def is_long(self) -> bool:
@@ -107,22 +108,20 @@ class Page:
         return as_text(tables, self.conclusions, shutil.get_terminal_size((PAGE, 1)).columns)
 
 
-def related_table(rows: pd.DataFrame, page: Path) -> Table:
-    """Return the rows as a table of a page, without columns that have no value.
+def related_table(rows: pd.DataFrame, page: Path) -> LinkedTable:
+    """Return the rows, one for each run, as a table of the page, without columns that have no value.
 
-    Args:
-        rows: one row for each run; may have the columns ``experiment`` and ``report``.
-        page: the path of the page, where the links start.
+    The columns ``experiment`` and ``report``, if present, give the group of a row and the link of its first cell.
     """
     shown = rows.drop(columns=[EXPERIMENT, REPORT], errors="ignore")
     shown = shown[[name for name in shown if not all(pd.isna(value) or value is False for value in shown[name])]]
     experiments = rows[EXPERIMENT] if EXPERIMENT in rows else [""] * len(rows)
     reports = rows[REPORT] if REPORT in rows else [None] * len(rows)
     cells = ([_cell(str(name), row[place]) for place, name in enumerate(shown)] for row in shown.itertuples(index=False))
-    linked = [Row(each, link_between(page, report)) for each, report in zip(cells, reports, strict=True)]
+    linked = [LinkedRow(each, link_between(page, report)) for each, report in zip(cells, reports, strict=True)]
     groups = groupby(zip(experiments, linked, strict=True), key=lambda pair: pair[0])
     named = [(name, QUESTIONS.get(name, ""), [row for _, row in pairs]) for name, pairs in groups]
-    return Table([HEADINGS.get(str(name), str(name)) for name in shown], named)
+    return LinkedTable([HEADINGS.get(str(name), str(name)) for name in shown], named)
 
 
 def link_between(page: Path, report: Path | None) -> str | None:
@@ -157,7 +156,7 @@ NARROW = 10
 GAP = "  "
 
 
-def as_text(tables: Mapping[str, Table], conclusions: Sequence[Conclusion], width: int) -> str:
+def as_text(tables: Mapping[str, LinkedTable], conclusions: Sequence[Conclusion], width: int) -> str:
     """Return the conclusions and then the tables as text.
 
     Args:
@@ -172,7 +171,7 @@ def as_text(tables: Mapping[str, Table], conclusions: Sequence[Conclusion], widt
     return "\n\n".join(filter(None, ["\n".join(lines), *("\n".join(_lines(*table)) for table in tables.items())]))
 
 
-def _lines(name: str, table: Table) -> Iterator[str]:
+def _lines(name: str, table: LinkedTable) -> Iterator[str]:
     """Yield the lines of a table as text: its name, its header, and the rows below their question."""
     cells = [row.cells for _, _, rows in table.groups for row in rows]
     longest = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -182,20 +181,18 @@ def _lines(name: str, table: Table) -> Iterator[str]:
     ]
     widths = [max(size, *map(len, head)) for size, head in zip(longest, heads, strict=True)]
     deep = max(map(len, heads))
+
+    def line(cells: Sequence[str]) -> str:
+        numbers = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
+        return GAP.join([cells[0].ljust(widths[0]), *numbers]).rstrip()
+
     yield name
-    for line in zip(*([""] * (deep - len(head)) + head for head in heads), strict=True):
-        yield _line(line, widths)
+    yield from map(line, zip(*([""] * (deep - len(head)) + head for head in heads), strict=True))
     yield GAP.join("-" * width for width in widths)
     for experiment, question, rows in table.groups:
         if question:
             yield f"{experiment}{GAP}{question}"
-        yield from (_line(row.cells, widths) for row in rows)
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return one line of the table, the first cell aligned to the left and all others to the right."""
-    numbers = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
-    return GAP.join([cells[0].ljust(widths[0]), *numbers]).rstrip()
+        yield from (line(row.cells) for row in rows)
 
 
 def scores_of(run: RunFolder) -> dict[str, float]:

@@ -59,12 +59,22 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
     decided, ours = {name: Decided.by(run) for _, name, run in found}, Decided.by(base)
     guides = guides_compared([*decided])
     of_use = None if guides is None else paired(*(decided[name] for name in guides))
+    figures = []
+    if "E5" in evidence:
+        figure = Illustration(
+            "E5/jsd_by_max_attention",
+            "E5  How far apart are seeds?",
+            "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
+            "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
+            partial(divergence_violins, evidence["E5"], Findings(base).class_names),
+        )
+        figures.append(figure)
     page = Page(
         f"Controls of {identity_of(base)}",
         {"Scores, and distance to the base": pd.DataFrame(rows).assign(
             **{REPORT: [run.report for run in (base, *(run for _, _, run in found))]}
         )},
-        _figures_of_seeds(evidence, Findings(base).class_names),
+        figures,
         conclusions(rows, {name: paired(ours, theirs) for name, theirs in decided.items()}, of_use),
     )  # fmt: skip
     with folder.claimed():
@@ -82,20 +92,6 @@ def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.D
     return joined.assign(**{f"{column}/{name}": rows[column] for name, rows in compared.items() for column in columns})
 
 
-def _figures_of_seeds(evidence: Mapping[str, pd.DataFrame], class_names: Sequence[str]) -> list[Illustration]:
-    if "E5" not in evidence:
-        return []
-    return [
-        Illustration(
-            "E5/jsd_by_max_attention",
-            "E5  How far apart are seeds?",
-            "JSD between the attention of other seeds and of the base, mean over seeds, by the largest weight of the base "
-            "(Wiegreffe & Pinter 2019, Fig. 3). What an adversary gains below this is noise.",
-            partial(divergence_violins, evidence["E5"], class_names),
-        )
-    ]
-
-
 def guides_compared(names: Sequence[str]) -> tuple[str, str] | None:
     """Return the names of the two controls of E6 that show the use of the base's attention; None if one is missing.
 
@@ -111,8 +107,7 @@ def conclusions(rows: Rows, pairs: Mapping[str, Pairing], of_use: Pairing | None
     Args:
         rows: the rows of all runs.
         pairs: the comparison of the base with each control, by the name of the control.
-        of_use: the comparison of the model guided by the base's attention with the model guided by uniform attention; None
-            if one of the two is missing.
+        of_use: the comparison of the two guided models of ``guides_compared``; None if one of them is missing.
     """
     tagging = any(pair.tagging for pair in pairs.values())
     base = percent(rows[0]["accuracy"], 1)
@@ -218,7 +213,7 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
     found = [RunFolder(folder / name) for name in rows["run"]]
     seeds = shown.loc[shown["experiment"] == "E5", gained].dropna().astype(float).tolist() if gained in shown else []
     accuracy = read_json(base.summary).get("test/accuracy")
-    said_of = Sweep(rows, [read_json(run.summary) for run in found], gained, cost, seeds, accuracy)
+    said_of = LambdaSweep(rows, [read_json(run.summary) for run in found], gained, cost, seeds, accuracy)
     tables = {
         "Adversaries": rows.assign(**{REPORT: [run.report for run in found]}).drop(columns="run"),
         "Compared with": shown,
@@ -247,7 +242,7 @@ FARTHER = {1: "moves away from", 0: "moves no farther from", -1: "comes nearer t
 
 
 @dataclass(frozen=True)
-class Sweep:
+class LambdaSweep:
     """A sweep of two or more adversaries of one base, ordered by λ.
 
     Args:
@@ -366,16 +361,14 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
         partial(roar_curves, shares, titled, READINGS[RANDOM].title),
     )
     tables = {"Gain on random": areas, "Accuracy": pd.DataFrame({"share erased": shares} | titled)}
-    page = Page(f"Recursive ROAR of {identity_of(base)}", tables, [figure], [_gains_most(areas)])
+    best = areas.loc[areas["area"].idxmax()]
+    who = best["reading"] if exceeds(best["area"], 0.0) else "No reading"
+    most = Conclusion(
+        f"{who} makes accuracy fall faster than random erasure does.",
+        f"The largest area to random erasure is {rounded(best['area'])} ({best['reading']}). "
+        "Each point is one model, so this is not tested against what another seed does.",
+    )
+    page = Page(f"Recursive ROAR of {identity_of(base)}", tables, [figure], [most])
     with folder.claimed():
         said = page.write(folder.report)
     print(f"{said}\n\nROAR:       {folder.report}", flush=True)
-
-
-def _gains_most(areas: pd.DataFrame) -> Conclusion:
-    """Return a conclusion on the reading with the largest area to random erasure, compared as the numbers are printed."""
-    best = areas.loc[areas["area"].idxmax()]
-    who = best["reading"] if exceeds(best["area"], 0.0) else "No reading"
-    largest = f"The largest area to random erasure is {rounded(best['area'])} ({best['reading']})."
-    untested = "Each point is one model, so this is not tested against what another seed does."
-    return Conclusion(f"{who} makes accuracy fall faster than random erasure does.", f"{largest} {untested}")

@@ -90,7 +90,8 @@ def _columns(settings: Sequence[Setting], keys: Sequence[str]) -> Columns:
 
 
 def _latex(columns: Columns) -> str:
-    head, *lines = (_latex_row(row) for row in zip(*columns, strict=True))
+    cells = ([text.replace("–", "--").translate(LATEX) for text in row] for row in zip(*columns, strict=True))
+    head, *lines = (" & ".join(row) + r" \\" for row in cells)
     kinds = "ll" + "r" * (len(columns) - len(WHO))
     return "\n".join(
         [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
@@ -140,7 +141,3 @@ BEGINNINGS = {
 def cell(over: OverSeeds | None) -> str:
     """Return ``mean ± std`` over seeds; a dash if there is no number."""
     return "–" if over is None else spread(over.mean, over.std)
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    return " & ".join(text.replace("–", "--").translate(LATEX) for text in cells) + r" \\"

@@ -3,12 +3,12 @@
 import pandas as pd
 import pytest
 
-from attest.report.related_pages import Sweep
+from attest.report.related_pages import LambdaSweep
 
 LAMBDAS = [0.001, 0.01, 0.1]
 
 
-def sweep(jsd, tvd=(0.1, 0.1, 0.1), wide=0.02, knee=None, intervals=True, **more) -> Sweep:
+def sweep(jsd, tvd=(0.1, 0.1, 0.1), wide=0.02, knee=None, intervals=True, **more) -> LambdaSweep:
     """Adversaries with these means, each with an interval of that half-width."""
     rows = pd.DataFrame({"lambda": LAMBDAS, "jsd": jsd, "tvd": tvd, "knee": [place == knee for place in range(3)]})
     summaries = []
@@ -19,7 +19,7 @@ def sweep(jsd, tvd=(0.1, 0.1, 0.1), wide=0.02, knee=None, intervals=True, **more
             summary |= {f"E7/{name}/mean": mean}
             summary |= {f"E7/{name}/ci_low": mean - wide, f"E7/{name}/ci_high": mean + wide} if intervals else {}
         summaries.append(summary)
-    return Sweep(rows, summaries, "jsd", "tvd", **more)
+    return LambdaSweep(rows, summaries, "jsd", "tvd", **more)
 
 
 @pytest.mark.parametrize(

@@ -72,18 +72,17 @@ def _against_lambda() -> Section:
 def _many_runs(summary: set[str], curves: Sequence[str]) -> list[Section]:
     """Return sections that compare runs: the scores, then the first measure of every experiment."""
     first = {spec.id: spec.measures[0] for spec in EXPERIMENTS.values() if spec.measures}
-    shown = {name: measure for name, measure in first.items() if f"{name}/{measure.column}/mean" in summary}
-    return [_training(summary, curves), *(_side_by_side(name, measure) for name, measure in shown.items())]
-
-
-def _side_by_side(name: str, measure: Measure) -> Section:
-    key = f"{name}/{measure.column}"
-    panels = (
-        Panel("words", _description(name, {key: measure}), ()),
-        Panel("bars", measure.title, (f"{key}/mean",)),
-        Panel("points", f"{measure.title} over accuracy", (f"{key}/mean",), "test/accuracy"),
-    )
-    return Section(f"{name}  {QUESTIONS[name]}", panels)
+    sections = [_training(summary, curves)]
+    for name, measure in first.items():
+        key = f"{name}/{measure.column}"
+        if f"{key}/mean" in summary:
+            panels = (
+                Panel("words", _description(name, {key: measure}), ()),
+                Panel("bars", measure.title, (f"{key}/mean",)),
+                Panel("points", f"{measure.title} over accuracy", (f"{key}/mean",), "test/accuracy"),
+            )
+            sections.append(Section(f"{name}  {QUESTIONS[name]}", panels))
+    return sections
 
 
 def dashboard(summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> list[Section]:

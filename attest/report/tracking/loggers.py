@@ -5,7 +5,6 @@ resumed run continues its files.
 import csv
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -54,14 +53,11 @@ def _name_wandb_run(options: Namespace, name: str, wandb_id: str, grouping: Mapp
     options.id = wandb_id
     for option, value in grouping.items():
         options[option] = options.get(option) or value
-    if not options.offline and os.environ.get("WANDB_MODE", "online") == "online" and not _logged_in():
-        options.offline, options.mode = True, "offline"
+    if not options.offline and os.environ.get("WANDB_MODE", "online") == "online":
+        from attest.report.tracking.wandb_report import logged_in  # imports W&B, which other loggers do not need
 
-
-def _logged_in() -> bool:
-    from attest.report.tracking.wandb_report import logged_in  # imports W&B, which other loggers do not need
-
-    return logged_in()
+        if not logged_in():
+            options.offline, options.mode = True, "offline"
 
 
 def without_deprecated(loggers: Iterable[Logger]) -> None:
@@ -166,14 +162,10 @@ def grouping(identity: RunIdentity, run: Any) -> dict[str, Any]:
         ``group``, the setting, which seeds share, so that W&B draws them as one band; ``job_type``; ``tags``, the corpus and
         the model.
     """
-    return {"group": identity.setting, "job_type": _job(identity, run), "tags": [run.data, run.model]}
-
-
-def _job(identity: RunIdentity, run: Any) -> str:
-    """Return the type of job of a run; a run without learned attention is a control."""
+    job = CONTROL if run.projection == "uniform" or run.model == "average" else BASE  # without learned attention
     if identity.kind:
-        return JOBS.get(identity.kind, CONTROL)
-    return CONTROL if run.projection == "uniform" or run.model == "average" else BASE
+        job = JOBS.get(identity.kind, CONTROL)
+    return {"group": identity.setting, "job_type": job, "tags": [run.data, run.model]}
 
 
 OF_EACH = 3
@@ -193,14 +185,9 @@ def is_headline(name: str) -> bool:
     """
     experiment, between, column = name.partition(IN_EACH)
     if between and experiment in EXPERIMENTS:
-        return column in _first_means(experiment)
+        shown = [measure for measure in EXPERIMENTS[experiment].measures if not measure.replaced_by]
+        return column in {f"{measure.column}/mean" for measure in shown[:OF_EACH]}
     return bool(between) or name.startswith(("train/", "validation/"))
-
-
-@cache
-def _first_means(experiment: str) -> frozenset[str]:
-    shown = [measure for measure in EXPERIMENTS[experiment].measures if not measure.replaced_by]
-    return frozenset(f"{measure.column}/mean" for measure in shown[:OF_EACH])
 
 
 class HeadlineWandbLogger(WandbLogger):

@@ -22,7 +22,7 @@ def log_artifacts(run: Run, folder: RunFolder) -> None:
     Both are outputs of the run; the model of the run that it depends on, if any, is an input. W&B draws inputs only of runs
     that are online, so the metadata name the inputs too.
     """
-    base = _base_of(folder)
+    base = read_json(folder.timing).get("base", {}).get("wandb_id")  # the run whose checkpoint this run reads
     if base is not None and not run.offline:
         with suppress(CommError, ValueError):  # the base was never logged online
             run.use_artifact(f"{model_name(base)}:latest")
@@ -41,11 +41,6 @@ def model_name(wandb_id: str) -> str:
     return f"model-{wandb_id}"
 
 
-def _base_of(folder: RunFolder) -> str | None:
-    """Return the W&B id of the run whose checkpoint this run reads; None if there is none."""
-    return read_json(folder.timing).get("base", {}).get("wandb_id")
-
-
 def _artifact(name: str, kind: str, files: list[Path], folder: RunFolder, metadata: dict[str, Any]) -> wandb.Artifact:
     artifact = wandb.Artifact(name, kind, metadata=metadata)
     for file in files:
@@ -56,12 +51,7 @@ def _artifact(name: str, kind: str, files: list[Path], folder: RunFolder, metada
 
 
 def figure_table(folder: RunFolder, captions: Mapping[str, str]) -> wandb.Table:
-    """Return one row for each PNG file of a run's figures: its key, its caption, the picture.
-
-    Args:
-        folder: the folder of the run, with its figures.
-        captions: the captions by key, such as ``E2/permutation_by_max_attention``; a missing caption is empty.
-    """
+    """Return one row for each PNG file of a run's figures: its key, its caption (empty if it has none), and the picture."""
     pictures = {path.stem.replace("-", "/", 1): wandb.Image(str(path)) for path in sorted(folder.figures.glob("*.png"))}
     return wandb.Table(
         ["figure", "caption", "picture"], [[key, captions.get(key, ""), each] for key, each in pictures.items()]
@@ -72,23 +62,14 @@ def send_report(run: Run, folder: RunFolder, figures: Sequence[Illustration]) ->
     """Send numbers, figures, report, model and evidence from the run folder to a W&B run."""
     pictures = {"figures": figure_table(folder, {each.key: each.caption for each in figures})}
     page = {"report": wandb.Html(str(folder.report), inject=False)}
-    run.log(pictures | page | _tables(folder))
-    run.summary.update(_verdict(read_json(folder.summary)))
-    log_artifacts(run, folder)
-
-
-def _verdict(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scores of a run and the numbers that its verdict shows, without undefined ones."""
-    means = {f"{key}/mean" for key in measures()}
-    shown = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
-    return {name: value for name, value in shown.items() if value is not None}
-
-
-def _tables(folder: RunFolder) -> dict[str, wandb.Table]:
-    """Return a table of all numbers of a run, and a table of the numbers logged at the end of each epoch."""
-    numbers = [[name, value] for name, value in read_json(folder.summary).items()]
+    summary = read_json(folder.summary)
     epochs = pd.DataFrame(read_json(folder.curves) if folder.curves.is_file() else [])
-    return {"numbers": wandb.Table(["name", "value"], numbers), "epochs": wandb.Table(dataframe=epochs)}
+    numbers = wandb.Table(["name", "value"], [[name, value] for name, value in summary.items()])
+    run.log(pictures | page | {"numbers": numbers, "epochs": wandb.Table(dataframe=epochs)})
+    means = {f"{key}/mean" for key in measures()}  # those that the verdict shows
+    shown = {name: value for name, value in summary.items() if name in means or name.startswith(("test/", "best/"))}
+    run.summary.update({name: value for name, value in shown.items() if value is not None})
+    log_artifacts(run, folder)
 
 
 PROJECT = "attest"
