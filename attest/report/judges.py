@@ -35,7 +35,7 @@ from attest.runs.folder import write_atomically, write_table, write_text
 
 
 @dataclass(frozen=True)
-class Trial:
+class JudgesPages:
     """The wording of the pages of a trial of the judges.
 
     Args:
@@ -61,17 +61,16 @@ class Trial:
         link = TRAINED_TOO if self is CONSTRUCTED and (folder / f"{TRAINED.name}.md").is_file() else ""
         parts = [f"# {self.title}", words, f"{stamp} {link}".strip(), f"![{self.seen}]({self.name}.png)", self.caption]
         for name, rows in tables.items():
-            parts += [f"## {name}", _frame_as_markdown(rows)]
+            lines = (
+                [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row]
+                for row in rows.itertuples(index=False)
+            )
+            parts += [f"## {name}", markdown_table([[*rows.columns], *lines])]
         parts += ["## Limits", "\n".join(f"* {limit}" for limit in self.limits)]
         write_text(folder / f"{self.name}.md", "\n\n".join(parts) + "\n")
 
 
-def _frame_as_markdown(rows: pd.DataFrame) -> str:
-    cells = ([f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows.itertuples(index=False))
-    return markdown_table([[*rows.columns], *cells])
-
-
-CONSTRUCTED = Trial(
+CONSTRUCTED = JudgesPages(
     "judges",
     "The judges on trial",
     "Which test sees which attention",
@@ -92,7 +91,7 @@ CONSTRUCTED = Trial(
         "Transformers are tried on fewer texts, and the search in their layers is shorter than the published one.",
     ),
 )
-TRAINED = Trial(
+TRAINED = JudgesPages(
     "judges-trained",
     "The judges before trained networks",
     "Which test sees which trained attention",
@@ -123,17 +122,19 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
         judged: the result of ``attest.experiments.judges.judging.judge``.
         stated: the configuration of the trial.
         stamp: the line that identifies the configuration.
-    Returns:
-        The conclusion in plain words.
     """
     folder.mkdir(parents=True, exist_ok=True)
     write_table(folder / "judges.parquet", judged)
     mixed = judged[(judged.truth == "mixed") & judged.tau.notna()]
     cost = judged.groupby(["family", "test"], sort=False)
+    wrong = judged[(judged.truth == "wrong") & judged.auroc.notna()]
+    wrong = wrong.assign(cell=[f"{row.auroc:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in wrong.itertuples()])
+    of = ["family", "test", "defendant"]
+    by_rule = wrong.pivot_table(index=of, columns="rule", values="cell", aggfunc="first", sort=False)
     tables = {
         "Wrong attention, at the worst rule": _cells(judged, "wrong"),
         "Right attention, at the worst rule": _cells(judged, "right"),
-        "Every rule: wrong": _every_rule(judged),
+        "Every rule: wrong": by_rule.fillna("").reset_index(),
         "Mixed attention: τ-b between suspicion and 1 − mass": mixed[["test", "family", "rule", "defendant", "mass", "tau"]],
         "Undefined texts and cost": cost.agg(
             undefined=("undefined", "mean"), milliseconds=("milliseconds", "median")
@@ -236,13 +237,6 @@ def _cells(judged: pd.DataFrame, truth: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _every_rule(judged: pd.DataFrame) -> pd.DataFrame:
-    cells = judged[(judged.truth == "wrong") & judged.auroc.notna()]
-    text = cells.assign(cell=[f"{row.auroc:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in cells.itertuples()])
-    table = text.pivot_table(index=["family", "test", "defendant"], columns="rule", values="cell", aggfunc="first", sort=False)
-    return table.fillna("").reset_index()
-
-
 def write_trained(
     folder: Path,
     trained: Sequence[Trained],
@@ -260,21 +254,22 @@ def write_trained(
         stated: the configuration of the trained networks, with ``bootstrap`` and ``tolerance``.
         tests: the tests in the configuration of the constructed networks, by family.
         stamp: the line that identifies the configuration.
-    Returns:
-        The conclusion in plain words.
     """
     folder.mkdir(parents=True, exist_ok=True)
     every = {**tests["pooled"], **tests["layered"]}
     alone, told_apart = models(trained, stated, every), pairs(trained, stated, every)
     write_table(folder / f"{TRAINED.name}-models.parquet", alone)
     write_table(folder / f"{TRAINED.name}-pairs.parquet", told_apart)
-    agreed = agreements(alone, told_apart, judged, stated)
+    agreed, cost = agreements(alone, told_apart, judged, stated), alone
+    if len(alone):
+        wide = alone.pivot_table(index="test", columns="network", values="milliseconds", aggfunc="median", sort=False)
+        cost = wide.map(lambda value: "" if np.isnan(value) else f"{value:.3g}").reset_index()
     tables = {
         "Do the two rankings of tests agree?": agreed,
         "What was trained": _counted(trained, told_apart, stated),
         "Pairs: decoy against truth, AUROC": _by_network(told_apart, "auroc", stated),
         "Models that nobody guided: τ-b between suspicion and 1 − mass": _by_network(alone, "tau", stated),
-        "CPU milliseconds a text, median over models": _cost(alone),
+        "CPU milliseconds a text, median over models": cost,
     }
     words = in_words_of_trained(trained, alone, told_apart, agreed, stated)
     TRAINED.write(folder, heat_maps(alone, told_apart), tables, words, stamp)
@@ -319,19 +314,18 @@ def in_words_of_trained(
         sentences.append(
             f"Misled by pairs in the mean: {listed(misled)}." if misled else "No test is misled by pairs in the mean."
         )
-    sentences += [_agreed(row) for row in agreed.itertuples() if row.tau is not None and not np.isnan(row.tau)]
+    for row in agreed.to_dict("records"):
+        if row["tau"] is None or np.isnan(row["tau"]):
+            continue
+        verdict, interval = "are not shown to agree", "one setting, so no interval"
+        if row["settings"] > 1:
+            verdict = "agree" if row["low"] > 0 else "contradict each other" if row["high"] < 0 else verdict
+            interval = f"95 % interval {row['low']:.2f} to {row['high']:.2f}"
+        sentences.append(
+            f"About {row['tests of']}, the rankings of {row['tests']} tests by constructed defendants and by trained "
+            f"{row['by']} {verdict} (τ-b {row['tau']:.2f}, {interval})."
+        )
     return " ".join(sentences)
-
-
-def _agreed(row: Any) -> str:
-    verdict, interval = "are not shown to agree", "one setting, so no interval"
-    if row.settings > 1:
-        verdict = "agree" if row.low > 0 else "contradict each other" if row.high < 0 else verdict
-        interval = f"95 % interval {row.low:.2f} to {row.high:.2f}"
-    return (
-        f"About {row[1]}, the rankings of {row.tests} tests by constructed defendants and by trained {row.by} {verdict} "
-        f"(τ-b {row.tau:.2f}, {interval})."
-    )
 
 
 def heat_maps(alone: pd.DataFrame, told_apart: pd.DataFrame) -> Figure:
@@ -361,13 +355,6 @@ def _by_network(rows: pd.DataFrame, column: str, stated: Mapping[str, Any]) -> p
     cells = found.assign(cell=found["value"].map("{:.2f}".format) + bounds)
     wide = cells.pivot_table(index=["test", "of"], columns="network", values="cell", aggfunc="first", sort=False).fillna("")
     return wide.join(rows.groupby(["test", "of"]).undefined.mean().map("{:.0%}".format)).reset_index()
-
-
-def _cost(alone: pd.DataFrame) -> pd.DataFrame:
-    if alone.empty:
-        return alone
-    wide = alone.pivot_table(index="test", columns="network", values="milliseconds", aggfunc="median", sort=False)
-    return wide.map(lambda value: "" if np.isnan(value) else f"{value:.3g}").reset_index()
 
 
 def _counted(trained: Sequence[Trained], told_apart: pd.DataFrame, stated: Mapping[str, Any]) -> pd.DataFrame:

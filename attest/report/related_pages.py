@@ -5,6 +5,7 @@ ROAR.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -69,17 +70,17 @@ def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]])
             partial(divergence_violins, evidence["E5"], Findings(base).class_names),
         )
         figures.append(figure)
-    page = Page(
-        f"Controls of {identity_of(base)}",
-        {"Scores, and distance to the base": pd.DataFrame(rows).assign(
-            **{REPORT: [run.report for run in (base, *(run for _, _, run in found))]}
-        )},
-        figures,
-        conclusions(rows, {name: paired(ours, theirs) for name, theirs in decided.items()}, of_use),
-    )  # fmt: skip
-    with folder.claimed():
-        said = page.write(folder.report)
-    print(f"{said}\n\nControls:   {folder.report}", flush=True)
+    reports = [run.report for run in (base, *(run for _, _, run in found))]
+    tables = {"Scores, and distance to the base": pd.DataFrame(rows).assign(**{REPORT: reports})}
+    said = conclusions(rows, {name: paired(ours, theirs) for name, theirs in decided.items()}, of_use)
+    _publish(Page(f"Controls of {identity_of(base)}", tables, figures, said), folder.report, "Controls")
+
+
+def _publish(page: Page, path: Path, kind: str) -> None:
+    """Write a page into its folder, which no other command may write meanwhile, and print the page as text."""
+    with RunFolder(path.parent).claimed():
+        said = page.write(path)
+    print(f"{said}\n\n{kind + ':':<12}{path}", flush=True)
 
 
 def _side_by_side(experiment: str, compared: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -219,9 +220,7 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
         "Compared with": shown,
     }
     page = Page(f"Adversaries of {identity_of(base)}: {sweep}", tables, [figure], said_of.conclusions())
-    with RunFolder(folder).claimed():
-        said = page.write(folder / f"{sweep}.html")
-    print(f"{said}\n\nSweep:      {folder / sweep}.html", flush=True)
+    _publish(page, folder / f"{sweep}.html", "Sweep")
 
 
 def _baselines(base: RunFolder) -> pd.DataFrame:
@@ -369,6 +368,4 @@ def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFo
         "Each point is one model, so this is not tested against what another seed does.",
     )
     page = Page(f"Recursive ROAR of {identity_of(base)}", tables, [figure], [most])
-    with folder.claimed():
-        said = page.write(folder.report)
-    print(f"{said}\n\nROAR:       {folder.report}", flush=True)
+    _publish(page, folder.report, "ROAR")
