@@ -61,11 +61,8 @@ class JudgesPages:
         link = TRAINED_TOO if self is CONSTRUCTED and (folder / f"{TRAINED.name}.md").is_file() else ""
         parts = [f"# {self.title}", words, f"{stamp} {link}".strip(), f"![{self.seen}]({self.name}.png)", self.caption]
         for name, rows in tables.items():
-            lines = (
-                [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row]
-                for row in rows.itertuples(index=False)
-            )
-            parts += [f"## {name}", markdown_table([[*rows.columns], *lines])]
+            cells = rows.map(lambda cell: f"{cell:.3g}" if isinstance(cell, float) else str(cell))
+            parts += [f"## {name}", markdown_table([[*rows.columns], *cells.to_numpy().tolist()])]
         parts += ["## Limits", "\n".join(f"* {limit}" for limit in self.limits)]
         write_text(folder / f"{self.name}.md", "\n\n".join(parts) + "\n")
 
