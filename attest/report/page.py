@@ -71,7 +71,9 @@ PROJECTIONS = ("softmax", "entmax15", "sparsemax")
 
 def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
     """Yield the figures of E8 and E9 by layer, then attention maps of a few texts, if their tables are there."""
-    swapped, shuffled = (_by_layer(_table(folder, identity)) for identity in ("E8", "E9"))
+    found = Findings(folder)
+    tables = [found.table(experiment) for experiment in ("E8", "E9")]
+    swapped, shuffled = (rows if rows is not None and any("_layer" in name for name in rows) else None for rows in tables)
     if swapped is not None or shuffled is not None:
         yield Illustration(
             "E9/accuracy_by_layer",
@@ -80,18 +82,9 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
             "it is; a layer whose points lie on that line could have attended to anything.",
             partial(evidence_figures.accuracy_by_layer, swapped, shuffled),
         )
-    maps = _table(folder, MAPS)
+    maps = found.table(MAPS)
     if maps is not None:
         yield from _maps(maps, _twins(folder))
-
-
-def _table(folder: RunFolder, identity: str) -> pd.DataFrame | None:
-    path = folder.evidence(identity)
-    return read_table(path) if path.is_file() else None
-
-
-def _by_layer(table: pd.DataFrame | None) -> pd.DataFrame | None:
-    return table if table is not None and any("_layer" in name for name in table.columns) else None
 
 
 def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
@@ -99,8 +92,8 @@ def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
     run = identity_of(folder)
     stem, _, mine = run.full_name.rpartition("-")
     others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
-    tables = {other: _table(RunFolder(folder.corpus / f"{stem}-{other}" / f"seed{run.seed}"), MAPS) for other in others}
-    return {other: table for other, table in tables.items() if table is not None}
+    folders = {other: RunFolder(folder.corpus / f"{stem}-{other}" / f"seed{run.seed}") for other in others}
+    return {other: table for other, twin in folders.items() if (table := Findings(twin).table(MAPS)) is not None}
 
 
 def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Illustration]:

@@ -10,7 +10,7 @@ import pytest
 
 from attest.app.cli.main import main
 from attest.experiments.judges.judging import over_rules
-from attest.report.tables.page import stamp, stamp_of
+from attest.report.tables.page import stamp
 from attest.report.tables.table import FILE
 from attest.runs.published_tables import read_published, table_file
 
@@ -25,7 +25,7 @@ def _name_of(folder: Path) -> str:
 @pytest.mark.parametrize("table", TABLES, ids=[table.parent.name for table in TABLES])
 def test_no_table_is_older_than_its_rules(table):
     """Where this fails the rules or the table's file have changed: write the tables again, as docs/results/README.md says."""
-    assert stamp_of(table.read_text()) == stamp(read_published(table_file(_name_of(table.parent))))
+    assert re.findall("<!-- rules .* -->", table.read_text()) == [stamp(read_published(table_file(_name_of(table.parent))))]
 
 
 def _asked(table: Path) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ versions they come from.
 import hashlib
 import json
 import math
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -22,20 +21,12 @@ from attest.report.tables.table import Folders, summary_of
 from attest.runs.folder import RunFolder, read_json
 from attest.runs.published_tables import NEARLY, OTHER, SAME_SETTING, Publication, PublishedTable
 
-STAMP = re.compile(r"<!-- rules \S+ [0-9a-f]{12} -->")
-
 
 def stamp(table: PublishedTable) -> str:
     """Return the stamp of a table: the date of the rules, and 12 hex digits of all that decides a verdict except the runs."""
     decides = [asdict(RULES), LEVEL, SHARE, asdict(table)]
     digest = hashlib.sha256(json.dumps(decides).encode()).hexdigest()
     return f"<!-- rules {RULES.fixed} {digest[:12]} -->"
-
-
-def stamp_of(page: str) -> str:
-    """Return the stamp in a written table; empty if it has none."""
-    match = STAMP.search(page)
-    return match[0] if match else ""
 
 
 MARK, GONE, OWN, CLOSE = "†", "‡", "§", "¶"
