@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from attest.models.layers_observed import LayerObservation
+from attest.models.layers_observed import LayerObservation, mean_over_rows
 from attest.models.observation import Observation
 
 
@@ -25,6 +25,32 @@ def text_columns(observation: Observation, class_names: Sequence[str]) -> dict[s
     if observation.spared is not None:
         columns["special"] = observation.spared
     return columns | {"max_attention": observation.explanation.amax(dim=-1), "attention": observation.explanation}
+
+
+BETWEEN = ("attention_within", "attention_between")
+"""Of pairs of texts: how much attention stays in a text, and how much goes to the other one."""
+
+
+def between_texts(observation: LayerObservation, text_of: Tensor) -> dict[str, Tensor]:
+    """Return how much attention the tokens of a pair of texts give to their own text and to the other one.
+
+    Args:
+        observation: the batch, of pairs.
+        text_of: int64 ``(B, T)``: the text of each token, 0 or 1; below 0 for special tokens.
+    Returns:
+        The columns of ``BETWEEN``, ``(B,)`` in [0, 1]: means over layers, heads and tokens of the two texts. What
+        is missing to 1 goes to special tokens.
+    """
+    text_of = text_of.to(observation.mask.device)
+    rows = (text_of >= 0) & observation.mask
+    own = (text_of.unsqueeze(-1) == text_of.unsqueeze(1)) & rows.unsqueeze(1)
+    other = (text_of.unsqueeze(-1) != text_of.unsqueeze(1)) & rows.unsqueeze(1)
+
+    def share(columns: Tensor) -> Tensor:
+        layers = [mean_over_rows((each * columns.unsqueeze(1)).sum(dim=-1), rows) for each in observation.attention.values()]
+        return torch.stack(layers).mean(dim=0)
+
+    return dict(zip(BETWEEN, (share(own), share(other)), strict=True))
 
 
 def tag_columns(observation: LayerObservation, names: Sequence[str]) -> dict[str, Tensor]:

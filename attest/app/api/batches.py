@@ -23,7 +23,7 @@ Encode = Callable[[str], Sequence[int]]
 """A function from a text to the ids of its tokens."""
 Words = Mapping[int, str] | Sequence[str]
 """The word of each token id."""
-PADDING = {"tags": UNLABELLED, "word": -1}
+PADDING = {"tags": UNLABELLED, "word": -1, "text_of_pair": -1}
 """The value behind the last token of a shorter text, where it is not 0."""
 
 
@@ -49,7 +49,13 @@ def batches_of(
         AttestError: there is no text, a text is empty, or something is missing or of the wrong type.
     """
     given = read_once(data)
-    if all(isinstance(each, str) for each in given):
+    pairs = all(map(_is_pair, given))
+    if pairs and not getattr(encode, "segments", 0):
+        raise AttestError(
+            "the texts are pairs of texts, or of words; expected single texts, since nothing here says how two are read. Give "
+            "tokenizer=tokenizer of a model of transformers that was trained on pairs; join words with blanks."
+        )
+    if pairs or all(isinstance(each, str) for each in given):
         known = None if labels is None else class_numbers(labels, (len(given),), label_names)
         if known is not None and (doubtful := doubt(known, label_names)):
             say(doubtful)
@@ -68,6 +74,14 @@ def batches_of(
     if len({batch.get("label") is None for batch in batches}) > 1:
         raise AttestError("some batches have labels and some have none; expected a label for every text, or for none.")
     return [batch | {"tokens": _tokens(batch, words)} for batch in batches]
+
+
+def _is_pair(text: Any) -> bool:
+    return isinstance(text, tuple | list) and len(text) == 2 and all(isinstance(each, str) for each in text)
+
+
+def _parts(text: Any) -> Sequence[str]:
+    return [text] if isinstance(text, str) else text
 
 
 def read_once(data: Iterable[Any]) -> list[Any]:
@@ -94,13 +108,13 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
             "text.split()]"
         )
     encoded = [torch.as_tensor(encode(text), dtype=torch.int64).flatten() for text in texts]
-    if empty := [place for place, ids in enumerate(encoded) if not len(ids) or not texts[place].strip()]:
+    if empty := [place for place, ids in enumerate(encoded) if not len(ids) or not all(map(str.strip, _parts(texts[place])))]:
         raise AttestError(f"text {empty[0]} ({texts[empty[0]][:20]!r}) has no tokens; expected at least one. Leave it out.")
     for batch in in_batches([text_of(row, token_ids=ids) for row, ids in enumerate(encoded)], batch_size):
         rows = batch["id"].tolist()
         if labels is not None:
             batch["label"] = torch.from_numpy(labels[rows])
-        split = [texts[row].split() for row in rows]
+        split = [" ".join(_parts(texts[row])).split() for row in rows]
         if [len(words) for words in split] == batch["mask"].sum(dim=-1).tolist():
             batch["tokens"] = split
         yield batch

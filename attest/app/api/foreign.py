@@ -100,6 +100,7 @@ def read_by(
     words: Words | None,
     label_names: Sequence[str] | None,
     prompt: "Prompt | None" = None,
+    texts: bool = True,
 ) -> tuple["PretrainedNetwork", Encode | None, Words | None, Sequence[str]]:
     """Return the network to put on trial, with the functions that encode texts and show tokens, and the names of the classes.
 
@@ -108,13 +109,14 @@ def read_by(
         tokenizer: the tokenizer of the model; None if batches of token ids are given.
         encode, words, label_names: as in ``trial``; what is given here is returned.
         prompt: the prompt of a language model; None for a classifier.
+        texts: whether texts are given, which the tokenizer reads with token types if it has any, and not batches of token ids.
     Raises:
         AttestError: the model does not choose between classes, its attention cannot be reached, tokens meet outside its
             attention, or the tokenizer is not a fast one.
     """
     from attest.core.labels import class_names
-    from attest.models.pretrained.admitted import require_as_it_is, require_classifier, require_one_stack
-    from attest.models.pretrained.network import PretrainedNetwork, padding_of
+    from attest.models.pretrained.admitted import labels_decided, require_as_it_is, require_classifier, require_one_stack
+    from attest.models.pretrained.network import PretrainedNetwork, embeddings_of, padding_of
     from attest.models.pretrained.texts import Encoder
 
     require_one_stack(model)
@@ -125,9 +127,14 @@ def read_by(
     if prompt is not None:
         return _asked(model, tokenizer, padding, masked, words, prompt)
     reads = None if tokenizer is None else Encoder(model, tokenizer)
-    shown = reads.words if words is None and reads is not None else words
-    network = PretrainedNetwork(model, padding, masked)
+    rows = embeddings_of(model).num_embeddings
+    told = reads is not None and encode is None and texts and len(tokenizer) <= rows  # an id beyond looks like one with a type
+    segments = reads.segments if reads is not None and told else 1
+    network = PretrainedNetwork(model, padding, masked, segments, labels_decided(model))
+    if reads is not None:
+        reads.rows, reads.tagging = rows if segments > 1 else 0, network.tags
     require_as_it_is(network)
+    shown = reads.words if words is None and reads is not None else words
     return network, encode or reads, shown, label_names or class_names(model.config)
 
 
@@ -145,9 +152,9 @@ def require_known_ids(network: Any, tokenizer: Any, *tokens: torch.Tensor) -> No
     Raises:
         AttestError: the model has no embedding for an id.
     """
-    rows = network.embeddings.num_embeddings
+    rows = network.rows
     least, most = min(int(each.min()) for each in tokens), max(int(each.max()) for each in tokens)
-    if least < 0 or most >= rows:
+    if least < 0 or most >= rows * network.segments:
         knows = "" if tokenizer is None else f" and the tokenizer knows {len(tokenizer)} tokens"
         raise AttestError(
             f"the texts hold token ids from {least} to {most}, the embedding of {type(network.model).__name__} has {rows} "
@@ -163,15 +170,24 @@ def with_words(batches: list[Batch], encode: Any, data: Any) -> list[Batch]:
     """
     if encode is None:
         return batches
-    from attest.models.pretrained.texts import Encoder
+    from attest.models.pretrained.texts import Encoder, is_pair
 
     if not isinstance(encode, Encoder):
         return batches
     texts = list(data) if isinstance(data, Sequence) else []
-    if not texts or not all(isinstance(text, str) for text in texts):
+    if not texts or not all(isinstance(text, str) or (is_pair(text) and not encode.tagging) for text in texts):
         added = torch.tensor(encode.tokenizer("")["input_ids"], dtype=torch.int64)
         return [{"special": torch.isin(batch["token_ids"].cpu(), added)} | batch for batch in batches]
-    return [batch | {"word": _padded([encode.word_of(texts[row]) for row in batch["id"].tolist()], -1)} for batch in batches]
+    known = [[texts[row] for row in batch["id"].tolist()] for batch in batches]
+    with_words = [
+        batch | {"word": _padded([*map(encode.word_of, given)], -1)} for batch, given in zip(batches, known, strict=True)
+    ]
+    if not all(map(is_pair, texts)):
+        return with_words
+    return [
+        batch | {"text_of_pair": _padded([*map(encode.text_of, given)], -1)}
+        for batch, given in zip(with_words, known, strict=True)
+    ]
 
 
 def everything_of(encode: Any, data: Any, rows: Sequence[int]) -> dict[str, torch.Tensor]:

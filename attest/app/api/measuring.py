@@ -26,6 +26,7 @@ from attest.core.errors import AttestError
 from attest.core.forecast import Forecast
 from attest.core.labels import UNLABELLED as NO_TAG
 from attest.core.labels import class_numbers, doubt, of_batch
+from attest.core.measures import summarise
 from attest.core.measures.chunks import chunk_counts, f1_of_counts, has_chunks, of_scheme, token_counts
 from attest.core.memory import give_back_freed_memory, memory_budget, rows_at_once
 from attest.core.processes import Turns, can_fork, together
@@ -34,7 +35,7 @@ from attest.datamodules.notice import say
 from attest.experiments.erasure import Background
 from attest.experiments.layers import LayerObservation, attention_rollout, observe_layers, where_rollout_begins
 from attest.experiments.registry import ConfiguredExperiment, Context
-from attest.experiments.rows import joined, rows_of, tag_columns, text_columns
+from attest.experiments.rows import BETWEEN, between_texts, joined, rows_of, tag_columns, text_columns
 from attest.experiments.stopping import EarlyTable, read_until
 from attest.models.contract import require_finite_logits
 from attest.models.layers_observed import self_attending
@@ -97,6 +98,10 @@ class Measuring:
     ) -> None:
         self.network, self.measures, self.label_names, self.seed = network, measures, label_names, seed
         self.background = background
+        self.labels: Sequence[str] = ()
+        """The names of the labels, where each instance is a text and a label."""
+        self.scores: dict[str, float] = {}
+        """How well the model decides, where it is not told by the decisions on trial."""
         self.seconds: dict[str, float] = defaultdict(float)
         self._parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
         self._asked = {self.first, *measures}
@@ -212,10 +217,14 @@ class Measuring:
         decided = observation.predicted if label is None and layers is not None else label
         context = self._context(decided, observation, everyone)
         known = {} if label is None else {"label": label}
-        identity = {"id": observation.ids} | known | {"predicted": observation.predicted, "length": observation.lengths}
+        asked = {name: batch[name].to(observation.ids) for name in ("text", "asked") if name in batch}
+        identity = (
+            {"id": observation.ids} | asked | known | {"predicted": observation.predicted, "length": observation.lengths}
+        )
         if INSTANCES in self._asked:
             with self._timed(INSTANCES):
-                rows = rows_of(identity | text_columns(observation, self.label_names), observation.mask)
+                pairs = {} if layers is None or "text_of_pair" not in batch else between_texts(layers, batch["text_of_pair"])
+                rows = self._rows(identity | pairs | text_columns(observation, self.label_names), observation.mask)
                 self._parts[INSTANCES].append(rows.assign(tokens=batch["tokens"]))
             yield INSTANCES
         yield from self._experiments(observation, layers, context, identity)
@@ -229,8 +238,13 @@ class Measuring:
                 observation = layers if experiment.inside else pooled
                 assert observation is not None
                 with self._timed(name):
-                    self._parts[name].append(rows_of(identity | experiment(observation, context), observation.mask))
+                    self._parts[name].append(self._rows(identity | experiment(observation, context), observation.mask))
                 yield name
+
+    def _rows(self, columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
+        """Return one row for each instance; the label that it is asked about by its name."""
+        rows = rows_of(columns, mask)
+        return rows.assign(asked=[self.labels[label] for label in rows["asked"]]) if self.labels else rows
 
     def _context(self, labels: Tensor | None, observed: Observation | LayerObservation, everyone: Tensor) -> Context:
         return Context(labels, everyone.to(observed.ids.device), self.seed, self.background)
@@ -280,7 +294,9 @@ class Measuring:
             folder.write_evidence(name, joined(parts).sort_values("id", ignore_index=True), stopped.get(name))
         texts = pd.read_parquet(folder.evidence(self.first))
         write_text(folder.config, yaml.safe_dump(self._settings(len(texts), limits), sort_keys=False))
-        summary = {"version": VERSION} | self._scores(texts) | summarise_tables(folder, self._parts)
+        summary = {"version": VERSION} | (self.scores or self._scores(texts)) | summarise_tables(folder, self._parts)
+        between = texts[[name for name in BETWEEN if name in texts]]
+        summary |= {f"pairs/{name}": value for name, value in summarise(between).items()}
         write_json(folder.summary, summary)
         seconds = {f"evidence/{name}": value for name, value in self.seconds.items()}
         write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})
@@ -300,7 +316,8 @@ class Measuring:
         model = shown_class(self.network)
         names = {"data": "own", "recipe": "own", "model": model.__name__, "scoring": "own", "projection": "own"}
         experiments = {name: _plain(measure.settings) for name, measure in self.measures.items()}
-        about = {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}
+        several = {"labels": list(self.labels)} if self.labels else {}
+        about = several | {"model": f"{model.__module__}.{model.__qualname__}", "texts": texts, "experiments": experiments}
         return {"run": names, "seed_everything": self.seed, TRIAL: about | limits | {"attest": __version__}}
 
 

@@ -26,6 +26,7 @@ from attest.app.api.foreign import (
     with_words,
 )
 from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, shown_class, tagged_batches
+from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.run import Outcome, Run, open_run
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
@@ -157,19 +158,29 @@ def trial(
     """
     label_names = names_of(label_names)
     require_bounds({"seed": seed, "batch_size": batch_size, "processes": processes, "until": until})
+    texts = given = read_once(data)
     model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
     if foreign := is_of_transformers(model):
         asked = prompt_of(prompt, answers)
-        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked)
+        ids = any(isinstance(each, Mapping) for each in texts)
+        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked, not ids)
     elif foreign := is_plain(model):
         model, encode, words = plain(model, tokenizer, encode, words)
     network = network_of(model)
     names = names_of(label_names or getattr(data, "label_names", None))
-    texts = given = read_once(data)
+    if foreign and any({"token_ids", "token_type_ids"} <= {*each} for each in texts if isinstance(each, Mapping)):
+        raise AttestError(
+            "the batches have token_type_ids, which are not read from batches; expected texts, or pairs of texts, and "
+            "tokenizer=tokenizer, which gives each token its type."
+        )
     tags = bool(getattr(network, "tags", False))
     if tags:
         given, labels = tagged_batches(given, labels, encode, batch_size, names), None
-    batches = batches_of(given, encode, labels, words, batch_size, names)
+    several = bool(getattr(network, "labels", 0))
+    every = labels_of(labels, len(given), names) if several else None
+    batches = batches_of(given, encode, None if several else labels, words, batch_size, names)
+    if every is not None:
+        batches = [batch | {"label": every[batch["id"]]} for batch in batches]
     if foreign:
         require_known_ids(network, tokenizer, *(batch["token_ids"].where(batch["mask"].bool(), 0) for batch in batches))
         batches = with_words(batches, encode, given)
@@ -178,10 +189,13 @@ def trial(
     device = device_of(network)
     drawn_from = None if background is None else _background(background, encode).to(device)
     measures = chosen(_suited_experiments(batches, network) if experiments is None else experiments, inside, tags)
-    measuring = (TaggedMeasuring if tags else Measuring)(network, measures, names, seed, drawn_from)
+    with in_evaluation_mode(network):
+        batches, scores = asked_of(network, batches, batch_size) if several else (batches, {})
+    measuring = (TaggedMeasuring if tags else Measuring)(network, measures, DECISIONS if several else names, seed, drawn_from)
+    measuring.labels, measuring.scores = (names, scores) if several else ((), {})
     with budget_kept(), in_evaluation_mode(network):
         for batch in _batches_to_check(batches, network):
-            told = everything_of(encode, texts, batch["id"].tolist()) if foreign else {}
+            told = everything_of(encode, texts, batch.get("text", batch["id"]).tolist()) if foreign else {}
             ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
             require_itself(network, ids, tokens, mask, {name: each.to(device) for name, each in told.items()})
         set_memory_budget(memory_gib, max_tokens)

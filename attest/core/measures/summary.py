@@ -14,12 +14,14 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
 
     Args:
         rows: columns of numbers or booleans; NaN means undefined. Identity columns and lists are left out.
-        by: column whose values split every mean once more (``<column>/mean/predicted_0``), where there is such a column.
+        by: column whose values split every mean once more (``<column>/mean/predicted_0``), where there is such a column;
+            ``asked`` in its place, where each instance is asked about one of several labels.
     Returns:
         ``<column>/mean``, ``/std`` (over instances), ``/ci_low``, ``/ci_high`` (95 %, Student's t on the mean; of shares as
         ``share_interval`` has it), ``/median``, ``/nan`` (undefined instances, left out of all others) and the means by group.
     """
     summary: dict[str, float] = {}
+    by = "asked" if "asked" in rows and by is not None else by
     for name in rows.columns:
         if name in IDENTITY or not pd.api.types.is_numeric_dtype(rows[name]):
             continue
@@ -34,7 +36,7 @@ def summarise(rows: pd.DataFrame, by: str | None = "predicted") -> dict[str, flo
     return summary
 
 
-IDENTITY = ("id", "loader", "label", "predicted", "length")
+IDENTITY = ("id", "loader", "text", "asked", "label", "predicted", "length")
 """Columns that say which instance a row is about; no evidence, so not summarised."""
 SHARES = re.compile(
     r"significant_.+|(only_top|only_random|both|neither)(_support)?|flips_in_every_order|hangs_on_truth|trivial_(context|prediction)(_strict)?"

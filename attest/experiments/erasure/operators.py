@@ -157,6 +157,8 @@ def _read_with(observation: Observation, kept: Tensor, others: Tensor) -> Tensor
     """Read texts of the same length in which other token ids stand in the places of erased ones."""
     tokens, mask = observation.tokens.unsqueeze(1), observation.mask.unsqueeze(1)
     real = mask if tokens.ndim == 3 else tokens != 0  # a sentence has fewer words than others, and no mask of its own
+    if hasattr(observation.network, "written_over"):  # what else stands in the ids of its tokens stays there
+        others = observation.network.written_over(tokens, others)
     written = torch.where(~_beside(kept, tokens) & real, others, tokens)
     return _read(observation, written, mask.expand(-1, kept.shape[1], -1))
 

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 MASKED = 1
 """Our own data have this id where a token is masked."""
+MULTI_LABEL = "multi_label_classification"
 DECIDING = ("ForSequenceClassification", "ForTokenClassification")
 
 
 def require_classifier(model: "PreTrainedModel") -> None:
-    """Refuse a model that does not choose one of several classes for a text or a token.
+    """Refuse a model that decides about no classes of a text or a token.
 
     Raises:
-        AttestError: it classifies nothing, or its head says a number, or several labels at once.
+        AttestError: it classifies nothing, or its head says a number; or it gives tokens several labels at once.
     """
     name, config = type(model).__name__, model.config
     if not name.endswith(DECIDING):
@@ -34,16 +35,21 @@ def require_classifier(model: "PreTrainedModel") -> None:
             f"{name} classifies neither texts nor tokens; expected a model such as BertForSequenceClassification. "
             "AutoModelForSequenceClassification.from_pretrained gives one. Give a language model prompt= and answers=."
         )
-    if config.problem_type == "multi_label_classification":
+    if config.problem_type == MULTI_LABEL and name.endswith("ForTokenClassification"):
         raise AttestError(
-            f"{name} gives each of its {config.num_labels} labels a probability of its own (its config.json has problem_type "
-            '"multi_label_classification"), so there is no decision between them; expected a model that chooses one class.'
+            f'{name} gives a token several labels at once (its config.json has problem_type "{MULTI_LABEL}"); expected a '
+            "model that chooses one class for each token, or that decides labels of whole texts."
         )
-    if config.problem_type == "regression" or len(config.id2label or ()) < 2:
+    if config.problem_type == "regression" or (config.problem_type != MULTI_LABEL and len(config.id2label or ()) < 2):
         raise AttestError(
             f"{name} says a number and no class: a regression (its config.json has num_labels {config.num_labels} and "
             f"problem_type {config.problem_type or 'null'}); expected a model that chooses one of two or more classes."
         )
+
+
+def labels_decided(model: "PreTrainedModel") -> int:
+    """Return of how many labels a classifier decides each by itself; 0 if it chooses one class."""
+    return model.config.num_labels if model.config.problem_type == MULTI_LABEL else 0
 
 
 def require_one_stack(model: "PreTrainedModel") -> None:

@@ -42,6 +42,13 @@ class PretrainedNetwork(nn.Module):
             mode by whoever tries it.
         padding: the token id at padding.
         masked: the token id that stands where a token is erased by a mask; None for what our own data have there.
+        segments: how many token types it is told; 1 if it is told none.
+        labels: of how many labels it decides each by itself; 0 if it chooses one class. It is then asked about one label of
+            each text: logits are ``(B, 1)``, of one sigmoid.
+
+    Token types and the label asked about stand in the token ids, so that they stay with their token wherever an experiment
+    puts it: ``token + rows * (type + segments * label)``, with as many rows as the model has embeddings.
+
     Raises:
         AttestError: its attention cannot be reached, or is none from token to token of the text.
     """
@@ -53,9 +60,9 @@ class PretrainedNetwork(nn.Module):
     holds_a_model = True
     """It is called by the class of ``model``."""
 
-    def __init__(self, model: Any, padding: int = 0, masked: int | None = None) -> None:
+    def __init__(self, model: Any, padding: int = 0, masked: int | None = None, segments: int = 1, labels: int = 0) -> None:
         super().__init__()
-        self.masked = masked
+        self.masked, self.segments, self.labels = masked, segments, labels
         self.model, self.padding = model, padding
         self.tags = type(model).__name__.endswith("ForTokenClassification")
         """Whether every token gets a class."""
@@ -85,8 +92,12 @@ class PretrainedNetwork(nn.Module):
         return call
 
     def encode(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``."""
-        return self.embeddings(tokens.where(mask, self.padding))
+        """Map token ids int64 ``(B, T)``, mask bool ``(B, T)`` to input embeddings ``(B, T, H)``.
+
+        Where token types or labels stand in the ids, a last column says which.
+        """
+        embedded = self.embeddings(self._plain(tokens).where(mask, self.padding))
+        return torch.cat([embedded, (tokens // self.rows).unsqueeze(-1).to(embedded)], dim=-1) if self._noted else embedded
 
     def score(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Map embeddings ``(B, T, H)`` to zeros ``(B, T)``: every token is there alike."""
@@ -104,9 +115,13 @@ class PretrainedNetwork(nn.Module):
         """
         mask = weights > 0
         ends = last_real(mask).unsqueeze(-1) < torch.arange(mask.shape[-1], device=mask.device)
-        replacing = self.embeddings.register_forward_hook(lambda *_: hidden.clone())  # which some scale in place
+        tokens = torch.where(ends, self.padding, self._plain_ids[0])
+        if self._noted:
+            hidden, tokens = hidden[..., :-1], tokens + self.rows * hidden[..., -1].long()
+        waiting = [hidden.clone()]  # which some scale in place; GPT-2 looks up types after tokens, in the same table
+        replacing = self.embeddings.register_forward_hook(lambda *_: waiting.pop() if waiting else None)
         try:
-            return self.logits_of(mask, input_ids=torch.where(ends, self.padding, self._plain_ids[0]))
+            return self.logits_of(mask, input_ids=tokens)
         finally:
             replacing.remove()
 
@@ -124,14 +139,38 @@ class PretrainedNetwork(nn.Module):
             given: the rest of what the tokenizer gave, ``(B, T)`` each; what the model does not take is left out.
         """
         taken = inspect.signature(self.model.forward).parameters
-        told = {"input_ids": tokens.where(mask, self.padding), "attention_mask": mask.long()}
+        told = {"input_ids": self._plain(tokens).where(mask, self.padding), "attention_mask": mask.long()}
+        if self.segments > 1:
+            told["token_type_ids"] = (tokens // self.rows % self.segments).where(mask, 0)
         told |= {name: values for name, values in given.items() if name in taken}
         reads_many = padding_of(self.model) is not None
         if reads_many or not type(self.model).__name__.endswith("ForSequenceClassification"):
-            return self.model(**told, return_dict=True).logits
+            return self._asked(self.model(**told, return_dict=True).logits, tokens)
         alone = [self.model(**{name: each[row : row + 1, :length] for name, each in told.items()}, return_dict=True).logits
                  for row, length in enumerate(mask.sum(dim=-1).tolist())]  # fmt: skip
-        return torch.cat(alone)
+        return self._asked(torch.cat(alone), tokens)
+
+    def written_over(self, tokens: Tensor, others: Tensor) -> Tensor:
+        """Return other token ids in the places of tokens, with the token types and labels of these."""
+        return others + tokens - tokens % self.rows
+
+    @property
+    def rows(self) -> int:
+        """How many token ids there are."""
+        return self.embeddings.num_embeddings
+
+    def _plain(self, tokens: Tensor) -> Tensor:
+        return tokens % self.rows if self._noted else tokens
+
+    @property
+    def _noted(self) -> bool:
+        return self.segments > 1 or self.labels > 0
+
+    def _asked(self, logits: Tensor, tokens: Tensor) -> Tensor:
+        """Return the logit ``(B, 1)`` of the label that each text is asked about; all logits if it chooses one class."""
+        if not self.labels:
+            return logits
+        return logits.gather(-1, (tokens // (self.rows * self.segments)).amax(dim=-1, keepdim=True))
 
     def deciding(self, mask: Tensor) -> Tensor:
         """Return how the last hidden states come to the decision, ``(B, T)``: the one that is read, or all alike."""
@@ -183,8 +222,21 @@ class PretrainedNetwork(nn.Module):
     def logits_of(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Return logits of what the model reads: bool ``(B, T)``, and token ids or places as it takes them by name."""
         self.real, self.made = mask, 0
+        tokens = inputs["input_ids"]
+        inputs["input_ids"] = self._plain(tokens)
+        if self.segments > 1:
+            inputs["token_type_ids"] = tokens // self.rows % self.segments
         with self._through_hook_points():
-            return self._own_logits(mask, **inputs)
+            return self._asked(self._own_logits(mask, **inputs), tokens)
+
+    @torch.no_grad()
+    def all_labels(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Return the logit of every label, ``(B, L)``, of a model that decides each by itself."""
+        labels, self.labels = self.labels, 0
+        try:
+            return self(tokens, mask)
+        finally:
+            self.labels = labels
 
     def _own_logits(self, mask: Tensor, **inputs: Tensor) -> Tensor:
         """Return logits by whatever attention the model is set to."""

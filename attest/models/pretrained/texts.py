@@ -1,5 +1,6 @@
 """Texts as a model of transformers reads them: token ids with the special tokens that it was trained with."""
 
+import inspect
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,7 @@ Batch = dict[str, Any]
 
 
 def longest_read(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
-    """Return how many tokens of a text, special ones included, the model reads at most; of a module, what its tokenizer says."""
+    """Return how many tokens of a text, special ones included, a model reads at most; of a module, what its tokenizer says."""
     if not isinstance(model, PreTrainedModel):
         return tokenizer.model_max_length
     config = model.config.get_text_config()
@@ -47,8 +48,20 @@ def side_cut(tokenizer: Any) -> str:
     return f"their {'beginnings' if tokenizer.truncation_side == 'left' else 'ends'} are cut"
 
 
+def segments_of(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> int:
+    """Return how many token types a model is told by its tokenizer; 1 if it is told none."""
+    taken = "token_type_ids" in inspect.signature(model.forward).parameters
+    told = tokenizer("a", "a").get("token_type_ids") if taken else None
+    return 1 if told is None else max(told) + 1
+
+
+def is_pair(text: Any) -> bool:
+    """Return whether a text is a pair of two texts."""
+    return isinstance(text, tuple | list) and len(text) == 2 and all(isinstance(each, str) for each in text)
+
+
 class Encoder:
-    """An encoder of texts as token ids, cut where the model stops reading.
+    """An encoder of texts, or pairs of texts, as token ids, cut where the model stops reading.
 
     Args:
         model, tokenizer: that belong together.
@@ -59,30 +72,51 @@ class Encoder:
     def __init__(self, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
         require_fast(tokenizer)
         self.tokenizer, self.longest = tokenizer, longest_read(model, tokenizer)
+        self.tagging = False
+        """Whether a list of two strings is a sentence of two words, and not a pair of texts."""
+        self.rows = 0
+        """How many token ids the model has, if token types are told to it in the ids; see ``PretrainedNetwork``."""
+        self.segments = segments_of(model, tokenizer)
         self.cut = 0
 
-    def __call__(self, text: str) -> list[int]:
-        """Return the token ids of a text, special tokens among them."""
-        ids = self.tokenizer(text, truncation=True, max_length=self.longest, verbose=False)["input_ids"]
-        self.cut += len(ids) == self.longest and len(self.tokenizer(text, verbose=False)["input_ids"]) > self.longest
-        return ids
+    def __call__(self, text: Any) -> list[int]:
+        """Return the token ids of a text, special tokens among them, with its token types if they are told."""
+        read = self._read(text, truncation=True, max_length=self.longest)
+        ids = read["input_ids"]
+        self.cut += len(ids) == self.longest and len(self._read(text)["input_ids"]) > self.longest
+        return [id + self.rows * type for id, type in zip(ids, read["token_type_ids"], strict=True)] if self.rows else ids
+
+    def _read(self, text: Any, **options: Any) -> Any:
+        return self.tokenizer(*(text if is_pair(text) else (text,)), verbose=False, **options)
 
     def everything(self, texts: Sequence[Any]) -> dict[str, list[list[int]]]:
-        """Return all that the tokenizer gives for texts, or lists of words: token ids, token types and what else there is."""
-        words = not isinstance(texts[0], str)
-        return dict(
-            self.tokenizer(list(texts), is_split_into_words=words, truncation=True, max_length=self.longest, verbose=False)
-        )
+        """Return all that the tokenizer gives for texts, pairs or lists of words: token ids, token types and what else."""
+        given: tuple[list[Any], ...] = (list(texts),)
+        if pairs := all(map(is_pair, texts)) and not self.tagging:
+            given = ([first for first, _ in texts], [second for _, second in texts])
+        words = not pairs and not isinstance(texts[0], str)
+        return dict(self.tokenizer(*given, is_split_into_words=words, truncation=True, max_length=self.longest, verbose=False))
 
-    def word_of(self, text: str) -> list[int]:
-        """Return the place of the word that each token is of, as the tokenizer tells words apart; -1 for special tokens."""
-        words = self.tokenizer(text, truncation=True, max_length=self.longest, verbose=False).word_ids()
-        return [-1 if word is None else word for word in words]
+    def word_of(self, text: Any) -> list[int]:
+        """Return the place of the word that each token is of, as the tokenizer tells words apart; -1 for special tokens.
+
+        The words of the second text of a pair are counted on from those of the first.
+        """
+        read = self._read(text, truncation=True, max_length=self.longest)
+        words, texts = read.word_ids(), read.sequence_ids()
+        first = 1 + max((word for word, text in zip(words, texts, strict=True) if text == 0 and word is not None), default=-1)
+        return [-1 if word is None else word + first * (text or 0) for word, text in zip(words, texts, strict=True)]
+
+    def text_of(self, text: Any) -> list[int]:
+        """Return which text of a pair each token is of, 0 or 1; -1 for special tokens."""
+        found = self._read(text, truncation=True, max_length=self.longest).sequence_ids()
+        return [-1 if text is None else text for text in found]
 
     @property
     def words(self) -> Sequence[str]:
-        """The token of each id, as it is shown."""
-        return self.tokenizer.convert_ids_to_tokens(list(range(len(self.tokenizer))))
+        """The token of each id, as it is shown; the same whatever token type stands in the id."""
+        known = self.tokenizer.convert_ids_to_tokens(list(range(self.rows or len(self.tokenizer))))
+        return [token or "" for token in known] * self.segments if self.rows else known
 
     def tell_of_cuts(self, texts: int) -> None:
         """Warn of texts that were cut."""

@@ -239,7 +239,7 @@ BATCH = dict(zip(("id", "token_ids", "mask"), ragged_batch([3, 5]), strict=True)
         (None, [{"ids": BATCH["token_ids"]}], {}, r"no tensor token_ids and no tensor mask \(its keys: ids\)"),
         (None, [{"input_ids": BATCH["token_ids"]}], {}, r"what a tokenizer gives \(input_ids\); expected the texts"),
         (None, [{"text": "fine", "label": 1}], {}, r"rows with text, label, as a datasets.Dataset has them.*data\['text'\]"),
-        (None, [("fine", "dull")], {}, "a text is a tuple of 2 strings, as pairs of texts"),
+        (None, [("fine", "dull")], {}, "the texts are pairs of texts, or of words; expected single"),
         (None, [BATCH, BATCH], {}, "two texts have the same id"),
         (None, [BATCH], {"labels": [0, 1]}, "under the key 'label' of each batch"),
         (None, [BATCH], {"words": ["a", "b"]}, "words has no word for the token id"),

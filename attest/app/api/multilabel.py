@@ -1,0 +1,112 @@
+"""The questions that a multi-label model is asked: is this label present in this text?
+
+A model that decides each label by itself has no one decision about a text. So each instance of a trial is a text and a label,
+one that the text has or that the model gives it, and the decision is whether the label is present.
+
+Legend: N texts, B texts of a batch, L labels.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torchmetrics.functional.classification import binary_f1_score
+
+from attest.app.api.batches import Batch
+from attest.core.errors import AttestError
+from attest.core.labels import by_name
+from attest.datamodules.notice import say
+
+DECISIONS = ("absent", "present")
+"""What is decided of a label, in class order."""
+HOW = "Give for each text the list of its labels, by name or number, or a table of 0 and 1 with a column for each label."
+
+
+def labels_of(labels: Any, texts: int, names: Sequence[str]) -> Tensor | None:
+    """Return which labels each text has, bool ``(N, L)``; None if they are not known.
+
+    Args:
+        labels: a list of labels for each text, by name or number, which may be empty; or 0 and 1, ``(N, L)``.
+        texts: N.
+        names: of the L labels.
+    Raises:
+        AttestError: there are more or fewer lists than texts, or a label is not one of these.
+    """
+    if labels is None:
+        return None
+    given = labels.tolist() if isinstance(labels, np.ndarray | Tensor) else [_listed(each) for each in labels]
+    if len(given) != texts or not all(isinstance(each, list) for each in given):
+        raise AttestError(f"there are {len(given)} labels for {texts} texts, and the model decides several labels. {HOW}")
+    whole = [each for row in given for each in row]
+    if all(len(row) == len(names) for row in given) and {*whole} <= {0, 1} and len(names) > 1:
+        return torch.tensor(given, dtype=torch.bool).reshape(texts, len(names))
+    known = by_name({str(each) for each in whole}, names, HOW) if whole else {}
+    found = torch.zeros(texts, len(names), dtype=torch.bool)
+    for place, row in enumerate(given):
+        found[place, [known[str(each)] for each in row]] = True
+    return found
+
+
+def _listed(labels: Any) -> Any:
+    return list(labels) if isinstance(labels, tuple | set | np.ndarray) else labels
+
+
+def asked_of(network: Any, batches: Sequence[Batch], batch_size: int) -> tuple[list[Batch], dict[str, float]]:
+    """Return batches of texts and labels, and how well the model decides all labels of all texts.
+
+    Args:
+        network: decides L labels, in evaluation mode.
+        batches: of texts; ``label`` bool ``(B, L)`` says which labels they have, if that is known.
+        batch_size: the largest number of texts in a batch.
+    Returns:
+        Batches in which each text stands once for each label that it has or is given; with ``text``, its own id, ``asked``,
+        the number of the label, int64 ``(B,)`` each; ``label`` is 1 if the text has it. And ``test/f1_micro``,
+        ``test/f1_macro`` and ``test/exact_match`` in [0, 1]; empty if no labels are known.
+    Raises:
+        AttestError: no text has a label or is given one.
+    """
+    found, probabilities, gold, left_out = [], [], [], 0
+    device = network.embeddings.weight.device
+    for batch in batches:
+        each = network.all_labels(batch["token_ids"].to(device), batch["mask"].to(device)).float().sigmoid().cpu()
+        probabilities.append(each)
+        present = each > 0.5
+        if "label" in batch:
+            gold.append(batch["label"].cpu().long())
+            present = present | (gold[-1] == 1)
+        rows, asked = present.nonzero().unbind(dim=-1)
+        left_out += int((~present.any(dim=-1)).sum())
+        for start in range(0, len(rows), batch_size):
+            found.append(_part(batch, rows[start : start + batch_size], asked[start : start + batch_size], network))
+    if not found:
+        raise AttestError(
+            "the model gives no text a label, and no labels are known; expected texts with labels. Give labels=."
+        )
+    if left_out:
+        texts = sum(map(len, probabilities))
+        say(f"{left_out} of {texts} texts have no label and are given none; nothing is asked about them.")
+    return found, _scores(torch.cat(probabilities), torch.cat(gold)) if gold else {}
+
+
+def _part(batch: Batch, rows: Tensor, asked: Tensor, network: Any) -> Batch:
+    """Return some texts of a batch, each with the label that it is asked about."""
+    taken = {
+        name: values[rows] if isinstance(values, Tensor) else [values[row] for row in rows] for name, values in batch.items()
+    }
+    taken |= {"text": taken["id"], "asked": asked, "id": taken["id"] * network.labels + asked}
+    taken["token_ids"] = taken["token_ids"] + network.rows * network.segments * asked.unsqueeze(-1)
+    return taken | ({"label": batch["label"][rows, asked].long()} if "label" in batch else {})
+
+
+def _scores(probabilities: Tensor, gold: Tensor) -> dict[str, float]:
+    """Return F1 over all decisions, the mean F1 of labels that a text has or is given, and the share of texts wholly right."""
+    each = [binary_f1_score(probabilities[:, label], gold[:, label]) for label in range(gold.shape[-1])]
+    there = ((probabilities > 0.5) | (gold == 1)).any(dim=0)
+    scores = {
+        "f1_micro": binary_f1_score(probabilities.flatten(), gold.flatten()),
+        "f1_macro": torch.stack(each)[there].mean(),
+        "exact_match": ((probabilities > 0.5) == (gold == 1)).all(dim=-1).double().mean(),
+    }
+    return {f"test/{name}": float(score) for name, score in scores.items()}

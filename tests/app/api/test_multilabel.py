@@ -1,0 +1,115 @@
+"""Models that decide each label by itself: an instance is a text and a label."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import f1_score
+
+pytest.importorskip("transformers", reason="needs the extra transformers")
+
+import attest
+from attest.core.errors import AttestError
+from tests.models.pretrained.tiny import TEXTS, WORDS, tiny
+
+NAMES = ["joy", "anger", "fear"]
+LABELS = [["joy"], ["anger", "fear"], [], ["fear"], ["joy", "anger"]]
+GOLD = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 0], [0, 0, 1], [1, 1, 0]])
+QUICK = {"E1": {}, "E2": {"permutations": 2}, "E14": {"texts": 20}}
+
+
+@pytest.fixture(scope="module")
+def several():
+    names = {"id2label": dict(enumerate(NAMES)), "label2id": {name: place for place, name in enumerate(NAMES)}}
+    return tiny("bert", vocab_size=len(WORDS), problem_type="multi_label_classification", **names)
+
+
+@pytest.fixture(scope="module")
+def own(several, tokenizer):
+    """The model's own probabilities of every label."""
+    with torch.no_grad():
+        read = [several(**tokenizer(text, return_tensors="pt")).logits[0].sigmoid() for text in TEXTS]
+    return torch.stack(read).double().numpy()
+
+
+@pytest.fixture(scope="module")
+def tried(several, tokenizer):
+    return attest.trial(several, TEXTS, QUICK, tokenizer=tokenizer, labels=LABELS, progress=False)
+
+
+def test_each_label_that_a_text_has_or_is_given_is_asked_about(tried, own):
+    table = tried.table()
+    asked = {(text, NAMES.index(label)) for text, label in zip(table["text"], table["asked"], strict=True)}
+    assert asked == {*zip(*np.nonzero((own > 0.5) | (GOLD == 1)), strict=True)}
+    for _, row in table.iterrows():
+        label = NAMES.index(row["asked"])
+        assert row["probability_present"] == pytest.approx(own[row["text"], label], abs=1e-5)
+        assert row["probability_present"] + row["probability_absent"] == pytest.approx(1)
+        assert (row["label"], row["id"]) == (GOLD[row["text"], label], 3 * row["text"] + label)
+
+
+def test_scores_are_of_all_labels_of_all_texts(tried, own):
+    given = own > 0.5
+    there = (given | (GOLD == 1)).any(axis=0)
+    assert tried.summary["test/f1_micro"] == pytest.approx(f1_score(GOLD, given, average="micro"))
+    assert tried.summary["test/f1_macro"] == pytest.approx(f1_score(GOLD[:, there], given[:, there], average="macro"))
+    assert tried.summary["test/exact_match"] == pytest.approx((given == GOLD).all(axis=1).mean())
+    assert "test/accuracy" not in tried.summary
+
+
+def test_evidence_is_about_the_label_that_is_asked_about(tried, several, tokenizer):
+    """Leave-one-out of each instance is that of its own label."""
+    table, first = tried.table("E1"), tried.table()
+    for place, row in first.iterrows():
+        read, label = tokenizer(TEXTS[row["text"]], return_tensors="pt"), NAMES.index(row["asked"])
+        with torch.no_grad():
+            clean = several(**read).logits[0, label].sigmoid()
+            left = {name: values[:, torch.arange(values.shape[1]) != 1] for name, values in read.items()}
+            moved = (several(**left).logits[0, label].sigmoid() - clean).abs()
+        assert table["leave_one_out_inputs"][place][1] == pytest.approx(float(moved), abs=1e-6)
+
+
+def test_flips_are_counted_by_label(tried):
+    by_label = tried.table("E2").groupby("asked")["flipped"].mean()
+    for name, mean in by_label.items():
+        assert tried.summary[f"E2/flipped/mean/asked_{name}"] == pytest.approx(mean)
+    assert not any("predicted_" in key for key in tried.summary)
+
+
+@pytest.mark.parametrize("given", [GOLD, GOLD.tolist(), torch.tensor(GOLD), [[0], [1, 2], [], [2], [0, 1]]])
+def test_labels_are_names_numbers_or_a_table(several, tokenizer, tried, given):
+    again = attest.trial(several, TEXTS, {"E2": QUICK["E2"]}, tokenizer=tokenizer, labels=given, progress=False)
+    assert again.table()["label"].tolist() == tried.table()["label"].tolist()
+
+
+def test_without_labels_those_that_the_model_gives_are_asked_about(several, tokenizer, own):
+    alone = attest.trial(several, TEXTS, {"E2": QUICK["E2"]}, tokenizer=tokenizer, progress=False)
+    assert len(alone.table()) == (own > 0.5).sum()
+    assert not any(key.startswith("test/") for key in alone.summary)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (["joy", "anger"], "there are 2 labels for 5 texts, and the model decides several labels"),
+        (["joy"] * 5, "Give for each text the list of its labels"),
+        ([["joy"], ["bliss"], [], [], []], "bliss"),
+    ],
+)
+def test_labels_that_are_no_lists_or_not_known_are_refused(several, tokenizer, labels, said):
+    with pytest.raises(AttestError, match=said):
+        attest.trial(several, TEXTS, {"E2": QUICK["E2"]}, tokenizer=tokenizer, labels=labels, progress=False)
+
+
+def test_pairs_and_labels_stand_in_the_ids_together(several, tokenizer):
+    pairs = [(text, "a dull film") for text in TEXTS]
+    tried = attest.trial(several, pairs, {"E14": {"texts": 20}}, tokenizer=tokenizer, labels=LABELS, progress=False)
+    with torch.no_grad():
+        read = [several(**tokenizer(*pair, return_tensors="pt")).logits[0].sigmoid() for pair in pairs]
+    for _, row in tried.table().iterrows():
+        assert row["probability_present"] == pytest.approx(float(read[row["text"]][NAMES.index(row["asked"])]), abs=1e-5)
+
+
+def test_the_page_of_a_trial_names_the_labels(tried, tmp_path):
+    page = tried.report(tmp_path / "page.html").read_text()
+    assert "present" in page
+    assert "anger" in page
