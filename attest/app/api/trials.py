@@ -162,8 +162,8 @@ def trial(
     model, tokenizer = bare(model, tokenizer, prompted=prompt is not None)
     if foreign := is_of_transformers(model):
         asked = prompt_of(prompt, answers)
-        ids = any(isinstance(each, Mapping) for each in texts)
-        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked, not ids)
+        batched = any(isinstance(each, Mapping) for each in texts)
+        model, encode, words, label_names = read_by(model, tokenizer, encode, words, label_names, asked, not batched)
     elif foreign := is_plain(model):
         model, encode, words = plain(model, tokenizer, encode, words)
     network = network_of(model)
@@ -195,7 +195,7 @@ def trial(
     measuring.labels, measuring.scores = (names, scores) if several else ((), {})
     with budget_kept(), in_evaluation_mode(network):
         for batch in _batches_to_check(batches, network):
-            told = everything_of(encode, texts, batch.get("text", batch["id"]).tolist()) if foreign else {}
+            told = everything_of(encode, texts, batch["text" if several else "id"].tolist()) if foreign else {}
             ids, tokens, mask = (each.to(device) for each in (batch["id"], batch["token_ids"], attended(batch)))
             require_itself(network, ids, tokens, mask, {name: each.to(device) for name, each in told.items()})
         set_memory_budget(memory_gib, max_tokens)

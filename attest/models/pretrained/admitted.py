@@ -49,7 +49,7 @@ def require_classifier(model: "PreTrainedModel") -> None:
 
 def labels_decided(model: "PreTrainedModel") -> int:
     """Return of how many labels a classifier decides each by itself; 0 if it chooses one class."""
-    return model.config.num_labels if model.config.problem_type == MULTI_LABEL else 0
+    return int(model.config.num_labels or 0) if model.config.problem_type == MULTI_LABEL else 0
 
 
 def require_one_stack(model: "PreTrainedModel") -> None:
