@@ -17,6 +17,8 @@ from attest.datamodules.rows import UNDECODED, FileRow, encoding_advice, read_ro
 
 TEXTS = ("text", "sentence", "review", "content", "document", "body", "comment", "tweet", "description", "question", "title")
 LABELS = ("label_text", "label_name", "label", "class", "category", "sentiment", "target", "topic", "stars", "rating", "score")
+FIRST = ("premise", "sentence1", "sentence_1", "sentence_a", "text1", "text_1", "text_a", "question1")
+SECOND = ("text_pair", "hypothesis", "sentence2", "sentence_2", "sentence_b", "text2", "text_2", "text_b", "question2")
 TOKENS = ("tokens", "words")
 TAGS = ("tags", "chunk_tags", "ner_tags", "pos_tags", "labels")
 """Usual names of columns, the likeliest first."""
@@ -32,6 +34,9 @@ class FileOptions:
         tagging: one tag a word instead of one label a text.
         encoding: the encoding of CSV, TSV and JSONL files.
         on_bad_rows: ``refuse`` the data, or ``skip`` bad rows.
+        second_column: the second text of a pair; None for single texts, unless it is guessed.
+        pairs: whether a second text is guessed by the name of its column.
+        several: a list of labels a text, or labels with commas between, instead of one label.
     """
 
     text_column: str | None
@@ -39,11 +44,14 @@ class FileOptions:
     tagging: bool | None
     encoding: str
     on_bad_rows: str
+    second_column: str | None = None
+    pairs: bool = False
+    several: bool = False
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A text or a list of words, and the name of its class or of the tag of each word; empty if the row has a problem."""
+    """A text, a pair of texts or a list of words, with its class, its labels or the tags of its words; or a row's problem."""
 
     number: int
     """Of its row, counted from 0."""
@@ -163,6 +171,8 @@ class Columns:
         words: texts come as lists of words, or as words with blanks between, and are taken as they are.
         guessed: whether a name was guessed.
         others: columns that are not read.
+        second: the column of the second text of a pair; None for single texts.
+        several: whether a text has a list of labels.
     """
 
     text: str
@@ -171,14 +181,18 @@ class Columns:
     words: bool
     guessed: bool
     others: tuple[str, ...] = ()
+    second: str | None = None
+    several: bool = False
 
     @property
     def sentence(self) -> str:
         """Return a sentence that names the chosen columns."""
-        what = "tokens and tags" if self.tagging else "texts and labels"
+        texts = "texts" if self.second is None else "pairs of texts"
+        what = "tokens and tags" if self.tagging else f"{texts} and labels"
         unread = f" Not read: {_listed(self.others)}." if self.others else ""
         how = f" (guessed; {_name_them()})" if self.guessed else ""
-        return f"{what} from the columns {self.text} and {self.label}{how}.{unread}"
+        read = self.text if self.second is None else f"{self.text}, {self.second}"
+        return f"{what} from the columns {read} and {self.label}{how}.{unread}"
 
 
 def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -> Columns:
@@ -192,15 +206,18 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
         AttestError: a column that was named is not there, none can be guessed, one is named for both, or the first line of
             the file is a text and its label instead of the columns' names.
     """
-    text, label = options.text_column, options.label_column
+    text, label, second = options.text_column, options.label_column, options.second_column
     names = list(dict.fromkeys(name for row in rows if row.problem is None for name in row.cells))
-    for given in (text, label):
+    for given in (text, label, second):
         if given is not None and given not in names:
             raise AttestError(f"There is no column {given}; expected one of {_listed(names)}. To choose, {_name_them()}.")
     tagging = _looks_tagged(names, rows, label) if options.tagging is None else options.tagging
+    second = second or (_first_of(SECOND, names, other_than=label) if options.pairs else None)
+    names = [name for name in names if name != second]
     guessed = text is None or label is None
-    label = label or _first_of(TAGS if tagging else LABELS, names, other_than=text)
-    text = text or _first_of((*TOKENS, *TEXTS) if tagging else (*TEXTS, *TOKENS), names, other_than=label)
+    usual = TAGS if tagging else (*LABELS, "labels") if options.several else LABELS
+    label = label or _first_of(usual, names, other_than=text)
+    text = text or _first_of((*TOKENS, *TEXTS) if tagging else (*FIRST, *TEXTS, *TOKENS), names, other_than=label)
     if not (text and label):
         _require_header(source, names, rows)
         if len(names) == 2:  # the longer cells are the texts
@@ -219,13 +236,14 @@ def choose_columns(source: str, rows: Sequence[FileRow], options: FileOptions) -
     if options.tagging is None and tagging:
         _require_tags(source, rows, text, label)
     words = tagging or isinstance(_first_cell(rows, text), list)
-    return Columns(text, label, tagging, words, guessed, tuple(name for name in names if name not in (text, label)))
+    others = tuple(name for name in names if name not in (text, label))
+    return Columns(text, label, tagging, words, guessed, others, second, options.several)
 
 
 def _require_columns(source: str, rows: Sequence[FileRow], columns: Columns, training: str) -> None:
     """Refuse a file that lacks the columns of the training file."""
     cells = [row.cells for row in rows if row.problem is None]
-    for column in (columns.text, columns.label):
+    for column in (columns.text, columns.label, *([] if columns.second is None else [columns.second])):
         if cells and not any(column in each for each in cells):
             raise AttestError(
                 f"{source} has no column {column} (it has {_listed(list(cells[0]))}); expected {columns.text} and "
@@ -315,7 +333,9 @@ def _instance(number: int, row: FileRow, columns: Columns) -> Instance:
     text, label = row.cells.get(columns.text), row.cells.get(columns.label)
     try:
         text = _words(text) if columns.words else _string(text, "text")
-        label = _tags(label, len(text)) if columns.tagging else _label(label)
+        if columns.second is not None:
+            text = (text, _string(row.cells.get(columns.second), "second text"))
+        label = _tags(label, len(text)) if columns.tagging else _labels(label) if columns.several else _label(label)
     except BadCellError as bad:
         return Instance(number, row.place, problem=str(bad))
     return Instance(number, row.place, text, label)
@@ -360,6 +380,13 @@ def _label(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))  # what pandas makes of whole numbers in a column with gaps
     return unicodedata.normalize("NFC", _string(cell, "label").strip(UNSEEN))
+
+
+def _labels(cell: Any) -> list[str]:
+    """Return the labels of a text: a list, or labels with commas between; an empty list if there are none."""
+    missing = cell is None or (isinstance(cell, float) and math.isnan(cell))
+    labels = [] if missing else cell if isinstance(cell, list) else _label(cell).split(",") if str(cell).strip(UNSEEN) else []
+    return [_label(label) for label in labels]
 
 
 def _tags(cell: Any, words: int) -> list[str]:

@@ -16,7 +16,7 @@ from attest.datamodules.cnnqa import CnnQaDataModule
 from attest.datamodules.conll2000 import Conll2000DataModule
 from attest.datamodules.corpus import missing, sample
 from attest.datamodules.imdb import ImdbDataModule
-from attest.datamodules.instances import Columns, FileOptions, read_instances
+from attest.datamodules.instances import FileOptions, read_instances
 from attest.datamodules.newsgroups import NewsgroupsDataModule
 from attest.datamodules.notice import say, typed_plainly
 from attest.datamodules.rows import UTF_8
@@ -37,8 +37,6 @@ STORED_CORPORA: dict[str, type[Any]] = {
 """By name, as in ``DATA=``."""
 
 
-PAIRED = ["text_pair", "text2", "text_2", "text_b", "sentence2", "sentence_2", "sentence_b", "question2", "hypothesis"]
-"""Names of columns with the second text of a pair."""
 CORPORA = {name: module for name, module in STORED_CORPORA.items() if not issubclass(module, QuestionDataModule)}
 """By name, as in ``DATA=``; a question beside each text is read by no model with a tokenizer of its own."""
 
@@ -48,8 +46,8 @@ class Labelled:
     """A list of texts with a label each.
 
     Args:
-        texts: strings, or lists of words.
-        labels: names of classes; in tagging, lists of names, one a word.
+        texts: strings, pairs of strings, or lists of words.
+        labels: names of classes; in tagging, lists of names, one a word; of several labels, the list of each text.
         of: the number of texts in the source.
         whence: the source of the texts, in words.
         every: all names that stand there, also of texts that were not chosen.
@@ -84,6 +82,9 @@ def labelled(
     tagging: bool = False,
     encoding: str = UTF_8,
     on_bad_rows: str = "refuse",
+    second_column: str | None = None,
+    pairs: bool = True,
+    several: bool = False,
 ) -> Labelled:
     """Return at most ``most`` random texts of a file or a split of a corpus, with every class if there is room.
 
@@ -95,6 +96,9 @@ def labelled(
         tagging: whether words with a tag each are expected, instead of texts with a label each.
         encoding: the encoding of a CSV, TSV or JSONL file.
         on_bad_rows: ``refuse`` the file, or ``skip`` bad rows.
+        second_column: the column of the second text of a pair; None for single texts, or to guess it.
+        pairs: whether it is guessed if no column of texts is named.
+        several: whether a text has several labels or none: a list, or labels with commas between.
     Raises:
         AttestError: the source does not exist or has tags instead of labels (or labels instead of tags), or rows are bad.
     """
@@ -103,20 +107,12 @@ def labelled(
         _require_kind(source, labels, tagging)
         return _drawn(texts, labels, most, f"the {split} split of {source}")
     with typed_plainly():
-        how = FileOptions(text_column, label_column, tagging, encoding, on_bad_rows)
+        pairs = pairs and text_column is None and not tagging
+        how = FileOptions(text_column, label_column, tagging, encoding, on_bad_rows, second_column, pairs, several)
         instances, columns = read_instances({split: source}, how, classes=False)
-    if text_column is None:
-        _require_single_texts(source, columns)
-    texts = [each.text if tagging or isinstance(each.text, str) else " ".join(each.text) for each in instances[split]]
+    together = tagging or not columns.words
+    texts = [each.text if together else " ".join(each.text) for each in instances[split]]
     return _drawn(texts, [each.label for each in instances[split]], most, source)
-
-
-def _require_single_texts(source: str, columns: Columns) -> None:
-    if pair := [name for name in columns.others if name.lower() in PAIRED]:
-        raise AttestError(
-            f"{source} has pairs of texts (columns {columns.text} and {pair[0]}), and a trial gives a model one text; "
-            f"expected texts alone. If the model reads one text, name its column: --text-column {columns.text}"
-        )
 
 
 def _drawn(texts: list[Any], labels: list[Any], most: int, whence: str) -> Labelled:

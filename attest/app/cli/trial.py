@@ -7,7 +7,8 @@
 The model is fine-tuned to classify texts or tokens: a folder that save_pretrained wrote, or an id on the Hub. Or it is a
 causal language model: it gets a prompt about each text, and decides by the first tokens of the labels' answers. The data are
 a CSV, TSV, JSONL or parquet file with a column of texts and one of labels, or the --split of a corpus: sst, imdb, 20news or
-agnews. A model that classifies tokens takes words with one tag each: a file, or conll2000.
+agnews. A model that classifies tokens takes words with one tag each: a file, or conll2000. A model of pairs takes two
+columns of texts, and a model that decides each of several labels a column of lists, or of labels with commas between.
 
 Experiments act on every layer alone and on all layers together. They shuffle attention (E2), search for another attention
 (E3), swap the projection (E8), shuffle the keys (E9) or cut a decoder's edges (E16). E1, E14 and E15 ask what attention
@@ -52,6 +53,8 @@ def main(arguments: list[str]) -> int:
     wanted = [name.upper() for name in typed.experiments]
     if other := [name for name in typed.experiments if not EXPERIMENT.fullmatch(name)]:
         raise AttestError(f"{other[0]} is not an experiment; expected E1, E2, … Type: attest trial --model … --data … E2")
+    if typed.second_column is not None and typed.prompt is not None:
+        raise AttestError("a prompt has one text in it, and --second-column names a second one; leave it out.")
     require_place(typed.out)
     if typed.texts < 1:
         raise AttestError(f"--texts {typed.texts} was typed; expected a whole number from 1.")
@@ -72,7 +75,9 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
         say(f"{typed.model} is kept in {precision}, and is tried in float32: probabilities differ a little from its own.")
     tagging = typed.prompt is None and decides_tokens(config)
     columns = typed.text_column, typed.label_column
-    data = labelled(typed.data, typed.split, typed.texts, *columns, tagging, typed.encoding, typed.on_bad_rows)
+    several = config.problem_type == "multi_label_classification"
+    how = typed.encoding, typed.on_bad_rows, typed.second_column, typed.prompt is None, several
+    data = labelled(typed.data, typed.split, typed.texts, *columns, tagging, *how)
     import torch
 
     from attest.app.api.trials import trial
@@ -145,6 +150,7 @@ def _parser() -> CommandParser:
         help="the split of a corpus or of a dataset on the Hub: train, validation or test; by default test",
     )
     parser.add_argument("--text-column", help="the column of texts; guessed if not given")
+    parser.add_argument("--second-column", help="the column of the second text of a pair; guessed by its name if not given")
     parser.add_argument("--label-column", help="the column of labels; guessed if not given")
     parser.add_argument("--encoding", default="utf-8", help="of a CSV, TSV or JSONL file; by default utf-8")
     parser.add_argument(

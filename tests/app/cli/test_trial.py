@@ -13,6 +13,7 @@ import torch
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
 
+import attest
 from attest.app.cli.main import main
 from attest.runs.folder import RunFolder
 from tests.conftest import without_places
@@ -316,12 +317,43 @@ def test_the_report_calls_it_by_its_own_class(folder, reviews, tmp_path):
     assert "BertForSequenceClassification" in (tmp_path / "out" / "report.html").read_text()
 
 
-def test_a_column_that_is_not_read_is_named_and_pairs_are_refused(folder, tmp_path, capsys):
+def test_pairs_of_texts_are_found_by_the_names_of_their_columns(folder, tmp_path, capsys):
+    file = tmp_path / "data.csv"
+    file.write_text("id,text,text_pair,label\n1,a fine film,it is dull,good\n2,a dull film,it is fine,bad\n")
+    assert tried("--model", folder, "--data", file, "--out", tmp_path / "pairs", "E2") == 0
+    assert "pairs of texts and labels from the columns text, text_pair and label (guessed; " in capsys.readouterr().out
+    table = attest.open_run(tmp_path / "pairs").table()
+    assert list(table["tokens"][0])[:6] == ["[CLS]", "a", "fine", "film", "[SEP]", "[UNK]"]
+    assert {"attention_within", "attention_between"} <= {*table}
+    file.write_text("a,b,label\na fine film,it is dull,good\na dull film,it is fine,bad\n")
+    named = ("--text-column", "a", "--second-column", "b")
+    assert tried("--model", folder, "--data", file, *named, "--out", tmp_path / "named", "E2") == 0
+    assert len(attest.open_run(tmp_path / "named").table()["tokens"][0]) == len(table["tokens"][0])
+    assert "There is no column c" in refused(
+        capsys, "--model", folder, "--data", file, "--text-column", "a", "--second-column", "c"
+    )
+
+
+def test_several_labels_are_lists_or_have_commas_between(tmp_path, tokenizer, capsys):
+    names = {"id2label": {0: "joy", 1: "anger", 2: "fear"}, "label2id": {"joy": 0, "anger": 1, "fear": 2}}
+    tiny("bert", vocab_size=len(WORDS), problem_type="multi_label_classification", **names).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    (tmp_path / "data.csv").write_text('text,labels\na fine film,joy\na dull film,"anger, fear"\na film,\n')
+    (tmp_path / "data.jsonl").write_text(
+        '{"text": "a fine film", "labels": ["joy"]}\n{"text": "a dull film", "labels": ["anger", "fear"]}\n'
+        '{"text": "a film", "labels": []}\n'
+    )
+    tables = []
+    for name in ("data.csv", "data.jsonl"):
+        assert tried("--model", tmp_path / "model", "--data", tmp_path / name, "--out", tmp_path / f"{name}.out", "E2") == 0
+        tables.append(attest.open_run(tmp_path / f"{name}.out").table())
+    assert tables[0].drop(columns=["tokens"]).to_json() == tables[1].drop(columns=["tokens"]).to_json()
+    assert {(0, "joy", 1), (1, "anger", 1), (1, "fear", 1)} <= {*tables[0][["text", "asked", "label"]].itertuples(index=False)}
+
+
+def test_a_column_that_is_not_read_is_named(folder, tmp_path, capsys):
     (tmp_path / "data.csv").write_text(
         "id,text,text_pair,label\n1,a fine film,it is dull,good\n2,a dull film,it is fine,bad\n"
-    )
-    assert "has pairs of texts (columns text and text_pair)" in refused(
-        capsys, "--model", folder, "--data", tmp_path / "data.csv"
     )
     given = ("--model", folder, "--data", tmp_path / "data.csv", "--text-column", "text", "--out", tmp_path / "out", "E13")
     assert tried(*given) == 0
