@@ -171,13 +171,18 @@ def in_evaluation_mode(network: nn.Module) -> Iterator[None]:
             module.training = True
 
 
+def to_numpy(values: Tensor) -> np.ndarray:
+    """Return numbers of a CPU as numpy has them, detached; bfloat16, which numpy does not know, as float32."""
+    return (values.float() if values.dtype == torch.bfloat16 else values).detach().numpy()
+
+
 def sort_rows(values: Tensor) -> Tensor:
     """Sort numbers along the last dimension, ascending, detached; shape and dtype of ``values``.
 
     On a CPU by numpy, ten times faster than torch, which sorts indices along.
     """
     if values.device.type == "cpu":
-        return torch.from_numpy(np.sort(values.detach().numpy(), axis=-1))
+        return torch.from_numpy(np.sort(to_numpy(values), axis=-1)).to(values.dtype)
     return values.detach().sort(dim=-1).values
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from attest.core.memory import to_numpy
 from attest.models.layers_observed import LayerObservation, mean_over_rows
 from attest.models.observation import Observation
 
@@ -83,13 +84,7 @@ def rows_of(columns: Mapping[str, Tensor], mask: Tensor) -> pd.DataFrame:
         mask: bool ``(B, T)``, True at real tokens, which come first.
     """
     lengths = mask.sum(dim=-1).tolist()
-    return pd.DataFrame({name: _column(_numbers(values), lengths) for name, values in columns.items()})
-
-
-def _numbers(values: Tensor) -> np.ndarray:
-    # NumPy does not know bfloat16
-    known = values.detach().cpu()
-    return (known.float() if known.dtype == torch.bfloat16 else known).numpy()
+    return pd.DataFrame({name: _column(to_numpy(values.cpu()), lengths) for name, values in columns.items()})
 
 
 def joined(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -402,9 +402,16 @@ def outside_inference(values: Tensor) -> Tensor:
     return values.clone() if values.is_inference() else values
 
 
+def tables_of(network: Network) -> list[nn.Module]:
+    """Return the ``nn.Embedding`` layers of a network; of other people's models the table of tokens, adapted or not."""
+    if getattr(network, "holds_a_model", False):
+        return [cast(Any, network).embeddings]
+    return [each for each in cast(nn.Module, network).modules() if isinstance(each, nn.Embedding)]
+
+
 def _token_lookups(network: Network, tokens: Tensor, mask: Tensor) -> list[nn.Module]:
     """Return where tokens may be looked up; one text is tried twice, since ``(1, T)`` may be a table of positions too."""
-    lookups: list[nn.Module] = [each for each in cast(nn.Module, network).modules() if isinstance(each, nn.Embedding)]
+    lookups = tables_of(network)
     if len(tokens) > 1 or len(lookups) < 2:
         return lookups
     twice = tokens.expand(2, *tokens.shape[1:])

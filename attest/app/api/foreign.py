@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
-    """Return the model and its tokenizer: load a folder or Hub id, and take a model out of DDP, a compiler or a pipeline.
+    """Return the model and its tokenizer: load a folder or Hub id; take a model out of DDP, a compiler, a pipeline or peft.
 
     Raises:
-        AttestError: ``attest.models.pretrained.loading.load`` raises it, or the model has an adapter around it.
+        AttestError: ``attest.models.pretrained.loading.load`` or ``attest.models.pretrained.adapters.model_inside`` raises it.
     """
     if isinstance(model, str | Path):
         with needing_transformers():
@@ -34,11 +34,10 @@ def bare(model: Any, tokenizer: Any, prompted: bool) -> tuple[Any, Any]:
         return bare(inner, tokenizer or getattr(model, "tokenizer", None), prompted)
     if isinstance(model, nn.Module) and not all(hasattr(model, step) for step in STEPS):
         model = unwrapped(model)
-    if type(model).__name__.startswith("PeftModel"):
-        raise AttestError(
-            f"the model is a {type(model).__name__}, an adapter around a model; expected the model alone. Give "
-            "model.merge_and_unload()."
-        )
+    if (peft := sys.modules.get("peft")) is not None and isinstance(model, peft.PeftModel | peft.PeftMixedModel):
+        from attest.models.pretrained.adapters import model_inside
+
+        return bare(model_inside(model), tokenizer, prompted)
     return model, tokenizer
 
 
@@ -142,7 +141,7 @@ def _known(model: Any, *ids: int | None) -> int:
     """Return the first id that is not None and has an embedding in the model."""
     from attest.models.pretrained.network import embeddings_of
 
-    rows = embeddings_of(model).num_embeddings
+    rows = len(embeddings_of(model).weight)
     return next(each for each in ids if each is not None and 0 <= each < rows)
 
 

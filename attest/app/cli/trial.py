@@ -66,11 +66,11 @@ def main(arguments: list[str]) -> int:
 def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -> int:
     """Put the model on trial and write the results into a claimed folder."""
     with needing_transformers():
-        from attest.models.pretrained.loading import config_of, decides_tokens
+        from attest.models.pretrained.loading import config_tried, decides_tokens
     from attest.datamodules.labelled import labelled
     from attest.datamodules.notice import say
 
-    config = config_of(typed.model)
+    config = config_tried(typed.model)
     if (precision := str(config.dtype).removeprefix("torch.")) in HALF:
         say(f"{typed.model} is kept in {precision}, and is tried in float32: probabilities differ a little from its own.")
     tagging = typed.prompt is None and decides_tokens(config)

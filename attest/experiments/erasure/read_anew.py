@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from attest.core.measures import probabilities, tau_b
 from attest.core.randomness import random_uniforms, stream
 from attest.models.contract import decided
-from attest.models.observation import Network, Observation
+from attest.models.observation import Network, Observation, tables_of
 
 
 def soft_scores(observation: Observation, explanation: Tensor, seed: int) -> Tensor:
@@ -72,8 +72,7 @@ def logits_of(network: Network, tokens: Tensor, mask: Tensor, embedded: Tensor) 
     def replace(_module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Any:
         return embedded if inputs[0].shape == tokens.shape else None
 
-    embeddings = [module for module in cast(nn.Module, network).modules() if isinstance(module, nn.Embedding)]
-    with hooked(embeddings, replace):
+    with hooked(tables_of(network), replace):
         hidden = network.encode(tokens, mask)
     return decided(network, hidden, mask)
 

@@ -22,11 +22,16 @@ from transformers import (
 from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, cached_file, logging
 
 from attest.core.errors import AttestError, said_by
+from attest.models.pretrained.adapters import SETTINGS, WEIGHTS, Adapter
 from attest.models.pretrained.texts import require_fast
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 """Files that a tokenizer is made of; where none is there, transformers makes one that knows no word."""
-KINDS = {"texts": AutoModelForSequenceClassification, "tokens": AutoModelForTokenClassification, "next": AutoModelForCausalLM}
+KINDS: dict[str, Any] = {
+    "texts": AutoModelForSequenceClassification,
+    "tokens": AutoModelForTokenClassification,
+    "next": AutoModelForCausalLM,
+}
 """Classes that read a model, by what it decides: of texts, of tokens, or, asked by a prompt, the next token."""
 KNOWN = {
     "texts": "no classifier of texts; expected one that it has, BERT or ModernBERT for example.",
@@ -45,16 +50,23 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
     """Return the model in evaluation mode, and its tokenizer.
 
     Args:
-        name: a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files, or an id on the Hub.
+        name: a folder with ``config.json``, ``model.safetensors`` and the tokenizer's files, or with ``adapter_config.json``,
+            whose base is then loaded too; or an id on the Hub of one of the two.
         prompted: whether it is a language model that answers a prompt, instead of a classifier.
     Raises:
         AttestError: there is none, its weights are incomplete or no safetensors, it needs code of its own, or the tokenizer
             is not a fast one.
     """
     quieten_transformers()
-    config = config_of(name)
+    adapter = adapter_of(name)
+    if adapter is not None and adapter.decides and (adapter.decides == "next") != prompted:
+        kind = "a language model" if adapter.decides == "next" else "a classifier"
+        raise AttestError(f"{name} adapts {kind}; expected {'no' if prompted else 'a'} --prompt (from Python prompt=).")
+    config = config_tried(name)
     tagging = decides_tokens(config) and not prompted
-    model, missing = _model(name, config, "next" if prompted else _decided(tagging))
+    model, missing = _model(adapter.base if adapter else name, config, "next" if prompted else _decided(tagging))
+    if adapter is not None:
+        model, missing = adapter.applied_to(model, missing)
     if missing and prompted:
         raise AttestError(f"{name} has no weights for {', '.join(missing[:3])}; expected a language model with all of them.")
     if missing:
@@ -63,7 +75,8 @@ def load(name: str, prompted: bool = False) -> tuple[PreTrainedModel, PreTrained
             "pretrained one alone. Fine-tune it first and save it with save_pretrained; ask a language model with --prompt."
         )
     words_apart = {"add_prefix_space": True} if tagging else {}  # where text is cut at bytes, a word begins after a blank
-    return model.eval(), tokenizer_of(name, **words_apart)
+    alone = adapter is not None and not any(_file(name, file) for file in VOCABULARIES[:-1])
+    return model.eval(), tokenizer_of(adapter.base if adapter and alone else name, **words_apart)
 
 
 def to_fine_tune(name: str, classes: int, tagging: bool = False) -> PreTrainedModel:
@@ -92,13 +105,45 @@ def quieten_transformers() -> None:
     logging.disable_progress_bar()
 
 
-def config_of(name: str) -> Any:
-    """Return the configuration of a model in a folder or on the Hub.
+def adapter_of(name: str) -> Adapter | None:
+    """Return the adapter in a folder or on the Hub; None if there is a whole model.
 
     Raises:
-        AttestError: there is none, or the model needs code of its own.
+        AttestError: it is of a kind that is not read from files, or peft is missing.
     """
-    config = _config(name)
+    settings = _file(name, SETTINGS)
+    if settings is None:
+        return None
+    _file(name, WEIGHTS)  # which the Hub puts beside its settings
+    return Adapter(name, settings)
+
+
+def config_tried(name: str) -> Any:
+    """Return the configuration of a model that can be tried: of a whole model, or of an adapter and its base together.
+
+    Raises:
+        AttestError: ``config_of`` or ``adapter_of`` raises it.
+    """
+    adapter = adapter_of(name)
+    if adapter is None:
+        return config_of(name)
+    beside = _file(name, "config.json")
+    config = _without_code(name, _config(str(beside.parent))) if beside else config_of(adapter.base)
+    kind = KINDS[adapter.decides or _decided(decides_tokens(config))]
+    return adapter.configured(config, kind) if type(config) in kind._model_mapping else config
+
+
+def config_of(name: str) -> Any:
+    """Return the configuration of a whole model in a folder or on the Hub.
+
+    Raises:
+        AttestError: there is none, it is an adapter, or the model needs code of its own.
+    """
+    _require_no_adapter(name)
+    return _without_code(name, _config(name))
+
+
+def _without_code(name: str, config: Any) -> Any:
     if getattr(config, "auto_map", None):
         raise AttestError(
             f"{name} comes with Python code of its own (auto_map in its config.json), which is never run; expected a model "
@@ -108,7 +153,6 @@ def config_of(name: str) -> Any:
 
 
 def _config(name: str) -> Any:
-    _require_no_adapter(name)
     path = Path(name).expanduser()
     if path.exists() and not (path / "config.json").is_file():
         raise AttestError(f"{name} has no config.json; expected a folder that save_pretrained has written. Type: {COMMAND}")
@@ -122,11 +166,11 @@ def _config(name: str) -> Any:
 
 
 def _require_no_adapter(name: str) -> None:
-    """Refuse an adapter: whether it is applied would hang on what else is installed."""
-    if (found := _file(name, "adapter_config.json")) is not None:
+    """Refuse an adapter: whether transformers applies it would hang on what else is installed."""
+    if (found := _file(name, SETTINGS)) is not None:
         raise AttestError(
-            f"{name} holds an adapter ({found.name}), LoRA for example; expected a whole model. Write it by "
-            "model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
+            f"{name} holds an adapter ({found.name}), LoRA for example; expected a whole model to train or to adapt. Write it "
+            "by model.merge_and_unload().save_pretrained(folder), with the tokenizer beside it."
         )
 
 
@@ -158,7 +202,7 @@ def _decided(tagging: bool) -> str:
 
 
 def _model(name: str, config: Any, decided: str, **options: Any) -> tuple[PreTrainedModel, list[str]]:
-    kind: Any = KINDS[decided]
+    kind = KINDS[decided]
     if type(config) not in kind._model_mapping:
         raise AttestError(f"{name} is a {config.model_type}, of which transformers has {KNOWN[decided]}")
     try:

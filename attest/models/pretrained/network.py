@@ -301,7 +301,7 @@ class PretrainedNetwork(nn.Module):
     def some_tokens(self) -> Tensor:
         """Return a text of a few token ids, int64 ``(1, T)``, that ends as texts do."""
         end = getattr(self.model.config.get_text_config(), "eos_token_id", None)
-        known = isinstance(end, int) and 0 <= end < self.embeddings.num_embeddings
+        known = isinstance(end, int) and 0 <= end < len(self.embeddings.weight)
         return torch.tensor([[*self._plain_ids, end if known else self._plain_ids[0]]], device=self.model.device)
 
     @property
@@ -312,14 +312,14 @@ class PretrainedNetwork(nn.Module):
     @cached_property
     def _plain_ids(self) -> list[int]:
         named = {value for name, value in self.model.config.to_dict().items() if "token_id" in name and isinstance(value, int)}
-        ids = range(self.embeddings.num_embeddings)
+        ids = range(len(self.embeddings.weight))
         return [token for token in ids if token not in named | {self.padding, self.masked}][:LENGTH] or [self.padding]
 
     def _where_it_decides(self) -> str:
         """Find the rows that decide by the gradient of the logits by the last layer's weights: other rows have none."""
         tokens = self.some_tokens()
         last = list(attending(self))[-1]
-        with in_evaluation_mode(self), _in_graph(self.embeddings.weight), recorded(self, "weights") as weights:
+        with in_evaluation_mode(self), _in_graph(self.embeddings), recorded(self, "weights") as weights:
             logits = self.logits_of(torch.ones_like(tokens, dtype=torch.bool), input_ids=tokens)
             gradient = _gradient(logits.square().sum(), weights[last])
         if gradient is None:
@@ -343,10 +343,11 @@ def embeddings_of(model: "PreTrainedModel") -> nn.Embedding:
         AttestError: it has no such table.
     """
     try:
-        found = model.get_input_embeddings()
+        found: Any = model.get_input_embeddings()
     except NotImplementedError:
         found = None
-    if not isinstance(found, nn.Embedding):
+    adapted = type(found).__module__.startswith("peft.")  # and has the table inside
+    if not (isinstance(found, nn.Embedding) or adapted):
         raise AttestError(
             f"{type(model).__name__} is not supported: it does not look its tokens up in one nn.Embedding; {EXPECTED}."
         )
@@ -360,15 +361,16 @@ def _gradient(loss: Tensor, weights: Tensor) -> Tensor | None:
 
 
 @contextmanager
-def _in_graph(parameter: Any) -> Iterator[None]:
-    """Keep the graph from a parameter on, be it frozen or not."""
-    before = parameter.requires_grad
+def _in_graph(part: nn.Module) -> Iterator[None]:
+    """Keep the graph from the parameters of a part on, be they frozen or not."""
+    before = [(parameter, parameter.requires_grad) for parameter in part.parameters()]
     try:
         with torch.enable_grad():
-            parameter.requires_grad_()
+            part.requires_grad_()
             yield
     finally:
-        parameter.requires_grad_(before)
+        for parameter, required in before:
+            parameter.requires_grad_(required)
 
 
 @contextmanager

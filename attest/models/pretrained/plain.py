@@ -115,7 +115,7 @@ class PlainNetwork(PretrainedNetwork):
 
     @cached_property
     def _plain_ids(self) -> list[int]:
-        known = (token for token in range(self.embeddings.num_embeddings) if token not in (self.padding, self.masked))
+        known = (token for token in range(len(self.embeddings.weight)) if token not in (self.padding, self.masked))
         return [token for _, token in zip(range(LENGTH), known, strict=False)]
 
 

@@ -207,15 +207,26 @@ def test_an_experiment_on_pooled_attention_is_refused(model, tokenizer):
         attest.trial(model, TEXTS, ["E12"], tokenizer=tokenizer)
 
 
+@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name", ["bert", "bloom", "llama"])
+def test_a_model_in_half_precision_is_tried_as_it_is(name, precision, tokenizer, tmp_path):
+    """By either connection, from texts to the report, with its own probabilities."""
+    model = tiny(name, vocab_size=len(WORDS), **{"bloom": {"n_layer": 2, "n_head": 4}}.get(name, {})).to(precision)
+    tried = attest.trial(model, TEXTS, tokenizer=tokenizer, labels=[0, 1, 2, 0, 1], progress=False)
+    with torch.no_grad():
+        own = torch.cat([model(**tokenizer(text, return_tensors="pt")).logits for text in TEXTS]).float().softmax(dim=-1)
+    found = torch.tensor(tried.table().filter(like="probability_").to_numpy()).float()
+    torch.testing.assert_close(found, own, rtol=0, atol=1e-2)
+    assert tried.save(tmp_path / "out").folder.report.exists()
+    assert len(tried.explain(0).tokens)
+    assert next(model.parameters()).dtype == precision
+
+
 class Pipeline:
     """What transformers makes of a task, without its many parts."""
 
     def __init__(self, model, tokenizer):
         self.model, self.tokenizer = model, tokenizer
-
-
-class PeftModelForSequenceClassification(torch.nn.Module):
-    """An adapter around a model."""
 
 
 def test_a_model_is_taken_from_what_it_is_wrapped_in(model, tokenizer, tmp_path):
@@ -233,8 +244,6 @@ def test_a_model_is_taken_from_what_it_is_wrapped_in(model, tokenizer, tmp_path)
 
 
 def test_what_is_given_otherwise_is_told_the_one_line_way(model, tokenizer, refusal):
-    with refusal():
-        attest.trial(PeftModelForSequenceClassification(), TEXTS, tokenizer=tokenizer)
     with refusal():
         attest.trial(model, TEXTS)
     with pytest.raises(AttestError, match=r"expected the texts and tokenizer=tokenizer"):

@@ -216,14 +216,6 @@ def configured(folder, **settings):
     file.write_text(json.dumps(json.loads(file.read_text()) | settings))
 
 
-def test_an_adapter_is_named_beside_its_base_and_alone(folder):
-    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "elsewhere", "peft_type": "LORA"}')
-    for _ in range(2):
-        with pytest.raises(AttestError, match=r"holds an adapter .*merge_and_unload"):
-            load(str(folder))
-        (folder / "config.json").unlink(missing_ok=True)
-
-
 @pytest.mark.parametrize("named", ["evil.bin", "../evil.safetensors", "/tmp/evil.safetensors"])
 def test_weights_are_read_from_the_folder_and_from_safetensors_alone(folder, named):
     """Whatever an index names, transformers opens, and unpickles what is no safetensors."""

@@ -1,0 +1,187 @@
+"""Adapters of the library peft, LoRA for example, as parts of the model that they adapt. Nothing is merged."""
+
+import copy
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from torch import nn
+from transformers import PreTrainedModel
+
+from attest.core.errors import AttestError, install_command, said_by
+from attest.core.memory import in_evaluation_mode
+
+SETTINGS, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+IN_LAYERS = ("LORA", "ADALORA", "IA3", "LOHA", "LOKR", "OFT", "BOFT", "VERA", "HRA", "LN_TUNING")
+"""Kinds of adapters that change layers of a model and do nothing else."""
+TASKS = {"SEQ_CLS": "texts", "TOKEN_CLS": "tokens", "CAUSAL_LM": "next"}
+"""What a model decides, by the task that its adapter names."""
+INSIDE = "base_model.model."
+"""The beginning of every name in a file of an adapter, before the name that a parameter has in the model."""
+
+
+def model_inside(adapted: Any) -> nn.Module:
+    """Return the model inside a ``PeftModel``, with the adapters in its layers as they are: active, disabled or merged.
+
+    Raises:
+        AttestError: the adapter is not in the layers alone, so that the model inside decides otherwise.
+    """
+    named = getattr(adapted, "active_adapters", None) or list(adapted.peft_config)
+    for name in named:
+        _require_in_layers(type(adapted).__name__, adapted.peft_config[name])
+    inside = adapted.get_base_model()
+    fused = (part for part in inside.modules() if isinstance(part, nn.TransformerEncoderLayer | nn.MultiheadAttention))
+    if torch.backends.mha.get_fastpath_enabled() and any(map(_is_adapted, fused)):
+        raise AttestError(
+            "torch computes nn.TransformerEncoderLayer in evaluation mode by a fast path, which leaves out the adapter in it; "
+            "expected torch.backends.mha.set_fastpath_enabled(False)."
+        )
+    if isinstance(inside, PreTrainedModel) and not _same(adapted, inside):
+        raise AttestError(
+            f"the model inside the {type(adapted).__name__} decides otherwise than the whole, so its adapter does more than "
+            f"change layers; expected one of {', '.join(IN_LAYERS)}. Give model.merge_and_unload() if it can be merged."
+        )
+    return inside
+
+
+def _is_adapted(layer: nn.Module) -> bool:
+    return any(type(part).__module__.startswith("peft.") for part in layer.modules())
+
+
+def _require_in_layers(name: str, settings: Any) -> None:
+    kind = getattr(settings.peft_type, "value", settings.peft_type)
+    if settings.is_prompt_learning:
+        raise AttestError(
+            f"{name} is a {kind} adapter, which puts virtual tokens before each text, and these are no tokens of it; "
+            "expected an adapter inside the layers, LoRA for example."
+        )
+    if getattr(settings, "alora_invocation_tokens", None):
+        raise AttestError(
+            f"{name} is an activated LoRA (alora_invocation_tokens), which acts on some tokens of a text alone; expected one "
+            "that acts on all."
+        )
+
+
+@torch.no_grad()
+def _same(adapted: nn.Module, inside: PreTrainedModel) -> bool:
+    """Return whether both give a text of a few tokens the same logits."""
+    tokens = torch.arange(1, 6, device=inside.device).unsqueeze(0)
+    with in_evaluation_mode(adapted):
+        return torch.equal(*(model(input_ids=tokens, return_dict=True).logits for model in (adapted, inside)))
+
+
+class Adapter:
+    """An adapter in a folder or in the cache of the Hub, as ``PeftModel.save_pretrained`` writes it.
+
+    Args:
+        name: what the user calls it.
+        settings: its ``adapter_config.json``.
+    Raises:
+        AttestError: peft is missing, or the adapter is of a kind that is not read from files.
+    """
+
+    def __init__(self, name: str, settings: Path) -> None:
+        self.name, self.folder = name, settings.parent
+        try:
+            from peft import PeftConfig
+
+            self.settings = PeftConfig.from_pretrained(str(self.folder))
+        except ImportError as error:
+            raise AttestError(
+                f"{name} is an adapter, and the library peft that applies it is missing ({error}). Type: "
+                f"{install_command('transformers')}"
+            ) from error
+        except Exception as error:  # whatever the library says of a file that is damaged
+            raise AttestError(
+                f"the {SETTINGS} of {name} cannot be read ({said_by(error)}); expected one that peft has written."
+            ) from error
+        self.base = str(self.settings.base_model_name_or_path or "")
+        """The folder or Hub id of the model that is adapted."""
+        self.decides = TASKS.get(str(self.settings.task_type or ""))
+        """What the adapted model decides, as in ``TASKS``; None if the adapter does not say."""
+        self._require_taken()
+
+    def _require_taken(self) -> None:
+        _require_in_layers(self.name, self.settings)
+        kind = str(getattr(self.settings.peft_type, "value", self.settings.peft_type))
+        if kind not in IN_LAYERS:
+            raise AttestError(f"{self.name} is a {kind} adapter; expected one of {', '.join(IN_LAYERS)}.")
+        if getattr(self.settings, "megatron_config", None):  # peft would import the module that the file names
+            raise AttestError(f"{self.name} asks for Megatron (megatron_config); expected an adapter of transformers.")
+        revision = self.settings.revision
+        if revision not in (None, "main") and not Path(self.base).expanduser().exists():
+            raise AttestError(
+                f"{self.name} adapts the revision {revision} of {self.base}; expected no revision. Download this one, and "
+                f"write its folder as base_model_name_or_path into {SETTINGS}."
+            )
+        if not self.base:
+            raise AttestError(f"{self.name} names no model that it adapts; expected base_model_name_or_path in {SETTINGS}.")
+
+    def configured(self, config: Any, kind: Any) -> Any:
+        """Return the configuration of the adapted model: that of its base, with as many classes as the adapter's head has.
+
+        Args:
+            config: of the base.
+            kind: the class of transformers that makes the model, ``AutoModelForSequenceClassification`` for example.
+        """
+        config = copy.deepcopy(config)
+        config.architectures = [kind._model_mapping[type(config)].__name__]
+        shapes = []
+        for classes in (2, 3):
+            other = copy.deepcopy(config)
+            other.num_labels = classes
+            with torch.device("meta"):
+                shapes.append({name: each.shape for name, each in kind.from_config(other).named_parameters()})
+        own = self._shapes()
+        heads = [own[INSIDE + name] for name, shape in shapes[0].items() if shapes[1][name] != shape and INSIDE + name in own]
+        if heads and heads[0][0] != config.num_labels:
+            config.num_labels = heads[0][0]
+        return config
+
+    def _shapes(self) -> dict[str, list[int]]:
+        """Return the shapes of the weights in the file, by name.
+
+        Raises:
+            AttestError: there is no such file, or it is damaged.
+        """
+        try:
+            with safe_open(self.folder / WEIGHTS, "pt") as file:
+                return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+        except Exception as error:  # whatever the library says of a file that is missing or damaged
+            raise AttestError(
+                f"the weights of {self.name} cannot be read ({said_by(error)}); expected {WEIGHTS}. "
+                "model.save_pretrained(folder) writes it."
+            ) from error
+
+    def applied_to(self, model: PreTrainedModel, missing: list[str]) -> tuple[PreTrainedModel, list[str]]:
+        """Return the base with the adapter in its layers, and the names of the weights that neither of the two has.
+
+        Args:
+            model: the base.
+            missing: names of the weights that its files do not have.
+        Raises:
+            AttestError: the adapter does not fit the base.
+        """
+        from peft import PeftModel, get_peft_model_state_dict
+
+        own = self._shapes().keys()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of weights that are missing, which are refused below
+                adapted: Any = PeftModel.from_pretrained(
+                    model, str(self.folder), config=self.settings, torch_device=str(model.device)
+                )
+                wanted = get_peft_model_state_dict(adapted, save_embedding_layers=False).keys()
+        except Exception as error:  # whatever the library says of shapes and names that do not fit
+            raise AttestError(
+                f"the adapter {self.name} does not fit its base {self.base} ({said_by(error)}); expected the model that it "
+                "was trained on."
+            ) from error
+        if apart := sorted((wanted - own) | (own - wanted - adapted.state_dict().keys())):
+            raise AttestError(
+                f"the adapter {self.name} does not fit its base {self.base}: {apart[0]} is in one of the two alone; expected "
+                "the model that it was trained on."
+            )
+        return adapted.get_base_model(), [name for name in missing if INSIDE + name not in own]
