@@ -126,7 +126,7 @@ def read_by(
     if prompt is not None:
         return _asked(model, tokenizer, padding, masked, words, prompt)
     reads = None if tokenizer is None else Encoder(model, tokenizer)
-    rows = embeddings_of(model).num_embeddings
+    rows = len(embeddings_of(model).weight)
     told = reads is not None and encode is None and texts and len(tokenizer) <= rows  # an id beyond looks like one with a type
     segments = reads.segments if reads is not None and told else 1
     network = PretrainedNetwork(model, padding, masked, segments, labels_decided(model))

@@ -28,6 +28,7 @@ from attest.app.api.foreign import (
 from attest.app.api.measuring import Measuring, TaggedMeasuring, device_of, shown_class, tagged_batches
 from attest.app.api.multilabel import DECISIONS, asked_of, labels_of
 from attest.app.api.run import Outcome, Run, open_run
+from attest.core.attention.interventions import uncompiled
 from attest.core.bounds import require_bounds
 from attest.core.errors import AttestError
 from attest.core.labels import names_of, require_no_table
@@ -98,6 +99,7 @@ class Trial(Outcome):
         return open_run(folder.path)
 
 
+@uncompiled()
 def trial(
     model: Any,
     data: Iterable[Any],

@@ -103,11 +103,18 @@ def intervene(network: nn.Module, *interventions: Intervention) -> Iterator[None
     try:
         for layer, change in changes:
             layer.replacements = (*layer.replacements, change)
-        with torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext():
+        with uncompiled():
             yield
     finally:
         for layer, replacements in before:
             layer.replacements = replacements
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Run whatever ``torch.compile`` has compiled, a model or a part of one, as it was written, until the block ends."""
+    with torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext():
+        yield
 
 
 @contextmanager

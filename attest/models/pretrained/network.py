@@ -118,12 +118,31 @@ class PretrainedNetwork(nn.Module):
         tokens = torch.where(ends, self.padding, self._plain_ids[0])
         if self._noted:
             hidden, tokens = hidden[..., :-1], tokens + self.rows * hidden[..., -1].long()
-        waiting = [hidden.clone()]  # which some scale in place; GPT-2 looks up types after tokens, in the same table
-        replacing = self.embeddings.register_forward_hook(lambda *_: waiting.pop() if waiting else None)
+        replacing = self.embeddings.register_forward_hook(self._in_place_of_what_is_looked_up(hidden))
         try:
             return self.logits_of(mask, input_ids=tokens)
         finally:
             replacing.remove()
+
+    def _in_place_of_what_is_looked_up(self, hidden: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
+        """Return a forward hook of the table of tokens, which gives embeddings ``(B, T, H)`` in place of its own.
+
+        It does so once: GPT-2 looks up types after tokens, in the same table.
+        """
+        waiting = [hidden.clone()]  # which some scale in place
+
+        def replace(_table: nn.Module, _tokens: Any, own: Tensor) -> Tensor:
+            if not waiting:
+                return own
+            if own.shape != hidden.shape:
+                raise AttestError(
+                    f"{type(self.model).__name__} turns a batch round before it looks tokens up ({tuple(own.shape)} for "
+                    f"{tuple(hidden.shape)}), so that no other vectors can stand for tokens; expected a model that looks them "
+                    "up as they are given, (B, T)."
+                )
+            return waiting.pop()
+
+        return replace
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Map token ids and mask ``(B, T)`` to logits ``(B, C)``, of a model of tokens ``(B, T, K)``, arbitrary at padding."""
@@ -157,7 +176,7 @@ class PretrainedNetwork(nn.Module):
     @property
     def rows(self) -> int:
         """How many token ids there are."""
-        return self.embeddings.num_embeddings
+        return len(self.embeddings.weight)
 
     def _plain(self, tokens: Tensor) -> Tensor:
         return tokens % self.rows if self._noted else tokens

@@ -40,7 +40,7 @@ class PlainNetwork(PretrainedNetwork):
     def decode(self, hidden: Tensor, weights: Tensor) -> Tensor:
         """Decode as ``PretrainedNetwork`` does; every token outside the mask has the id of padding."""
         mask = weights > 0
-        replacing = self.embeddings.register_forward_hook(lambda *_: hidden.clone())
+        replacing = self.embeddings.register_forward_hook(self._in_place_of_what_is_looked_up(hidden))
         try:
             return self.logits_of(mask, input_ids=torch.where(mask, self._plain_ids[0], self.padding))
         finally:

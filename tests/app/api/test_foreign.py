@@ -243,6 +243,63 @@ def test_a_model_is_taken_from_what_it_is_wrapped_in(model, tokenizer, tmp_path)
         assert found.name == plain.name
 
 
+def compiled_in_place(model):
+    model.compile(backend="aot_eager")
+
+
+def compiled_forward(model):
+    model.forward = torch.compile(model.forward, backend="aot_eager")
+
+
+def compiled_part(model):
+    model.bert = torch.compile(model.bert, backend="aot_eager")
+
+
+@pytest.mark.parametrize("compiled", [compiled_in_place, compiled_forward, compiled_part])
+def test_a_model_that_is_compiled_within_runs_as_it_was_written(compiled, model, tokenizer):
+    plain = attest.trial(model, TEXTS, {"E2": {"permutations": 1}}, tokenizer=tokenizer, progress=False)
+    compiled(copied := deepcopy(model))
+    found = attest.trial(copied, TEXTS, {"E2": {"permutations": 1}}, tokenizer=tokenizer, progress=False)
+    pd.testing.assert_frame_equal(found.table("E2"), plain.table("E2"))
+
+
+def test_weights_in_several_files(model, tokenizer, tmp_path):
+    model.save_pretrained(tmp_path, max_shard_size="5KB")
+    tokenizer.save_pretrained(tmp_path)
+    assert len(list(tmp_path.glob("*.safetensors"))) > 1
+    quick = {"E2": {"permutations": 1}}
+    plain, found = (attest.trial(each, TEXTS, quick, tokenizer=tokenizer, progress=False) for each in (model, tmp_path))
+    pd.testing.assert_frame_equal(found.table("E2"), plain.table("E2"))
+
+
+class WithAHead(torch.nn.Module):
+    """A head of one's own on a model of transformers."""
+
+    def __init__(self, model, last):
+        super().__init__()
+        torch.manual_seed(0)
+        self.model, self.head, self.last = model, torch.nn.Linear(16, 3), last
+
+    def forward(self, input_ids, attention_mask=None, **_others):
+        states = self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        place = attention_mask.sum(dim=1) - 1 if self.last else torch.zeros(len(states), dtype=torch.int64)
+        return self.head(states[torch.arange(len(states)), place])
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("name", ["bert", "modernbert", "llama"])
+def test_a_module_around_a_model_of_transformers(name, attention, tokenizer):
+    inner = tiny(name, vocab_size=len(WORDS)).base_model
+    inner.set_attn_implementation(attention)
+    module = WithAHead(inner, last=name == "llama").eval()
+    tried = attest.trial(module, TEXTS, tokenizer=tokenizer, labels=[0, 1, 2, 0, 1], progress=False)
+    with torch.no_grad():
+        own = torch.cat([module(**tokenizer(text, return_tensors="pt")) for text in TEXTS]).softmax(dim=-1)
+    found = torch.tensor(tried.table().filter(like="probability_").to_numpy()).float()
+    torch.testing.assert_close(found, own, rtol=0, atol=1e-5)
+    assert {"E1", "E2", "E8"} <= set(tried.experiments)
+
+
 def test_what_is_given_otherwise_is_told_the_one_line_way(model, tokenizer, refusal):
     with refusal():
         attest.trial(model, TEXTS)

@@ -7,6 +7,8 @@ from torch.nn import functional
 
 pytest.importorskip("transformers", reason="needs the extra transformers")
 
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
 import attest
 from attest.core.attention import Sparsemax
 from attest.core.attention.interventions import Intervention, intervene, recorded
@@ -216,6 +218,14 @@ REFUSED = [
     (nn.Sequential(nn.Embedding(9, 4), nn.Flatten(1)), "of 24 and 16 classes"),
     (nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 3)), "no softmax in it gives every token a row"),
 ]
+
+
+def test_a_model_that_turns_its_batch_round_is_refused():
+    """XLNet looks tokens up as (T, B), and decides at the last place of a row, which is padding where others are longer."""
+    small = {"d_model": 16, "n_layer": 2, "n_head": 4, "d_inner": 24, "vocab_size": 40, "pad_token_id": 0}
+    model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model("xlnet", **small)).eval()
+    with pytest.raises(AttestError, match="XLNetForSequenceClassification turns a batch round before it looks tokens up"):
+        require_as_it_is(PretrainedNetwork(model, 0, 4))
 
 
 @pytest.mark.parametrize(("model", "said"), REFUSED)
