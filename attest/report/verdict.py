@@ -219,12 +219,17 @@ def _grouped(lines: list[Line], may_lack: Sequence[str]) -> list[Group]:
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:
-    """Return the spread over texts, means by predicted class, and how many texts are undefined or were read."""
-    prefix = f"{key}/mean/predicted_"
-    by_class = [f"{class_names[int(k.removeprefix(prefix))]} {number(v)}" for k, v in summary.items() if k.startswith(prefix)]
+    """Return the spread over texts, means by predicted class or by label, and how many texts are undefined or were read."""
+    predicted, asked = f"{key}/mean/predicted_", f"{key}/mean/asked_"
+    by_class = [
+        f"{class_names[int(k.removeprefix(predicted))]} {number(v)}" for k, v in summary.items() if k.startswith(predicted)
+    ]
+    by_label = [f"{k.removeprefix(asked)} {number(v)}" for k, v in summary.items() if k.startswith(asked)]
     undefined = [f"undefined on {summary[f'{key}/nan']:.0f}"] if summary[f"{key}/nan"] else []
-    rest = [f"{len(by_class) - PANELS} more in summary.json"] if len(by_class) > PANELS else []
-    classes = [f"predicted {', '.join([*by_class[:PANELS], *rest])}"] if by_class else []
+    groups = by_class or by_label
+    rest = [f"{len(groups) - PANELS} more in summary.json"] if len(groups) > PANELS else []
+    kind = "predicted" if by_class else "label"
+    classes = [f"{kind} {', '.join([*groups[:PANELS], *rest])}"] if groups else []
     read, of = (summary.get(f"{key.partition('/')[0]}/{count}") for count in (READ, ALL))
     stopped = [] if read is None else [f"{read:,.0f} of {of:,.0f} texts"]
     return "; ".join([f"± {number(summary[f'{key}/std'])}", *classes, *undefined, *stopped])

@@ -59,9 +59,16 @@ class Trial(Outcome):
 
     @property
     def name(self) -> str:
-        """Return the class name of the model and the number of tested texts."""
+        """Return the class name of the model and the number of tested texts, and of labels where each is decided by itself."""
         path = table_of(self.folder)
-        return f"{self._model} on {0 if path is None else len(self.table(path.stem))} texts"
+        if path is None:
+            return f"{self._model} on 0 texts"
+        rows = self.table(path.stem)
+        return (
+            f"{self._model} on "
+            + (f"{len(rows)} labels of {rows['text'].nunique()}" if "asked" in rows else f"{len(rows)}")
+            + " texts"
+        )
 
     def explain(self, identity: int) -> ExplainedText:
         """Return one tested text with everything that might explain its prediction.
@@ -130,13 +137,14 @@ def trial(
             folder or Hub id, or a pipeline of it. It is in evaluation mode during the trial, and does not change.
         data: batches, dictionaries with ``token_ids`` int64 (B, T) and ``mask`` bool (B, T), True at real tokens, and
             optionally ``label`` int64 (B,), ``id`` int64 (B,), ``special`` bool (B, T), True at tokens such as [CLS] that are
-            neither ranked nor erased, and ``tokens``, the words of each text; or a list of texts, of lists of words where the
-            model decides words.
+            neither ranked nor erased, and ``tokens``, the words of each text; or a list of texts, of pairs of texts ``(first,
+            second)`` where the model reads two, or of lists of words where it decides words.
         experiments: ids, ``("E1", "E2")``, or settings by id, ``{"E2": {"permutations": 20}}``; None for all.
         tokenizer: the tokenizer of a model of transformers.
         encode: turns a text into token ids; needed if ``data`` are texts and there is no tokenizer.
         labels: the class of each text, or the classes of its words if the model decides words: numbers from 0 or names, in
-            any list, array or column, taken by position; batches have their own. Without labels there is no accuracy.
+            any list, array or column, taken by position; batches have their own. Of a model that decides each of several
+            labels, the list of labels of each text, or 0 and 1 ``(N, L)``. Without labels there is no accuracy.
         words: the word of each token id, for display.
         label_names: names of the classes, in class order; numbers if left out.
         background: training texts, or their token ids. E14's ``resample`` draws replacements of erased tokens from them;
