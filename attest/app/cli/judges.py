@@ -4,10 +4,12 @@
     attest judges SMOKE=1 LOGGER=wandb
     attest judges TRAINED=1
     attest judges --defendant mine.py:Name --results /tmp/mine
+    attest judges --metric mine.py:name --of tokens --larger right
 
 Runs every experiment that gives one number for each text, on networks whose attention is right or wrong by construction.
 configs/judges/constructed.yaml lists the tests and their directions. A defendant of your own takes a rule and offers
 encode, score, project, decode, forward, and carrying_states(tokens, mask); it names its rules in ``rules``.
+A metric of your own is a function of (network, batch, attention) to one number for each text, as attest.judge takes it.
 
 TRAINED=1 trains networks on the rules of configs/judges/trained.yaml, alone and in pairs, and runs the same tests on them.
 It compares the two rankings of the tests, so run the constructed networks first.
@@ -23,19 +25,18 @@ import torch
 import yaml
 from rich.console import Console
 
+from attest.app.api.judging import STATED, stated_with, test_of
 from attest.app.cli.main import CommandParser, require_place
 from attest.core.errors import AttestError, unknown_choice
 from attest.core.measures.numbers import duration
 from attest.core.memory import cores
-from attest.core.places import configs_folder
-from attest.experiments.judges.judging import SHIPPED, findings, hear, judge, with_added
+from attest.experiments.judges.judging import SHIPPED, findings, hear, judge
 from attest.report.judges import TRAINED as TRAINED_PAGES
 from attest.report.judges import write_judges, write_trained
 from attest.runs.choices import take_words
 from attest.runs.folder import RunFolder, write_json
 from attest.runs.versions import last_commit
 
-STATED = configs_folder() / "judges" / "constructed.yaml"
 TRAINED = STATED.with_name("trained.yaml")
 CHECKOUT = Path("configs/judges/constructed.yaml")
 """The same file in a checkout. A command in a checkout writes its results and the shipped findings anew."""
@@ -60,6 +61,13 @@ def main(arguments: list[str]) -> int:
     """Run the command and return the exit code."""
     parser = CommandParser("attest judges", __doc__)
     parser.add_argument("--defendant", help="file.py:Name, a defendant of your own")
+    parser.add_argument("--metric", help="file.py:name, a metric of your own, judged beside all tests")
+    parser.add_argument(
+        "--of", choices=("tokens", "states"), default="tokens", help="what the metric speaks of; by default tokens"
+    )
+    parser.add_argument(
+        "--larger", choices=("right", "wrong"), default="right", help="what a larger number speaks for; by default right"
+    )
     parser.add_argument(
         "--results",
         type=Path,
@@ -70,11 +78,17 @@ def main(arguments: list[str]) -> int:
         raise AttestError(f"{unknown[0]} was typed; expected {' or '.join(WORDS)}. Type for example: attest judges SMOKE=1")
     torch.set_num_threads(1)  # networks are small: threads would wait for one another
     given, smoke = parser.parse_args(rest), words.flag("SMOKE")
+    if given.metric and words.flag("TRAINED"):
+        raise AttestError("--metric was typed with TRAINED=1; expected constructed networks, whose truth is known.")
     if words.text("LOGGER", "none") not in LOGGERS:
         raise unknown_choice("LOGGER", words.text("LOGGER"), LOGGERS, "attest judges LOGGER={}")
-    stated = with_added(yaml.safe_load(STATED.read_text(encoding="utf-8"))) | (SMALLER if smoke else {})
+    metrics = {}
+    if given.metric:
+        name = given.metric.partition(":")[2]
+        metrics[name] = test_of(_defined(given.metric, "--metric"), given.larger, given.of)
+    stated = stated_with(metrics) | (SMALLER if smoke else {})
     own = _own(given.defendant, stated["rules"]) if given.defendant else {}
-    shipped = not smoke and not own and given.results is None and CHECKOUT.resolve() == STATED.resolve()
+    shipped = not smoke and not own and not metrics and given.results is None and CHECKOUT.resolve() == STATED.resolve()
     folder = given.results or Path("docs/results" if shipped else "runs/judges")
     require_place(folder)
     judging = _try_trained if words.flag("TRAINED") else partial(_try_constructed, own=own, shipped=shipped)
@@ -87,8 +101,8 @@ def _try_constructed(
 ) -> int:
     """Judge the tests on constructed defendants, which are attention weights of known quality."""
     judged = judge(hear(stated, own), stated)
-    said = write_judges(folder, judged, stated, _stamp(STATED, smoke, list(own)))
-    experiments = {name: test["experiment"] for tests in stated["tests"].values() for name, test in tests.items()}
+    said = write_judges(folder, judged, stated, _stamp(STATED, smoke, [*own, *_metrics_of(stated)]))
+    experiments = {name: test.get("experiment", name) for tests in stated["tests"].values() for name, test in tests.items()}
     found = findings(judged, experiments, stated["sees"])
     write_json(SHIPPED if shipped else folder / "findings.json", found)
     print(f"{said}\nJudges:     {folder / 'judges.html'}", flush=True)
@@ -97,6 +111,10 @@ def _try_constructed(
 
         print(f"W&B:        {log_judges(folder, judged)}", flush=True)
     return 0
+
+
+def _metrics_of(stated: dict[str, Any]) -> list[str]:
+    return [name for name, test in stated["tests"]["pooled"].items() if "metric" in test]
 
 
 def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger: str) -> int:
@@ -133,27 +151,9 @@ def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger:
 
 
 def _own(typed: str, tried: list[str]) -> dict[str, Any]:
-    path, _, name = typed.partition(":")
-    if not name or not Path(path).is_file():
-        raise AttestError(
-            f"--defendant {typed} was typed; expected a file and a class. Type for example: --defendant mine.py:Name"
-        )
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    if spec is None or spec.loader is None:
-        raise AttestError(
-            f"{path} is not a Python file; expected one that ends in .py. Type for example: --defendant mine.py:Name"
-        )
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # the file is the user's: whatever it raises is told in a sentence
-        raise AttestError(
-            f"{path} cannot be read: {type(error).__name__}: {error}; expected a file that Python can import. "
-            f"Try for example: python {path}"
-        ) from error
-    if not hasattr(module, name):
-        raise AttestError(f"{path} has no {name}; expected a class of a defendant. Type for example: --defendant {path}:Name")
-    made = getattr(module, name)
+    """Return the class of a defendant of the user's own, by its name."""
+    name = typed.partition(":")[2]
+    made = _defined(typed, "--defendant")
     if not hasattr(made, "rules"):
         raise AttestError(
             f"{name} has no rules; expected a tuple of rules that it follows. Write for example: rules = ('token',)"
@@ -178,3 +178,25 @@ def _stamp(file: Path, smoke: bool, own: list[str]) -> str:
     told += f", {last_commit(file) or 'of no commit that could be found'}."
     told += " This is a smaller try, not what was stated." if smoke else ""
     return told + (f" Added by hand: {', '.join(own)}." if own else "")
+
+
+def _defined(typed: str, flag: str) -> Any:
+    """Return what a Python file of the user defines, typed as ``file.py:name``."""
+    path, _, name = typed.partition(":")
+    example = f"Type for example: {flag} mine.py:{'Name' if flag == '--defendant' else 'name'}"
+    if not name or not Path(path).is_file():
+        raise AttestError(f"{flag} {typed} was typed; expected a file and a name in it. {example}")
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None:
+        raise AttestError(f"{path} is not a Python file; expected one that ends in .py. {example}")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # the file is the user's: whatever it raises is told in a sentence
+        raise AttestError(
+            f"{path} cannot be read: {type(error).__name__}: {error}; expected a file that Python can import. "
+            f"Try for example: python {path}"
+        ) from error
+    if not hasattr(module, name):
+        raise AttestError(f"{path} has no {name}; expected a name that it defines. {example}")
+    return getattr(module, name)

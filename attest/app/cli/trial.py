@@ -76,8 +76,18 @@ def _try(typed: Namespace, wanted: list[str], folder: RunFolder, logged: bool) -
     tagging = typed.prompt is None and decides_tokens(config)
     columns = typed.text_column, typed.label_column
     several = config.problem_type == "multi_label_classification"
-    how = typed.encoding, typed.on_bad_rows, typed.second_column, typed.prompt is None, several
-    data = labelled(typed.data, typed.split, typed.texts, *columns, tagging, *how)
+    data = labelled(
+        typed.data,
+        typed.split,
+        typed.texts,
+        *columns,
+        tagging,
+        typed.encoding,
+        typed.on_bad_rows,
+        typed.second_column,
+        pairs=typed.prompt is None,
+        several=several,
+    )
     import torch
 
     from attest.app.api.trials import trial

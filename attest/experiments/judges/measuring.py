@@ -4,7 +4,7 @@ Another experiment is another entry of the registry of experiments; its settings
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from zlib import crc32
 
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from attest.core.attention import Sparsemax
+from attest.core.errors import AttestError, said_by
 from attest.core.randomness import random_uniforms
 from attest.experiments import feature_importance, observe
 from attest.experiments.judges.texts import Texts
@@ -42,9 +43,12 @@ def measure(
         texts: B of them.
         carrying: bool ``(B, T)``, the states that carry the decision.
         seed: of everything that experiments draw.
-        tests: of the family of the network, as in the configuration.
+        tests: of the family of the network, as in the configuration; a ``metric``, a function of somebody else's, may stand in
+            the place of ``experiment`` and ``column``.
         settings: of its experiments.
     """
+    metrics = {name: test for name, test in tests.items() if "metric" in test}
+    tests = {name: test for name, test in tests.items() if name not in metrics}
     wanted = {test["experiment"] for test in tests.values()}
     of_family = _layered if getattr(network, "attends_within", False) else _pooled
     columns, attention, milliseconds = of_family(network, texts, seed, wanted - {"oracle"}, settings)
@@ -52,7 +56,12 @@ def measure(
     coin = random_uniforms(seed, texts.ids, torch.tensor(COIN), torch.tensor(crc32(name.encode())))
     columns["oracle"], milliseconds["oracle"] = {"mass_tokens": on_tokens, "mass_states": on_states, "coin": coin}, 0.0
     numbers = {name: _number(columns[test["experiment"]], test) for name, test in tests.items()}
-    return Measured(numbers, {name: milliseconds[test["experiment"]] for name, test in tests.items()}, on_tokens, on_states)
+    spent = {name: milliseconds[test["experiment"]] for name, test in tests.items()}
+    for name, test in metrics.items():
+        began = time.process_time()
+        numbers[name] = test["sign"] * _by_metric(name, test["metric"], network, texts, attention)
+        spent[name] = 1000 * (time.process_time() - began) / len(texts.ids)
+    return Measured(numbers, spent, on_tokens, on_states)
 
 
 class Measured:
@@ -64,6 +73,28 @@ class Measured:
         self.milliseconds = milliseconds
         """By test, CPU time a text of its experiment as a whole."""
         self.mass = {"tokens": on_tokens.double(), "states": on_states.double()}
+
+
+def _by_metric(name: str, metric: Callable[..., Any], network: Any, texts: Texts, attention: Tensor) -> Tensor:
+    """Return what a metric says of each text, float64 ``(B,)``.
+
+    Raises:
+        AttestError: it fails, or returns something else than a number for each text.
+    """
+    batch = {"token_ids": texts.tokens, "mask": texts.mask, "label": texts.labels, "id": texts.ids}
+    try:
+        found = torch.as_tensor(metric(network, batch, attention.detach())).detach().double()
+    except Exception as error:  # whatever somebody's function says
+        raise AttestError(
+            f"the metric {name} failed on {type(network).__name__} ({said_by(error)}); expected a function of (network, "
+            "batch, attention) to a number for each text."
+        ) from error
+    if found.shape != texts.ids.shape:
+        raise AttestError(
+            f"the metric {name} returned numbers of the shape {tuple(found.shape)} for {len(texts.ids)} texts; expected one "
+            f"for each, ({len(texts.ids)},)."
+        )
+    return found
 
 
 def _number(columns: Columns, test: Mapping[str, Any]) -> Tensor:
@@ -83,7 +114,7 @@ def _pooled(
         seen = observe(network, texts.ids, texts.tokens, texts.mask, texts.labels)
         columns[name] = chosen({name: settings.get(name, {})})[name](seen, context)
         milliseconds[name] = 1000 * (time.process_time() - began) / len(texts.ids)
-    return columns, seen.attention, milliseconds
+    return columns, observe(network, texts.ids, texts.tokens, texts.mask).attention, milliseconds
 
 
 def _layered(
