@@ -53,7 +53,7 @@ class BestCheckpoint(ModelCheckpoint):
             super().on_validation_end(trainer, pl_module)
 
     def _leave_out_epoch(self, trainer: Trainer) -> None:
-        """Say that an epoch is not chosen because its score is undefined; refuse it if no epoch before has a score."""
+        """Print that the epoch is not chosen because its score is undefined; raise an error if no earlier epoch has one."""
         if not self.best_model_path:
             raise AttestError(
                 f"run.monitor is {self.monitor}, which is undefined on the validation split, so no epoch can be the best; "

@@ -105,7 +105,7 @@ class Evidence(Callback):
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Return the methods that the LightningModule must offer."""
+        """Return the names of the methods that the LightningModule must offer."""
         return (self.observes,)
 
     def observe(self, pl_module: LightningModule, batch: Batch) -> Any:
@@ -113,7 +113,7 @@ class Evidence(Callback):
         return self._running.observe(pl_module, self.observes)
 
     def measure(self, observation: Any, batch: Batch, trainer: Trainer) -> Columns:
-        """Return columns of evidence: ``(B,)`` one number an instance, ``(B, T)`` one a token."""
+        """Return the columns of evidence on a batch of B texts: ``(B,)`` one number a text, ``(B, T)`` one a token."""
         if not hasattr(self, "experiment"):
             raise NotImplementedError(f"{type(self).__name__} must say what it measures: set experiment, or define measure.")
         asked = self._parameters
@@ -134,7 +134,7 @@ class Evidence(Callback):
         return spec if spec is not None and spec.run is getattr(self, "experiment", None) else None
 
     def _drawn_from(self, trainer: Trainer, observation: Observation | LayerObservation) -> Background | None:
-        """Return the training texts, if the DataModule has them as token ids and texts are no lists of sentences."""
+        """Return the training texts of the DataModule; None if it has none as token ids or if texts are lists of sentences."""
         flat = getattr(getattr(datamodule_of(trainer), "train", None), "flat", None)
         if self._background is None and flat is not None and observation.tokens.ndim == 2:
             self._background = Background(*flat).to(observation.tokens.device)
@@ -177,13 +177,13 @@ class Evidence(Callback):
     def on_validation_batch_start(
         self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Forget the last batch."""
+        """Forget the observations of the last batch."""
         self._running.leave()
 
     def on_test_batch_start(
         self, trainer: Trainer, pl_module: LightningModule, batch: Batch, batch_idx: int, dataloader_idx: int = 0
     ) -> None:
-        """Forget the last batch."""
+        """Forget the observations of the last batch."""
         self._running.leave()
 
     def on_validation_batch_end(
@@ -196,7 +196,7 @@ class Evidence(Callback):
                 self._collect(trainer, pl_module, batch)
 
     def on_validation_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Log the means over the validation part."""
+        """Log the means of the columns over the validation part."""
         if self._due(trainer):
             self.table = self._gather()
             self._log_means(pl_module, "validation", self.table)
@@ -210,7 +210,7 @@ class Evidence(Callback):
             self._collect(trainer, pl_module, batch)
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Log the means; write the table, or keep it."""
+        """Log the means of the columns; write the table, or keep it."""
         if not self.enabled_on_test:
             return
         rows = self.complete(self._gather(), trainer)
@@ -319,7 +319,7 @@ def class_names(trainer: Trainer, count: int) -> list[str]:
 
 
 def each_once(shards: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of all ranks without repetitions, by which a sampler gives every rank the same number.
+    """Return the rows of all ranks, each instance once; a sampler repeats instances to give every rank the same number.
 
     Raises:
         AttestError: different instances have one id.

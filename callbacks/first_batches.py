@@ -9,7 +9,7 @@ from attest.core.forecast import Forecast
 
 
 class FirstBatches(Callback):
-    """A callback that prints once in training, and once on the test split, how long it will go on."""
+    """A callback that prints once in training, and once on the test split, how long this part of the run will still take."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self._forecast = Forecast()

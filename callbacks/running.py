@@ -30,7 +30,7 @@ class RunningBatch:
         self._observed: dict[str, Any] = {}
 
     def enter(self, trainer: Trainer, outputs: Any, batch: Any, batch_idx: int, dataloader_idx: int) -> EvaluatedSplit:
-        """Go on to a batch, unless another callback has done so, and return its split."""
+        """Make a batch the current one, unless another callback has done so, and return the split that it belongs to."""
         if self.split is None or batch is not self._batch:
             fresh = EvaluatedSplit(trainer, dataloader_idx)
             if self.split is None or self.split.loader is not fresh.loader:
@@ -40,7 +40,7 @@ class RunningBatch:
         return self.split
 
     def leave(self) -> None:
-        """Forget the batch, whose graph is large."""
+        """Forget the current batch and its observations, whose graph takes much memory."""
         self._batch, self._observed, self._returned = None, {}, {}
 
     def observe(self, pl_module: LightningModule, method: str) -> Any:
@@ -54,7 +54,7 @@ class RunningBatch:
         return self._observed[method]
 
     def _with_ids_and_labels(self, observation: Any) -> Any:
-        """Return an observation with rows of the data set as ids, and labels of the batch, if it has none of its own."""
+        """Return an observation in which missing ids are rows of the data set, and missing labels are those of the batch."""
         known: dict[str, Any] = {}
         if not getattr(observation, "ids_given", True):
             assert self.split is not None
@@ -89,7 +89,7 @@ def all_gather(value: Value) -> list[Value]:
 
 
 def share_of_rank(values: list[Value]) -> list[Value]:
-    """Return the part of this rank of values that the ranks of a stopped run kept: its own if their number is the same."""
+    """Return the part of this rank of values that all ranks of a stopped run kept: its own if there are as many ranks now."""
     return values[distributed.get_rank() :: distributed.get_world_size()] if _together() else values
 
 

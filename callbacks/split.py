@@ -61,7 +61,7 @@ class EvaluatedSplit:
         return getattr(sampler, "batch_size", None) or getattr(self.loader, "batch_size", None) or 1
 
     def sampled_batches(self, instances: int) -> np.ndarray:
-        """Return the numbers of the batches that hold about so many instances, the same for all ranks, epochs and seeds.
+        """Return the numbers of batches that hold about ``instances`` instances, equal for all ranks, epochs and seeds.
 
         The split is cut into equal stretches, and one batch is drawn at random from each. Of a loader without an end the first
         batches are taken.
@@ -113,7 +113,7 @@ class EvaluatedSplit:
         return count if known is None else torch.tensor(known, device=observation.ids.device)
 
     def with_words(self, rows: pd.DataFrame, column: str, method: str) -> pd.DataFrame:
-        """Return a table with another column of words, if the data set has this method, which returns the words of an id."""
+        """Return a table with a column of words, one list for each id, if the data set has the method that returns them."""
         read = getattr(self.dataset, method, None)
         return rows if read is None else rows.assign(**{column: rows["id"].map(read)})
 

@@ -30,7 +30,7 @@ class ReferenceOutput(NamedTuple):
 
     @property
     def pooled(self) -> Tensor:
-        """Return the pooled attention, ``(B, T)``."""
+        """Return the pooled attention, ``(B, T)`` for B texts of T tokens."""
         return self.weights[POOLED]
 
 
@@ -57,7 +57,7 @@ class BaseNetwork:
 
     @torch.no_grad()
     def reference(self, batch: Batch) -> ReferenceOutput:
-        """Return attention and predictions of the base for a batch.
+        """Return the attention and the predictions of the base for a batch, computed now.
 
         Raises:
             AttestError: the base was never loaded, and is a network of random parameters.
@@ -73,7 +73,7 @@ class BaseNetwork:
         return ReferenceOutput(logits, dict(weights))
 
     def cache(self, texts: EncodedDocuments, batch_size: int, device: torch.device) -> None:
-        """Compute the output for every training text once, if all pooled attention fits the memory budget.
+        """Compute and remember the output of the base for every training text, if all pooled attention fits the memory budget.
 
         Texts are looked at in evaluation order, so that what is remembered depends on neither epoch nor rank.
         """
@@ -83,7 +83,7 @@ class BaseNetwork:
             self._memory = _Memory([(batch["id"], attended(batch), self.reference(batch)) for batch in placed])
 
     def cached(self, batch: Batch) -> ReferenceOutput:
-        """Return the same as ``reference``, up to rounding, for a batch of training texts; from memory if it is there."""
+        """Return the attention and the predictions of the base for a batch of training texts, from memory if it holds them."""
         return self.reference(batch) if self._memory is None else self._memory.of(batch)
 
 
@@ -102,7 +102,7 @@ class _Memory:
         self.starts = lengths.cumsum(dim=0) - lengths
 
     def of(self, batch: Batch) -> ReferenceOutput:
-        """Return the remembered output for the texts of a batch, in its order and with its padding."""
+        """Return the remembered output of the base for a batch, in the order and with the padding of its texts."""
         mask = attended(batch)
         rows = self.row_of[torch.searchsorted(self.ids, batch["id"])]
         source = self.starts[rows].unsqueeze(-1) + torch.arange(mask.shape[1], device=mask.device)
@@ -111,7 +111,7 @@ class _Memory:
 
 
 class DependentModule(TextModule):
-    """A network that is trained with the network of a base run; a base class beside a classifier or a tagger.
+    """A network that is trained with the network of a base run; classes inherit from it and from a classifier or a tagger.
 
     Args:
         base_network: makes the network of the base run.
@@ -127,6 +127,6 @@ class DependentModule(TextModule):
         self.base.load(state)
 
     def on_fit_start(self) -> None:
-        """Compute the output of the base for all training texts once, if this saves time."""
+        """Compute and remember the output of the base for all training texts, if this fits the memory budget."""
         data = cast(Any, self.trainer).datamodule
         self.base.cache(data.train, data.batch_size, self.device)

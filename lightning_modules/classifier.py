@@ -16,7 +16,7 @@ from attest.models.contract import require_forward, require_steps
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return the mask of pooled attention: bool ``(B, T)`` for real tokens, or ``(B, S)`` for real sentences of such texts."""
+    """Return the mask of pooled attention, bool: ``(B, T)``, real tokens of B texts, or ``(B, S)``, their real sentences."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]
 
 
@@ -72,7 +72,7 @@ class Classifier(TextModule):
         return self.observe_steps(batch)
 
     def observe_steps(self, batch: Batch) -> Observation:
-        """Return the observation of any network, for experiments on another explanation than pooled attention."""
+        """Return the observation of any network, even one that pools by a mean, for experiments without pooled attention."""
         network, known = cast(Network, self.network), (batch.get("label"), batch.get("word"))
         return observe(network, batch["id"], batch["token_ids"], attended(batch), *known)
 

@@ -12,7 +12,7 @@ from attest.lightning_modules.text_module import Batch
 
 
 class FixedAttention(DependentModule):
-    """A network whose attention is given by the network of its base; a base class beside a classifier or a tagger.
+    """A network whose attention is that of its base's network; classes inherit from it and from a classifier or a tagger.
 
     Args:
         base_network: makes the network that says where to attend.

@@ -111,7 +111,7 @@ class KeyAdversary(Classifier):
         return Attacked(observation, scored, squared, losses)
 
     def _noise(self, ids: Tensor, like_BYTH: Tensor) -> Tensor:
-        """Return random numbers in (0, 1) by instance and step; step 0 is evaluation."""
+        """Return random numbers in (0, 1), shaped as the keys, that depend on instance and step; step 0 is evaluation."""
         step = self.global_step + 1 if self.training else 0
         seed = cast(Any, self.trainer).datamodule.seed
         layer_Y, token_T, place_H = (torch.arange(size, device=ids.device) for size in like_BYTH.shape[1:])

@@ -84,7 +84,7 @@ def training_steps(trainer: Trainer) -> float:
 
 
 def parameter_groups(network: Any) -> list[dict[str, Any]]:
-    """Return two groups: all parameters except attention, and attention, which has no decay; empty if attention is unknown."""
+    """Return two groups of parameters: those outside attention, and those of attention (empty if unknown) without decay."""
     attention = list(network.attention_parameters()) if hasattr(network, "attention_parameters") else []
     theirs = {id(parameter) for parameter in attention}
     others = [parameter for parameter in network.parameters() if id(parameter) not in theirs]

@@ -24,13 +24,13 @@ class InstanceRows(Metric):
         self.add_state("rows", default=[], dist_reduce_fx="cat")
 
     def update(self, ids: Tensor, *columns: Tensor) -> None:
-        """Add a batch: ids ``(B,)`` and any columns ``(B,)`` or ``(B, n)``; B may be 0."""
+        """Add the rows of a batch of B instances: ids ``(B,)`` and columns ``(B,)`` or ``(B, n)``; B may be 0."""
         assert isinstance(self.rows, list)
         wide = [column if column.ndim > 1 else column.unsqueeze(-1) for column in (ids, *columns)]
         self.rows.append(torch.cat([column.double() for column in wide], dim=-1))
 
     def compute(self) -> Tensor:
-        """Return all instances sorted by id, float64 ``(N, 1 + columns)``, ids first; the same on every rank."""
+        """Return the rows of all N instances sorted by id, float64 ``(N, 1 + columns)``, ids first; the same on every rank."""
         rows = dim_zero_cat(self.rows)
         return rows[rows[:, 0].argsort()]
 

@@ -46,7 +46,7 @@ class Tagger(TextModule):
         self.label_names = tuple(label_names)
 
     def model_step(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return logits ``(B, T, K)`` and the mean cross-entropy of the batch's tokens, ``()``."""
+        """Return the logits ``(B, T, K)`` over K tags for B sentences of T tokens, and the mean cross-entropy, ``()``."""
         logits = self(batch["token_ids"], batch["mask"])
         return logits, functional.cross_entropy(logits.flatten(0, 1), batch["tags"].flatten(), ignore_index=UNLABELLED)
 
@@ -65,7 +65,7 @@ class Tagger(TextModule):
         self._score("test", batch)
 
     def _score(self, stage: str, batch: Batch) -> None:
-        """Collect the counts of each sentence; the empty batch of a rank without texts is not given to the network."""
+        """Collect the counts that the scores need of each sentence; the network does not read a batch without texts."""
         tags = batch["tags"]
         if len(tags):
             logits = self(batch["token_ids"], batch["mask"])

@@ -63,7 +63,7 @@ class TextModule(LightningModule):
         return self.num_classes
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Return the logits ``(B, C)``, of a tagger ``(B, T, K)``, for token ids and mask ``(B, T)``."""
+        """Return the logits of B texts of T tokens: ``(B, C)`` over C classes, or for a tagger ``(B, T, K)`` over K tags."""
         return self.network(tokens, mask)
 
     def observe_layers(self, batch: Batch) -> LayerObservation:
@@ -88,7 +88,7 @@ class TextModule(LightningModule):
         self._log_scores("test")
 
     def scores(self, rows: Tensor) -> dict[str, Tensor]:
-        """Return the scores of a split, computed from the columns of its instances, float64 ``(N, columns)``."""
+        """Return the scores of a split of N instances, computed from their columns, float64 ``(N, columns)``."""
         raise NotImplementedError(f"{type(self).__name__} must say how it is scored: define scores.")
 
     def _log_scores(self, stage: str) -> None:

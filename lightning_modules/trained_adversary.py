@@ -25,7 +25,7 @@ Variant = Literal["unfrozen", "frozen"]
 
 
 class Adversarial(DependentModule):
-    """A network that is trained against its base; a base class beside a classifier or a tagger.
+    """A network that is trained against its base; classes inherit from it and from a classifier or a tagger.
 
     Logs, beside what the module logs, ``validation/objective``, the loss as a mean over validation instances that chooses the
     epoch, and its two terms, ``validation/distance`` and ``validation/divergence``. The gold labels are never trained on.
@@ -58,11 +58,11 @@ class Adversarial(DependentModule):
         self.objectives = InstanceRows()
 
     def objective(self, batch: Batch, theirs: ReferenceOutput) -> Objective:
-        """Return the terms of the loss of one batch."""
+        """Return both terms of the loss of one batch: distance of predictions and divergence of attention from the base."""
         raise NotImplementedError(f"{type(self).__name__} must say what it minimises: define objective.")
 
     def take_base(self, state: dict[str, Tensor]) -> None:
-        """Load the base; if frozen, copy all its parameters except attention, which alone is trained, from new initial values.
+        """Load the base; a frozen adversary copies all its parameters except attention and trains attention alone.
 
         At the base's own attention both terms of the loss have no gradient, and nothing would ever move.
         """
@@ -89,7 +89,7 @@ class Adversarial(DependentModule):
         return losses.mean() if self.convention == "instances" else losses.sum()
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Collect the predictions of one batch, and both terms of the loss."""
+        """Collect the predictions of one batch, and both terms of the loss: distance and divergence from the base."""
         super().validation_step(batch, batch_idx)
         terms = [torch.zeros(0), torch.zeros(0)]
         if len(batch["id"]):
@@ -98,7 +98,7 @@ class Adversarial(DependentModule):
         self.objectives.update(batch["id"], *(each.to(batch["id"].device) for each in terms))
 
     def on_validation_epoch_end(self) -> None:
-        """Log the scores and the objective."""
+        """Log the scores, and the means of the objective and of its terms, distance and divergence."""
         super().on_validation_epoch_end()
         rows = self.objectives.compute()
         found = Objective(rows[:, 1], rows[:, 2])

@@ -38,12 +38,12 @@ OVERLAYS = {"label": "adversarial", "tags": "adversarial-tagger"}
 
 
 def lambdas_of(choices: AdversaryChoices, base: Settings) -> tuple[float, ...]:
-    """Return the values of λ that the user typed, or the default value for this base."""
+    """Return the typed values of λ, the weight of the divergence in the loss of an adversary, or the default for the base."""
     return choices.lambdas or (float(DEFAULT_LAMBDA[_predicts(base)]),)
 
 
 def require_adversary(choices: AdversaryChoices, base: Settings) -> None:
-    """Raise an error if the base cannot have this kind of adversary.
+    """Raise an error if no adversary with the typed variant and divergence can be trained against the base.
 
     Raises:
         AttestError: the base has no attention or none that is learned, or KL to its attention is infinite.
@@ -121,7 +121,7 @@ class PlannedControl:
 
 
 def require_controls(base: Settings) -> None:
-    """Refuse a base that has no learned attention to control for.
+    """Refuse a base that has no learned attention, with which its controls could be compared.
 
     Raises:
         AttestError: the base is neither a classifier nor a tagger, or its attention is uniform.
@@ -141,7 +141,7 @@ def require_controls(base: Settings) -> None:
 
 
 def require_guides(base: Settings) -> None:
-    """Refuse a base whose attention guides no other model.
+    """Refuse a base whose attention cannot guide another model.
 
     Raises:
         AttestError: as ``require_controls``, or E6 says nothing of it.
@@ -156,7 +156,7 @@ def require_guides(base: Settings) -> None:
 
 
 def guiding_lambdas(base: Base) -> tuple[float, ...]:
-    """Return the λ of the adversaries that guide a base if no λ is typed."""
+    """Return the values of λ of the adversaries whose attention guides another model, used if no λ is typed."""
     return GUIDING[str(predicts(base.settings))]
 
 
@@ -193,7 +193,7 @@ def _training(typed: Sequence[str], *more: str) -> Callable[[], RunFolder]:
 
 
 def without_sense(base: Settings) -> Iterator[tuple[str, str]]:
-    """Yield each experiment that says nothing about this base, with the reason.
+    """Yield the id of each experiment (E4 or E6) that can say nothing about this base, and the reason.
 
     Args:
         base: the settings of the base.
@@ -249,7 +249,7 @@ def guide(name: str, base: Base, reads: RunFolder | None = None) -> Dependent:
 
 
 def _contextless_network() -> Settings:
-    """Return the network of MODEL=average. It learns no attention, because its attention is given."""
+    """Return the settings of the network of MODEL=average, with a uniform projection because its attention is given."""
     network = read_yaml(config_file("MODEL", "average"))["model"]["init_args"]["network"]
     given = network["init_args"] | {"projection": {"class_path": "attest.core.attention.Uniform"}}
     return network | {"init_args": given}

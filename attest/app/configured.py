@@ -101,7 +101,7 @@ def write_whole_numbers(settings: Any) -> None:
 
 
 def cut_searches_short(settings: Namespace) -> None:
-    """Write ``run.max_search_steps`` into the experiments that search, so that the configuration says what they do."""
+    """Limit the steps of the experiments that search to ``run.max_search_steps``, so that the configuration says so."""
     for evidence in settings.experiments.values():
         options = evidence.get("init_args", {}) if evidence and settings.run.max_search_steps else {}
         if "steps" in options:
@@ -182,10 +182,10 @@ class ConfiguredRun(LightningCLI):
         self.config = parser.parse_args(args)
 
     def _parse_ckpt_path(self) -> None:
-        """Do nothing: hyper-parameters come from the configuration only, and a wrong checkpoint is an error."""
+        """Do nothing, where LightningCLI would read hyper-parameters from a checkpoint: only the configuration states them."""
 
     def locate(self) -> None:
-        """Set the settings and the folder of the run."""
+        """Set the attributes ``settings``, ``run`` and ``folder`` from the parsed configuration."""
         self.settings = self.resolved(self.config)
         self.run = self.config[self.subcommand].run
         path = run_path(self.asked, self.settings["run"], self.run.root, self.settings["seed_everything"])
@@ -243,7 +243,7 @@ class ConfiguredRun(LightningCLI):
         return not (self.record and self.record.touched())
 
     def _believed(self) -> list[RunFolder]:
-        """Return the folders whose files this command trusts; the data of the first must be found again."""
+        """Return the folders whose files must be unchanged; the data must be those in the record of the first folder."""
         return [] if self.run.force else [self.folder]
 
     def _wandb_id(self) -> str:
@@ -283,7 +283,7 @@ class ConfiguredRun(LightningCLI):
         self.folder.note(environment=environment(), wandb_id=self.wandb_id)
 
     def _write_settings(self, settings: dict[str, Any]) -> None:
-        """Write the configuration with the settings of all tables; delete the tables that other settings produced."""
+        """Write ``config.yaml`` with the settings of all tables in the folder; delete tables that other settings produced."""
         ours = self.settings["experiments"]
         for outdated in outdated_tables(self.folder, ours):
             self.folder.evidence(outdated).unlink()
@@ -294,7 +294,7 @@ class ConfiguredRun(LightningCLI):
             keep_digests(self.folder)
 
     def make(self) -> None:
-        """Make data, model and Trainer; claim the folder of a run that will be trained."""
+        """Make the DataModule, the model and the Trainer; claim the folder of a run that will be trained."""
         try:
             with expecting(self.record, str(getattr(self.made_from, "path", ""))):
                 super().instantiate_classes()

@@ -83,12 +83,12 @@ class Dependent:
 
 
 def overlay(name: str, changes: Settings | None = None) -> Settings:
-    """Return the settings of ``configs/dependent/<name>.yaml`` with changes laid over them."""
+    """Return the settings of ``configs/dependent/<name>.yaml``, in which ``changes`` add settings or replace their values."""
     return _laid_over(read_yaml(configs_folder() / "dependent" / f"{name}.yaml"), changes or {})
 
 
 def train_base(arguments: Sequence[str], accept: Callable[[Settings], None] = lambda settings: None) -> Base:
-    """Train the base that these choices describe, as ``attest fit`` does, unless it is trained, and return it.
+    """Train the base that the arguments describe, as ``attest fit`` does, unless it is trained already; return the base.
 
     Args:
         arguments: what would follow ``attest fit``.
@@ -121,7 +121,7 @@ def train_dependent(base: Base, dependent: Dependent, own: Sequence[str] = ()) -
 
 
 def _laid_over(settings: Settings, changes: Settings) -> Settings:
-    """Return the settings with the changes merged in; a new class keeps the arguments of the class that it replaces."""
+    """Return the settings with the changes merged in; a changed class keeps the arguments of the class that it replaces."""
     both = dict(settings)
     for name, value in changes.items():
         ours = both.get(name)

@@ -50,7 +50,7 @@ ELSEWHERE = {
 
 
 def evaluate(run: "RunOnTrial", shards: int = 0) -> None:
-    """Write the missing evidence, or all evidence with ``run.force``, and the summary.
+    """Compute and write the missing tables of a run, or all tables with ``run.force``, and write the summary.
 
     Args:
         run: the run on trial.
@@ -87,7 +87,7 @@ class Apart:
     reading: str | None = None
 
     def folder(self, settings: dict[str, Any]) -> RunFolder:
-        """Return the folder for the evidence.
+        """Return the folder for the evidence on this checkpoint.
 
         Args:
             settings: the resolved configuration.
@@ -96,7 +96,7 @@ class Apart:
         return RunFolder(self.out or self.checkpoint.with_name(name))
 
     def begin(self, folder: RunFolder, settings: dict[str, Any], force: bool) -> None:
-        """Mark the folder as belonging to this checkpoint and configuration.
+        """Write into the folder which checkpoint and which settings its evidence is about.
 
         Args:
             folder: the folder, as ``folder`` returns it.
@@ -262,7 +262,7 @@ class RunOnTrial(_TrainedRun):
 
     @rank_zero_only
     def require_same_data(self) -> None:
-        """Write the record of the data beside evidence outside a run; refuse data that differ from an earlier record."""
+        """Write the record of the data beside evidence outside a run; refuse data that differ from an older record there."""
         if self.apart is None or not isinstance(self.datamodule, TextDataModule):
             return
         if self.folder.data.is_file() and not self.run.force:
@@ -309,7 +309,7 @@ def name_tables(run: RunOnTrial, missing: list[str]) -> None:
 
 
 def _texts_read(stopped: Stopped | None, experiment: str) -> str:
-    """Return how many of the texts were read, in words; an empty string if all were read."""
+    """Return, in words, how many of the texts an experiment read; an empty string if it read all texts."""
     if stopped is None:
         return ""
     read, of = (stopped.summary[f"{experiment}/{count}"] for count in (READ, ALL))
@@ -385,7 +385,7 @@ class LoadedRun(_TrainedRun):
 
 
 def explained_observation(model: LightningModule, batch: dict[str, Any]) -> Observation:
-    """Return the observation of pooled attention; of attention rollout if the network has attention only inside layers."""
+    """Return the observation of pooled attention, or of attention rollout if the network attends only inside layers."""
     if getattr(model.network, "pools_by_attention", True):
         return cast(Any, model).observe(batch)
     return Explaining.by_rollout(cast(Any, model).observe_steps(batch), cast(Any, model).observe_layers(batch))
@@ -410,7 +410,7 @@ SHARD = re.compile(r"([1-9]\d*)/([1-9]\d*)")
 
 
 def read_shard(typed: str) -> Shard:
-    """Return the shard that ``3/8`` names, which is the third of eight.
+    """Return the shard that is typed as its number and the number of shards: ``3/8`` is the third of eight shards.
 
     Raises:
         AttestError: the text names no shard.
@@ -429,7 +429,7 @@ def shard_folder(run: RunFolder, shard: Shard) -> RunFolder:
 
 
 def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) -> None:
-    """Write tables from the tables of all shards, with the sum of their seconds, as if one job had measured them."""
+    """Write each table as the rows of all shards, with the sum of their seconds, as if one job had measured the table."""
     for part in parts:
         run.require_same_trial(part)
     for table in tables:
@@ -440,7 +440,7 @@ def _put_together(run: RunOnTrial, tables: list[str], parts: list[RunFolder]) ->
 
 
 def rows_together(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of all parts, sorted by id, in the order that a single job would give.
+    """Return the rows of the tables of all shards, sorted by id, in the order that a single job would give.
 
     Raises:
         AttestError: two different instances have the same id.

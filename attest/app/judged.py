@@ -36,7 +36,7 @@ Asked = tuple[str, str, str, int, str]
 
 
 class Guided(Classifier):
-    """A classifier whose pooled attention is pulled to given tokens while it learns.
+    """A classifier that is trained to put its pooled attention on given tokens.
 
     Args:
         strength: the weight of the pull, which is minus the mean logarithm of the mass on these tokens.
@@ -48,7 +48,7 @@ class Guided(Classifier):
         self.strength = strength
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Return the loss of one batch, which has bool ``target (B, T)``."""
+        """Return the loss of one batch, whose ``target``, bool ``(B, T)``, marks the tokens to attend to in B texts."""
         with recorded(self.network, "weights") as weights:
             loss = super().training_step(batch, batch_idx)
         (pooled,) = weights.values()
@@ -57,7 +57,7 @@ class Guided(Classifier):
 
 
 def asked_for(stated: Mapping[str, Any]) -> list[Asked]:
-    """Return every model that must be trained; models without a guide come first."""
+    """Return every network that must be trained, described by five settings; networks without a guide come first."""
     return [
         (network, projection, rule, seed, guided_to)
         for networks, sides in ((stated["networks"], (FREE,)), (stated["guided"], (TRUTH, DECOY)))
@@ -70,7 +70,7 @@ def asked_for(stated: Mapping[str, Any]) -> list[Asked]:
 def trained_and_heard(
     asked: Asked, stated: Mapping[str, Any], tests: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> Trained:
-    """Train one model, and apply to it the tests that ask about the known property of the model.
+    """Train one network, and return its accuracy and the results of the tests whose right answer is known for it.
 
     Args:
         asked: the model.
@@ -145,13 +145,13 @@ def _network(name: str, projection: str, size: int, vocabulary: int, outputs: in
 
 
 def decoys(texts: Texts) -> Tensor:
-    """Return where the first token stands that the rule of each text does not read, bool ``(B, T)``."""
+    """Return a mask of the decoys, bool ``(B, T)``: in each of B texts, the first token that the rule does not read."""
     others = texts.mask & ~texts.deciding
     return others & (others.cumsum(dim=-1) == 1)
 
 
 def counting(network: nn.Module, texts: Texts) -> Tensor:
-    """Return which texts are classified right, and wrong after the words of the rule are exchanged, bool ``(B,)``."""
+    """Return which of B texts are classified right, and wrong after the words of the rule are exchanged, bool ``(B,)``."""
     right = _decided(network, texts.tokens, texts.mask) == texts.labels
     return right & (_decided(network, texts.exchanged, texts.mask) != texts.labels)
 
@@ -159,7 +159,7 @@ def counting(network: nn.Module, texts: Texts) -> Tensor:
 def all_heard(
     stated: Mapping[str, Any], tests: Mapping[str, Any], settings: Mapping[str, Any], processes: int
 ) -> Iterator[Trained]:
-    """Yield the results of every model in order, from several processes; their number does not change the results."""
+    """Yield the results of the tests on every network, in a fixed order; several processes share the networks."""
     torch.set_num_threads(1)
     hear = partial(trained_and_heard, stated=stated, tests=tests, settings=settings)
     with ProcessPoolExecutor(processes, get_context("fork")) as shared:

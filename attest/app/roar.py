@@ -110,7 +110,7 @@ def _of_split(run: LoadedRun, split: str, step: Step) -> pd.DataFrame:
 
 
 def _further(run: LoadedRun, batch: dict[str, Tensor], gone: Tensor, step: Step) -> Tensor:
-    """Return the erased tokens, bool ``(B, T)``: the earlier ones, and those of highest rank up to the share of the step."""
+    """Return which tokens are erased after a step, bool ``(B, T)``, B texts: those erased before, then the highest ranked."""
     if step.reading == EVERYTHING:
         spared = spared_by(run.model.network, batch["mask"], batch["word"] < 0 if "word" in batch else None)
         return batch["mask"] if spared is None else batch["mask"] & ~spared

@@ -51,7 +51,7 @@ def in_order(items: Sequence[Named], name: Callable[[Named], str]) -> list[Named
 
 
 def value_of(summary: Mapping[str, Any], key: str) -> float | None:
-    """Return a score, or the mean of a column of evidence; None if the summary has neither."""
+    """Return the score with this key, or the mean of the column of evidence with this key; None if the summary has neither."""
     value = summary.get(key, summary.get(f"{key}/mean"))
     return None if value is None or math.isnan(value) else float(value)
 
@@ -140,7 +140,7 @@ class Interval(NamedTuple):
     high: float
 
     def apart(self, other: "Interval") -> int:
-        """Return 1 if the interval lies wholly above the other one, -1 if wholly below, 0 if they overlap or touch."""
+        """Return 1 if this interval lies wholly above ``other``, -1 if it lies wholly below, 0 if the two overlap or touch."""
         return int(self.low > other.high) - int(self.high < other.low)
 
     def gap(self, other: "Interval") -> float:
@@ -169,7 +169,7 @@ def over_texts(summary: Mapping[str, Any], key: str, compared: int = 2) -> Inter
 
 
 def within(key: str, low: float, high: float) -> tuple[float, float]:
-    """Cut an interval at the smallest and the largest possible value of its number."""
+    """Return the bounds of an interval, cut at the smallest and the largest possible value of its number."""
     experiment, _, name = key.partition("/")
     column = EXPERIMENTS[experiment].column(name) if experiment in EXPERIMENTS else None
     if column is None or column.range is None:
@@ -187,7 +187,7 @@ def whiskers(shares: pd.Series) -> tuple[float, float]:
 
 
 def over_seeds(over: OverSeeds, compared: int = 2) -> Interval | None:
-    """Return Student's interval of the mean over seeds; None if there are fewer than two seeds; ``compared`` as above."""
+    """Return Student's interval of the mean over seeds, wider if more settings are compared; None for fewer than two seeds."""
     if over.seeds < 2:
         return None
     return Interval(over.mean, *over.interval(standard_errors(over.seeds - 1, compared=compared)))
@@ -203,7 +203,7 @@ def notes(settings: Sequence[Setting], keys: Sequence[str]) -> list[str]:
 
 
 def other_texts(settings: Sequence[Setting]) -> str | None:
-    """Say which settings were tested on different texts; None if no difference is known."""
+    """Return a warning that names the settings that were tested on different texts; None if no difference is known."""
     groups: list[tuple[Tested, list[str]]] = []
     for setting in settings:
         tested = {seed: texts_of(run) for seed, run in setting.runs.items()}
@@ -226,7 +226,7 @@ def _differ(first: Tested, second: Tested) -> bool:
 
 
 def other_orders(settings: Sequence[Setting], keys: Sequence[str]) -> str | None:
-    """Say that orders of erasure were measured on different texts, as in older runs; None if they were not."""
+    """Return a warning if orders of erasure were measured on different texts, as in older runs; None if they were not."""
     older = [key for key in keys if key.removesuffix("/mean") in newer()]
     if len(older) < 2:
         return None
@@ -282,7 +282,7 @@ class Decided:
 
     @classmethod
     def by(cls, run: RunFolder) -> "Decided":
-        """Read the decisions from the folder of a run."""
+        """Return the decisions and the texts of one run, read from its folder."""
         path = table_of(run)
         return cls(texts_of(run), None if path is None else rightly(run), path is not None and path.stem == TAGGED)
 

@@ -281,7 +281,7 @@ def write_comparison(path: Path, runs: Sequence[RunFolder]) -> None:
 
 
 def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the rows of the table by question, each with the name of a number and one cell for each setting."""
+    """Return the rows of the page's table, grouped by question: the name of a number and one cell for each setting."""
     groups = []
     for experiment in dict.fromkeys([*QUESTIONS, *(key.split("/")[0] for key in keys)]):
         rows = [
@@ -295,7 +295,7 @@ def _groups(settings: Sequence[Setting], keys: Sequence[str]) -> list[dict[str, 
 
 
 def _mean(setting: Setting, key: str) -> str:
-    """Return the mean and its spread over seeds; for a single seed the mean over its texts and its interval."""
+    """Return the mean of a number over seeds with its spread; for a single seed its mean over texts with its interval."""
     only = over_texts(next(iter(setting.summaries.values())), key) if len(setting.summaries) == 1 else None
     return cell(setting.over_seeds(key)) if only is None else str(only)
 
@@ -334,7 +334,7 @@ def dots(settings: Sequence[Setting], keys: Sequence[str]) -> Figure:
 
 
 def differences(settings: Sequence[Setting], keys: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Return how many seed spreads lie between every two settings, by number; numbers without any are left out."""
+    """Return by number the difference between every two settings, in units of their spread over seeds, if it is defined."""
     rows = []
     for key in keys:
         known = [each.over_seeds(key) or OverSeeds.of([]) for each in settings]

@@ -50,7 +50,7 @@ class Baseline:
 
 
 def baseline(run: RunFolder) -> Baseline | None:
-    """Return the baseline of a run on its test texts; None if the run has no table of texts or no labels."""
+    """Return how a run compares with a constant answer on its test texts; None if the texts or their labels are not known."""
     path = table_of(run)
     if path is None:
         return None
@@ -185,7 +185,7 @@ class Controls:
         """The distances of the base to its other seeds, ``E5/…``; empty if ``make controls`` has not compared them."""
 
     def of(self, key: str) -> list[ControlNumber]:
-        """Return all controls of one number, the closest first."""
+        """Return all controls of one number: a constant answer, chance within the run, uniform attention and other seeds."""
         beside = (self._constant(key), self._within_run(key), self._of_uniform(key), self._of_seeds(key))
         return [control for control in beside if control is not None]
 
@@ -263,7 +263,7 @@ def _summaries_of_seeds(folder: RunFolder) -> list[Summary]:
 
 
 def _uniform_twin(folder: RunFolder, settings: dict[str, Any]) -> RunFolder | None:
-    """Return the run that differs only in its uniform projection; None if there is none."""
+    """Return the run that differs from this run only in its uniform projection; None if there is none."""
     mine = _but_for_projection(settings)
     for config in sorted(folder.corpus.glob(f"*-uniform*/{folder.path.name}/config.yaml")):
         other = RunFolder(config.parent)

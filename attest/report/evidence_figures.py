@@ -186,18 +186,21 @@ def importance_bars(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
 
 
 def adversary_violins(rows: pd.DataFrame, column: str, class_names: Sequence[str]) -> Figure:
-    """Draw a column of ε-max JSD, such as ``jsd_exact``, by ``max_attention``, one panel for each predicted class."""
+    """Draw violins of ε-max JSD, the largest JSD of attention that moves the prediction by at most ε.
+
+    The instances are grouped by ``max_attention``, one panel for each predicted class.
+    """
     known = rows.dropna(subset=[column, "max_attention"])
     return _violins_by_attention(known, class_names, column, ("ε-max JSD", "largest attention weight"), LARGEST_JSD)
 
 
 def largest_jsd_violins(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw ``adversary_violins`` of the exact adversary if the table has it, else of the searched adversary."""
+    """Draw violins of the JSD of the exact adversary if the table has it, else of the adversary found by search."""
     return adversary_violins(rows, "jsd_exact" if "jsd_exact" in rows else "jsd_search", class_names)
 
 
 def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw the survey's Figure 11: ε-max JSD, searched and exact, one panel for each predicted class.
+    """Draw the survey's Figure 11: the largest JSD of attention that moves the prediction by at most ε (ε-max JSD).
 
     The columns are any of ``jsd_search``, ``jsd_search_filter`` and ``jsd_exact``.
     """
@@ -214,7 +217,10 @@ def adversary_histograms(rows: pd.DataFrame, class_names: Sequence[str]) -> Figu
 
 
 def exact_against_search(rows: pd.DataFrame, class_names: Sequence[str]) -> Figure:
-    """Draw ``jsd_exact`` against ``jsd_search``, one panel for each predicted class; no point can lie below the diagonal."""
+    """Draw the JSD of the exact adversary against that of the search, one panel for each predicted class.
+
+    No point can lie below the diagonal, because the search cannot find more than the exact adversary.
+    """
     figure, panels = _panels(class_names, "found by the search", "exact ε-max JSD")
     for k, axes in enumerate(panels):
         mine = rows[rows["predicted"] == k]
@@ -289,7 +295,7 @@ MARKS = {"E3": "*", "E4": "s", "E5": "x"}
 
 
 def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFrame, cost: str, gained: str) -> Figure:
-    """Draw Wiegreffe & Pinter's Figure 5 and Yang's Figure 1: the change in attention of adversaries against its cost.
+    """Draw Wiegreffe & Pinter's Figure 5 and Yang's Figure 1: how far adversaries move attention, against how far predictions.
 
     Args:
         adversaries: ``lambda``, ``knee`` (True in at most one row) and the two columns, one row for each adversary, by λ.
@@ -459,7 +465,7 @@ def accuracy_by_layer(swapped: pd.DataFrame | None, shuffled: pd.DataFrame | Non
 
 
 def _series(table: pd.DataFrame | None, prefix: str) -> list[tuple[str, list[float], np.ndarray]]:
-    """Return the label of each kind of change, and its mean and margin for every single layer and then for all layers."""
+    """Return each kind of change to attention: its label, and mean accuracy and margin for each single layer, then for all."""
     if table is None:
         return []
     kinds = [name for name in table.columns if name.startswith("correct_") and "_layer" not in name]

@@ -65,7 +65,7 @@ def _shown() -> dict[str, TokenWeights]:
 
 @cache
 def _wanted() -> frozenset[str]:
-    """Return the keys of the columns that are shown, and of those that the notes quote."""
+    """Return the keys of the columns of evidence that are shown or that the notes quote."""
     quoted = (f"{key.split('/')[0]}/{column}" for key, weights in _shown().items() for column in weights.quotes)
     return frozenset((*_shown(), *quoted))
 

@@ -82,7 +82,7 @@ class Findings:
 
     @cached_property
     def held(self) -> Baseline | None:
-        """Return the comparison with a constant answer; None if the labels are not known."""
+        """Return the comparison of the model with a constant answer; None if the labels are not known."""
         return baseline(self.folder)
 
     @cached_property
@@ -97,17 +97,17 @@ class Findings:
 
     @cached_property
     def truth(self) -> str | None:
-        """Say whether attention finds the tokens that decide; None if the corpus does not mark these."""
+        """Return a sentence on whether attention finds the deciding tokens; None if the corpus does not mark such tokens."""
         return truth_sentence(self.instances, self.table("E1"))
 
     @cached_property
     def first_tokens(self) -> FirstTokens | None:
-        """Return how well other readings agree with attention on the first tokens; None if their weights are not stored."""
+        """Return how well other readings agree with attention on the first tokens; None if no readings are stored."""
         return compared_first_tokens(self.instances, self.table("E1"))
 
     @cached_property
     def pictures(self) -> list[tuple[str, str, list[Line]]]:
-        """Return link, question and drawn lines of each section at the top of the page, the truth first if it is known."""
+        """Return link, question and drawn lines of each section at the top of the page, deciding tokens first if marked."""
         known = truth_lines(self.instances, self.table("E1"))
         drawn = [("truth", "Does its top token decide?", known)] if known else []
         for group in self.verdict:
@@ -181,7 +181,7 @@ def _uniform(controls: Controls, pair: Pairing | None) -> str:
 
 
 def _paired(pair: Pairing | None) -> str:
-    """Say what the paired test finds about learned and uniform attention, or why there is no test."""
+    """Return a sentence on the paired test of learned against uniform attention, or on why there is no test."""
     if pair is not None and pair.same is False:
         return "But the two runs were tested on different texts, so these numbers cannot be compared."
     if pair is None or pair.test is None:

@@ -125,7 +125,7 @@ def _table(
     whole: Callable[[Mapping[str, Any]], dict[str, Any]],
     order: str,
 ) -> dict[str, Any]:
-    """Return the data that both tables have.
+    """Return the data that the table of texts and the table of sentences have in common: columns, rows and whole texts.
 
     Args:
         rows: one row for each text, indexed by id, with its own measures by key.
@@ -289,7 +289,7 @@ def _shown(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _of_doubtful_words(row: Mapping[str, Any], names: Sequence[str]) -> list[Explanation]:
-    """Return the attention of wrong words, else of the words with the least probable tag, as the mean over heads and layers.
+    """Return the attention of a few words, those with a wrong or the least probable tag, averaged over heads and layers.
 
     The words are in the order of the sentence.
     """

@@ -53,7 +53,7 @@ class JudgesPages:
     limits: tuple[str, ...]
 
     def write(self, folder: Path, drawing: Figure, tables: Mapping[str, pd.DataFrame], words: str, stamp: str) -> None:
-        """Write ``<name>.png``, ``<name>.html`` and ``<name>.md`` into a folder."""
+        """Write the page of this trial into a folder as ``<name>.png``, ``<name>.html`` and ``<name>.md``."""
         write_atomically(folder / f"{self.name}.png", partial(save_png, drawing))
         notes = pd.DataFrame({"read this first": [words, stamp, *self.limits]})
         figure = Illustration(f"judges/{self.name}", self.seen, self.caption, lambda: drawing)
@@ -143,7 +143,7 @@ def write_judges(folder: Path, judged: pd.DataFrame, stated: Mapping[str, Any], 
 
 
 def heat_map(judged: pd.DataFrame) -> Figure:
-    """Draw the AUROC of each test at its worst rule, one column for each wrong and each right defendant."""
+    """Draw the AUROC of each test at its worst rule, one column for each network with wrong or right attention."""
     panels = [_matrix(judged, "wrong", "least"), _matrix(judged, "right", "most")]
     tests = list(dict.fromkeys(judged.test))
     widths = [max(1, panel.shape[1]) for panel in panels]
@@ -242,7 +242,7 @@ def write_trained(
     tests: Mapping[str, Any],
     stamp: str,
 ) -> str:
-    """Write ``judges-trained.md``, ``.html``, ``.png`` and two tables into a folder, and return the conclusion.
+    """Write the results on trained networks: ``judges-trained.md``, ``.html``, ``.png``, two tables; return the conclusion.
 
     Args:
         folder: the folder, which is created if it is missing.
@@ -274,7 +274,7 @@ def write_trained(
 
 
 def agreements(alone: pd.DataFrame, told_apart: pd.DataFrame, judged: pd.DataFrame, stated: Mapping[str, Any]) -> pd.DataFrame:
-    """Return how well constructed and trained networks agree, a row for each kind of test and of trained network."""
+    """Return how well results on constructed and on trained networks agree, a row for each kind of test and of comparison."""
     constructed, rows = before_constructed(judged, stated["rules"]), []
     for of in ("tokens", "states"):
         for name, found, column in (("pairs", told_apart, "auroc"), ("models alone", alone, "tau")):
@@ -355,7 +355,7 @@ def _by_network(rows: pd.DataFrame, column: str, stated: Mapping[str, Any]) -> p
 
 
 def _counted(trained: Sequence[Trained], told_apart: pd.DataFrame, stated: Mapping[str, Any]) -> pd.DataFrame:
-    """Return one row for each setting: how many models of each kind learned their rule, and their mass on deciding words."""
+    """Return a row for each setting: how many networks of each kind learned their rule, and their mass on deciding words."""
     rows = []
     for setting in dict.fromkeys((each.network, each.projection, each.rule) for each in trained):
         same = [each for each in trained if (each.network, each.projection, each.rule) == setting]

@@ -70,7 +70,7 @@ PROJECTIONS = ("softmax", "entmax15", "sparsemax")
 
 
 def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
-    """Yield the figures of E8 and E9 by layer, then attention maps of a few texts, if their tables are there."""
+    """Yield the figures of E8 and E9 by layer, then the attention maps of a few texts, if the tables of these exist."""
     found = Findings(folder)
     tables = [found.table(experiment) for experiment in ("E8", "E9")]
     swapped, shuffled = (rows if rows is not None and any("_layer" in name for name in rows) else None for rows in tables)
@@ -88,7 +88,7 @@ def layer_illustrations(folder: RunFolder) -> Iterator[Illustration]:
 
 
 def _twins(folder: RunFolder) -> dict[str, pd.DataFrame]:
-    """Return the tables of attention maps of the runs that differ only in their projection, by projection."""
+    """Return the tables of attention maps of other runs that differ from this run only in the projection, by projection."""
     run = identity_of(folder)
     stem, _, mine = run.full_name.rpartition("-")
     others = [other for other in PROJECTIONS if other != mine] if mine in PROJECTIONS else []
@@ -112,7 +112,7 @@ def _maps(table: pd.DataFrame, twins: Mapping[str, pd.DataFrame]) -> Iterator[Il
 
 
 def maps_of(row: Mapping[str, Any]) -> dict[str, list[np.ndarray]]:
-    """Return the maps ``(T, T)`` of each condition, by layer, from a row of the table of maps."""
+    """Return the attention maps ``(T, T)`` of a text of T tokens, by condition and layer, from a row of the table of maps."""
     size = len(row["tokens"])
     conditions = list(dict.fromkeys(name.rpartition("_layer")[0] for name in row if "_layer" in name))
     layers = sum(name.startswith(f"{conditions[0]}_layer") for name in row)
@@ -200,7 +200,7 @@ def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], atten
 
 
 def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return texts with all their explanations, at even distances in the confidence of the prediction."""
+    """Return some texts with all their explanations, at even distances in the order of the prediction's confidence."""
     rows = rows.assign(confidence=rows.filter(regex="^probability_").max(axis=1)).sort_values("confidence")
     count = min(TEXTS_SHOWN, max(4, int(TOKENS_SHOWN / rows["tokens"].map(len).mean())))
     return [

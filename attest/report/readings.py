@@ -28,7 +28,7 @@ EMPTY = "–"
 
 
 def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame:
-    """Return the rows of the texts that E1 read, fewer if it stopped early; all rows if it did not run or read none."""
+    """Return the rows of ``instances`` whose texts E1 read; all rows if E1 did not run or read none of these texts."""
     if importances is None or "id" not in instances:
         return instances
     read = instances[instances["id"].isin(importances["id"])]
@@ -36,7 +36,7 @@ def _read_of(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.Da
 
 
 def _of_same_texts(instances: pd.DataFrame, importances: pd.DataFrame | None) -> pd.DataFrame | None:
-    """Return the rows of E1 on the given texts, found by ``id`` and in their order; None if E1 lacks a text or did not run."""
+    """Return the rows of E1 for the given texts, in the order of these; None if E1 lacks a text or did not run."""
     if importances is None or "id" not in instances or not importances["id"].is_unique:
         return None
     return None if {*instances["id"]} - {*importances["id"]} else importances.set_index("id").loc[instances["id"]]
@@ -50,7 +50,7 @@ ABOUT_FIRST = "Share of texts in which the token ranked first is one that decide
 
 
 def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> str | None:
-    """Say how often attention ranks a deciding token first, and its mass on such tokens; None if they are not known.
+    """Say how often attention ranks a deciding token first, and its mass on such tokens; None if no tokens are marked.
 
     Args:
         instances: one row for each text; ``attention`` and ``rationale`` hold one value for each token.
@@ -75,7 +75,7 @@ def truth_sentence(instances: pd.DataFrame | None, importances: pd.DataFrame | N
 
 
 def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None = None) -> list[Line]:
-    """Return how often attention and each importance rank a deciding token first; empty if these tokens are not known.
+    """Return how often attention and each importance rank a deciding token first; empty if no deciding tokens are marked.
 
     Args:
         instances: as in ``truth_sentence``.
@@ -92,7 +92,7 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
     random = ControlNumber(f"random token{_part(', ', read, instances)}", percent(chance, 1), chance)
 
     def hit(weights: np.ndarray, truth: np.ndarray) -> float:
-        """Return the share of deciding tokens among those that tie for the first rank."""
+        """Return the share of deciding tokens among the tokens that tie for the first rank."""
         known = len(weights) and not np.isnan(weights).any()
         return truth[weights == weights.max()].mean() if known else np.nan
 
@@ -104,7 +104,7 @@ def truth_lines(instances: pd.DataFrame | None, importances: pd.DataFrame | None
 
 
 def _part(before: str, read: pd.DataFrame, instances: pd.DataFrame) -> str:
-    """Say how many of all texts were read; empty if all were."""
+    """Return, in words, how many of all texts were read; an empty text if all were read."""
     return "" if len(read) == len(instances) else f"{before}{len(read):,} of {len(instances):,} texts"
 
 
@@ -149,7 +149,7 @@ class FirstTokens:
     legend: str
 
     def lines(self, k: int = DRAWN) -> list[Line]:
-        """Return one line for each importance that is drawn, with random tokens of the same texts as its control."""
+        """Return a line for each importance to draw: its agreement with attention on first tokens, beside random tokens."""
         return [line for name, title in IMPORTANCES.items() if (line := self._line(name, title, k)) is not None]
 
     @property
@@ -164,12 +164,12 @@ class FirstTokens:
 
     @property
     def header(self) -> list[str]:
-        """Return the headings of the table."""
+        """Return the headings of the table of first tokens."""
         return ["reading", "τ-b with attention", *(f"first {k}" for k in self._sizes)]
 
     @property
     def rows(self) -> list[list[str]]:
-        """Return the cells of the table as text, random tokens last."""
+        """Return the rows of the table of first tokens as texts: one row for each importance, then a row for random tokens."""
         body = []
         for name in self.taus:
             lines = [self._line(name, name, k) for k in self._sizes]
@@ -179,7 +179,7 @@ class FirstTokens:
 
     @property
     def _sizes(self) -> list[int]:
-        """Return the numbers of first tokens for which some text is long enough."""
+        """Return the numbers k of first tokens that are compared, without those for which every text is too short."""
         return [k for k in K if self.shares[f"random/{k}"].notna().any()]
 
     def _line(self, name: str, title: str, k: int) -> Line | None:
@@ -231,7 +231,7 @@ def compared_first_tokens(instances: pd.DataFrame | None, importances: pd.DataFr
 
 
 def _shares(attention: np.ndarray, importances: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Return the shares of common first tokens, one row for each text, computed on padded batches of texts."""
+    """Return the share of first tokens that attention and each importance have in common, a row a text, a column a size k."""
     lengths = torch.tensor([len(weights) for weights in attention])
 
     def of_rows(texts: Tensor) -> Tensor:
@@ -259,7 +259,7 @@ ABOUT_SURVIVAL = "Share of random sets that its first tokens beat, the mean of b
 
 
 def survival_sentence(rows: pd.DataFrame) -> str | None:
-    """Say which reading survives erasure best; None if there is nothing to compare.
+    """Say which reading survives erasure best, as it beats most random sets of tokens; None if nothing is compared.
 
     The score of a text is the mean share of random sets beaten under both operators. The best reading is chosen on the same
     texts that test it, so its p-value is multiplied by the number of readings that it was chosen from.
@@ -288,7 +288,7 @@ def survival_sentence(rows: pd.DataFrame) -> str | None:
 
 
 def survival_lines(rows: pd.DataFrame) -> list[Line]:
-    """Return the lines that are drawn with ``survival_sentence``: the attention, and the best reading if it is another."""
+    """Return the lines on erasure to draw: one for attention, and one for the best reading if it is another reading."""
     scores, base = _scores(rows)
     if base is None:
         return []
@@ -301,7 +301,7 @@ def survival_lines(rows: pd.DataFrame) -> list[Line]:
 
 
 def _scores(rows: pd.DataFrame) -> tuple[pd.DataFrame, str | None]:
-    """Return the scores of all readings, on texts that all can score, and the name of the attention; None if it is alone."""
+    """Return the erasure scores of all readings on the texts that all can score, and the name of the attention or None."""
     first, second = SURVIVAL
     names = [name.removeprefix(f"{first}_") for name in rows if name.startswith(f"{first}_")]
     kept = [name for name in names if name not in APART and rows[f"{first}_{name}"].count() == rows[f"{first}_random"].count()]

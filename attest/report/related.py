@@ -147,7 +147,7 @@ def plain(value: float) -> str:
 
 
 def exceeds(value: float, other: float) -> bool:
-    """Return whether the first number is larger when both are rounded as on the page."""
+    """Return whether the first number is larger than the second when both are rounded as on the page."""
     return round(value, 3) > round(other, 3)
 
 

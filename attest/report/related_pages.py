@@ -33,7 +33,7 @@ PER_INSTANCE = ["id", "label", "predicted", "length", "max_attention"]
 
 
 def write_controls(base: RunFolder, found: Sequence[tuple[str, str, RunFolder]]) -> None:
-    """Write ``controls/`` into the folder of the base, and print the page as text.
+    """Write the page on the controls of a base into ``controls/`` in the folder of the base, and print the page as text.
 
     ``summary.json`` holds ``rows``, one for each control, and the summary of every table. ``evidence/E4.parquet``,
     ``E5.parquet`` and ``E6.parquet`` hold one row for each instance: the columns of ``attest.runs.comparison``, each with a
@@ -170,7 +170,7 @@ def _accuracies(rows: Rows, experiment: str) -> dict[str, float]:
 
 
 def _distance(row: Mapping[str, Any]) -> float:
-    """Return the JSD to the base's attention; for taggers that with matched heads."""
+    """Return the JSD between the attention of a run and of its base; for taggers the JSD with matched heads."""
     return float(row.get("jsd_matched", row.get("jsd")))
 
 
@@ -185,7 +185,7 @@ def _lambda(name: str) -> str:
 
 
 def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
-    """Write ``adversarial/<sweep>.json`` and ``.html``, and print the page as text.
+    """Write the page on a sweep of adversaries as ``adversarial/<sweep>.json`` and ``.html``, and print the page as text.
 
     Args:
         base: the run that the adversaries were trained against.
@@ -224,7 +224,7 @@ def write_sweep(base: RunFolder, sweep: str, runs: Sequence[RunFolder]) -> None:
 
 
 def _baselines(base: RunFolder) -> pd.DataFrame:
-    """Return the points that adversaries are compared with, if known: E3 of the base, E4 and E5 of its controls."""
+    """Return a row for each known result that adversaries are compared with: E3 of the base, E4 and E5 of its controls."""
     rows = []
     known, controls = read_json(base.summary), base.path / "controls" / "summary.json"
     if "E3/jsd_exact/mean" in known:
@@ -261,7 +261,7 @@ class LambdaSweep:
     base: float | None = None
 
     def conclusions(self) -> list[Conclusion]:
-        """Return conclusions on the change over the sweep, its cost, the distance of other seeds if known, and the knee."""
+        """Return conclusions on the change over the sweep, its cost, other seeds if known, and the λ where the curve bends."""
         moves = f"the adversaries' attention {FARTHER[self._change(self.gained)]} the base's"
         pay = FARTHER[self._change(self.cost)].replace("moves", "move").replace("comes", "come")
         return [
@@ -307,7 +307,7 @@ class LambdaSweep:
         return [float(each) for each in self.rows["lambda"]]
 
     def _change(self, column: str) -> int:
-        """Return 1 if a number is larger at the largest λ than at the smallest, -1 if smaller, 0 if the intervals overlap."""
+        """Return 1 if a column is larger at the largest λ than at the smallest, -1 if smaller, 0 if both intervals overlap."""
         found = self._intervals(column)
         return 0 if found is None else found[-1].apart(found[0])
 
@@ -320,7 +320,7 @@ class LambdaSweep:
         return f"{said}; in between it reaches {between} at λ = {plain(self._lambdas[found.index(between)])}"
 
     def _intervals(self, column: str) -> list[Interval] | None:
-        """Return the interval of each adversary; None if one adversary has none."""
+        """Return the interval of a column for each adversary; None if an adversary has no interval."""
         found = [over_texts(summary, f"E7/{column}") for summary in self.summaries]
         known = [each for each in found if each is not None]
         return known if len(known) == len(found) else None
@@ -332,7 +332,7 @@ def _unit(column: str) -> str:
 
 
 def write_roar(base: RunFolder, curves: Mapping[str, Sequence[tuple[float, RunFolder]]]) -> None:
-    """Write ``roar/summary.json`` and ``roar/report.html`` into the folder of the base, and print the page as text.
+    """Write the page on ROAR as ``roar/summary.json`` and ``roar/report.html`` in the base's folder, and print it as text.
 
     Args:
         base: the run on trial.

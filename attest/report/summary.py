@@ -40,7 +40,7 @@ def summarise_run(
 
 
 def summarise_tables(folder: RunFolder, expected_tables: Iterable[str]) -> dict[str, float]:
-    """Return ``<id>/<column>/<statistic>`` of all tables, and how many texts an experiment read that stopped early."""
+    """Return the statistics of all tables, by ``<id>/<column>/<statistic>``, and the number of texts read if stopped early."""
     summary: dict[str, float] = {}
     stopped = folder.stopped_evidence()
     for experiment in sorted({*expected_tables} - {INSTANCES}):

@@ -80,7 +80,7 @@ def scale_of(key: str) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the verdict."""
+    """A row of the verdict table: one number of a run with its interval, its controls and the published number."""
 
     key: str
     name: str
@@ -219,7 +219,7 @@ def _grouped(lines: list[Line], may_lack: Sequence[str]) -> list[Group]:
 
 
 def _detail(summary: dict[str, Any], key: str, class_names: Sequence[str]) -> str:
-    """Return the spread over texts, means by predicted class or by label, and how many texts are undefined or were read."""
+    """Return the details of a mean: its spread, means by predicted class or label, numbers of texts undefined and read."""
     predicted, asked = f"{key}/mean/predicted_", f"{key}/mean/asked_"
     by_class = [
         f"{class_names[int(k.removeprefix(predicted))]} {number(v)}" for k, v in summary.items() if k.startswith(predicted)

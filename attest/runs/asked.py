@@ -63,7 +63,7 @@ def merged_files(arguments: Sequence[str]) -> tuple[Settings, list[str]]:
 
 
 def as_argument(settings: Settings) -> str:
-    """Return a configuration as an argument, as if it stood in a configuration file."""
+    """Return a configuration as the argument ``--config={…}``, which has the effect of a configuration file."""
     return CONFIG + yaml.safe_dump(settings, sort_keys=False, default_flow_style=True, width=math.inf)
 
 
@@ -102,7 +102,7 @@ def asked(arguments: Sequence[str]) -> Settings:
 
 
 def with_options(settings: Settings, options: Sequence[str]) -> Settings:
-    """Return the configuration with the values of options, whether an equals sign stands before a value or a blank."""
+    """Return the configuration with the values of the options, typed as ``--name=value`` or ``--name value``."""
     pairs: list[tuple[str, str]] = []
     for option in options:
         name, equals, value = option.partition("=")
@@ -127,7 +127,7 @@ def _nested(name: str, value: str) -> Settings:
 
 
 def identity(settings: Settings) -> Settings:
-    """Return the part of what was asked that makes a run what it is.
+    """Return the settings that decide what a run computes, without its seed, its experiments and the settings of the machine.
 
     Args:
         settings: as ``asked`` returns them, or those of a run.
@@ -157,12 +157,12 @@ def by_class(value: Any) -> Any:
 
 
 def digest(settings: Settings) -> str:
-    """Return the SHA-256 of the settings that make a run what it is, 64 hex digits."""
+    """Return the SHA-256 of the settings that ``identity`` keeps, 64 hex digits."""
     return _sha256(identity(settings))
 
 
 def evidence_digest(settings: Settings) -> str:
-    """Return the SHA-256 of all that evidence on a run depends on: identity, seed and experiments; 64 hex digits."""
+    """Return the SHA-256 of all settings that evidence on a run depends on: identity, seed and experiments; 64 hex digits."""
     return _sha256([identity(settings), settings.get("seed_everything"), settings.get("experiments")])
 
 
@@ -191,7 +191,7 @@ def run_path(settings: Settings, run: Mapping[str, Any], root: str, seed: int) -
 
 
 def _of_choices(run: Mapping[str, Any]) -> Settings | None:
-    """Return the identity of a run with the choices in its readable name and nothing else; None if a choice does not ship."""
+    """Return the identity that follows from the choices in the name of a run alone; None if a choice has no shipped file."""
     try:
         return identity(asked(choice_arguments({part.upper(): run[part] for part in ("data", *NAME_PARTS)})))
     except AttestError:

@@ -212,7 +212,7 @@ def other_version(path: Path) -> str:
 
 
 def mixed_versions(folder: RunFolder) -> str | None:
-    """Return a sentence if the tables of a run were made by several versions; None if one made them all."""
+    """Return a warning that names the versions that made the tables of a run; None if one version made all tables."""
     tables: dict[str, list[str]] = {}
     for path in _tables(folder):
         tables.setdefault(version_of(made_from(path)), []).append(path.stem)

@@ -19,7 +19,7 @@ Settings = dict[str, Any]
 
 
 def class_named(path: str) -> Any:
-    """Return the class of a class path."""
+    """Return the class that a class path names."""
     module, name = path.rsplit(".", 1)
     return getattr(import_module(module), name)
 

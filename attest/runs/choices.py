@@ -55,20 +55,20 @@ ROLE = re.compile(r":[\w:]+:`~?\.?([^`]+)`")
 
 @dataclass(frozen=True)
 class TypedWords:
-    """The words that were typed, by name; the last of two alike counts, and an empty one is not typed."""
+    """The words ``NAME=value`` that were typed, by name; the last of two equal names counts, and an empty value does not."""
 
     typed: Mapping[str, str]
 
     def text(self, name: str, otherwise: str = "") -> str:
-        """Return a word as it was typed."""
+        """Return the value of a word as it was typed; ``otherwise`` if the word was not typed."""
         return self.typed.get(name, otherwise)
 
     def listed(self, name: str, otherwise: str = "") -> tuple[str, ...]:
-        """Return the values of a word between its commas; none if nothing was typed."""
+        """Return the values that stand between the commas of a word; an empty tuple if there are none."""
         return tuple(filter(None, self.text(name, otherwise).split(",")))
 
     def flag(self, name: str, otherwise: bool = False) -> bool:
-        """Return a word that says yes (1) or no (0).
+        """Return whether the value of a word is 1 (yes) and not 0 (no).
 
         Raises:
             AttestError: neither 0 nor 1 was typed.
@@ -79,7 +79,7 @@ class TypedWords:
         return value == "1"
 
     def count(self, name: str, otherwise: int, least: int = 1) -> int:
-        """Return a word that says a whole number of runs.
+        """Return the value of a word that states how many there should be of something, a whole number.
 
         Raises:
             AttestError: something else was typed, less than the least, or more than ``MOST``.
@@ -94,7 +94,7 @@ class TypedWords:
 
 
 def take_words(arguments: Sequence[str], names: Container[str] | None = None) -> tuple[TypedWords, list[str]]:
-    """Return the words among arguments, and all other arguments in their order.
+    """Return the words ``NAME=value`` among the arguments, and all other arguments in their order.
 
     Args:
         arguments: what follows a command.
@@ -133,7 +133,7 @@ def stray_word(argument: str) -> AttestError:
 
 
 def expand(arguments: Sequence[str]) -> list[str]:
-    """Return the options that choices stand for, and after them everything else as it was typed, which therefore wins.
+    """Return the options that the typed choices stand for, followed by all other arguments, which override these options.
 
     Without any ``--config`` the choices that are not typed take their defaults; ``RECIPE`` is then the one the model names.
 
@@ -173,7 +173,7 @@ def _as_yaml(name: str, value: str) -> str:
 
 
 def choice_arguments(typed: dict[str, str]) -> list[str]:
-    """Return the options that choices, completed by their defaults, stand for: files as they are merged, then parameters.
+    """Return the options that typed and default choices stand for: files in the order of merging, then parameters.
 
     Raises:
         AttestError: a value that does not exist, lacks its parameter, or takes none.
@@ -217,7 +217,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def file_choices() -> tuple[str, ...]:
-    """Return the choices that stand for files, in the order in which these are merged; those without a default come last."""
+    """Return the choices that stand for files, in the order in which the files are merged; optional choices come last."""
     return (*ORDER, *_defaults()["OPTIONAL"])
 
 
@@ -239,12 +239,12 @@ def config_file(choice: str, value: str) -> Path:
 
 
 def values_of(choice: str) -> list[str]:
-    """Return all values of a choice that stands for files."""
+    """Return the names of all values of a choice that stands for files."""
     return sorted(path.stem for path in (configs_folder() / choice.lower()).glob("*.yaml"))
 
 
 def takes_parameter(choice: str, value: str) -> bool:
-    """Return whether a value needs a number behind it, as in ``entmax:1.3``."""
+    """Return whether a value needs a number after a colon, as in ``entmax:1.3``."""
     return DECLARED_OPTION.search(config_file(choice, value).read_text()) is not None
 
 

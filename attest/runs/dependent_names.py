@@ -26,7 +26,7 @@ SEEDS = 3
 
 @dataclass(frozen=True)
 class AdversaryChoices:
-    """The choices of adversaries.
+    """The typed choices that decide which adversaries are trained: values of λ, a variant and a divergence.
 
     Args:
         lambdas: the values of λ in the order in which they were typed; None for the default of the base.
@@ -39,7 +39,7 @@ class AdversaryChoices:
 
     @property
     def sweep(self) -> str:
-        """Return the part of the name that all adversaries share which differ in λ alone."""
+        """Return the name of an adversary without its λ, such as ``unfrozen-kl``, which all adversaries of a sweep share."""
         return f"{self.variant}-{self.divergence}"
 
     def name(self, lam: float) -> str:
@@ -48,7 +48,7 @@ class AdversaryChoices:
 
 
 def take_adversaries(arguments: Sequence[str]) -> tuple[AdversaryChoices, list[str]]:
-    """Return what LAMBDA, VARIANT and DIVERGENCE choose, and all other arguments.
+    """Return the choices that the words LAMBDA, VARIANT and DIVERGENCE state, and all other arguments.
 
     Raises:
         AttestError: a value is not known.
@@ -86,7 +86,7 @@ def parse_adversary(name: str) -> tuple[AdversaryChoices, float]:
 
 
 def take_controls(arguments: Sequence[str]) -> tuple[int, str | None, list[str]]:
-    """Return the number of seeds in SEEDS, the guide in GUIDE, None if none is typed, and all other arguments.
+    """Return the number of seeds that SEEDS states, the guide that GUIDE names (None if not typed), and the other arguments.
 
     Raises:
         AttestError: SEEDS is not a whole number from 1.
@@ -101,5 +101,5 @@ def seed_name(seed: int) -> str:
 
 
 def by_adversary(lam: float) -> str:
-    """Return the name of the guide by the adversary with this λ."""
+    """Return the name of the control that is guided by the adversary with this λ."""
     return f"{BY_ADVERSARY}, λ = {lam:g}"

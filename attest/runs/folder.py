@@ -54,7 +54,7 @@ YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Stopped:
-    """An experiment that stopped when it knew its means.
+    """A record of an experiment that stopped early, when its means were known precisely enough.
 
     Args:
         precision: the largest half width of the intervals of the means.
@@ -152,7 +152,7 @@ class RunFolder:
         return self.summed_up and (not self.trained or _time_written(self.summary) <= _time_written(self.report))
 
     def stopped_evidence(self) -> dict[str, Stopped]:
-        """Return the experiments that read a part of the texts, by id."""
+        """Return a record of each experiment that read only a part of the texts, by id of the experiment."""
         known = read_json(self.stopped) if self.stopped.is_file() else {}
         return {identity: Stopped(**stopped) for identity, stopped in known.items()}
 
@@ -236,7 +236,7 @@ class RunFolder:
         return AttestError(f"{self.path} is there already; expected a new folder or an empty one. Type --out=<another folder>")
 
     def require_no_links(self) -> None:
-        """Refuse a folder that holds a link to another folder, in which whoever sent it could make us write and delete.
+        """Refuse a folder that holds a link to another folder, because Attest would write and delete files in that folder.
 
         Raises:
             AttestError: a folder in it is a link.
@@ -319,7 +319,7 @@ def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def _put_on_disk(path: Path) -> None:
-    """Have the system put a file, or the names in a folder, on the disk."""
+    """Make the system write the content of a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -346,7 +346,7 @@ def _json_numbers(content: Any) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    """Read JSON that ``write_json`` wrote.
+    """Return the content of a JSON file that ``write_json`` wrote.
 
     Raises:
         AttestError: the file is damaged.
@@ -359,7 +359,7 @@ def read_json(path: Path) -> Any:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a configuration that a run has kept.
+    """Return the content of a configuration file that a run has kept.
 
     Raises:
         AttestError: the file is damaged.
@@ -371,7 +371,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> "pd.DataFrame":
-    """Read a table that ``write_table`` wrote, or some of its columns.
+    """Return a table that ``write_table`` wrote, or some of its columns.
 
     Raises:
         AttestError: the file is damaged.
@@ -395,7 +395,7 @@ def columns_in(path: Path) -> list[str]:
 
 
 def read_rows(path: Path, ids: Sequence[int]) -> "pd.DataFrame":
-    """Return some rows of a table in its order; at most ``ROWS_AT_ONCE`` other rows are in memory at once.
+    """Return the rows with the given ids, in the order of the table; at most ``ROWS_AT_ONCE`` other rows are in memory.
 
     Args:
         path: of a table with ``id``.
@@ -443,7 +443,7 @@ def write_table(path: Path, rows: "pd.DataFrame", made_from: Mapping[str, str] |
 
 
 def made_from(path: Path) -> dict[str, str]:
-    """Return what a table was made from, as its metadata says; empty if they say nothing.
+    """Return the digests and versions that a table was made from, read from its metadata; empty if the metadata have none.
 
     Raises:
         AttestError: as in ``read_table``.

@@ -67,7 +67,7 @@ class RunIdentity:
 
     @property
     def setting(self) -> str:
-        """Return all but the seed: ``sst/jw-bilstm-additive-softmax``; ``…/keys/adversarial`` for a run that depends on it."""
+        """Return the identity without the seed: ``sst/jw-bilstm-additive-softmax``; ``…/keys/adversarial`` if dependent."""
         return "/".join(filter(None, (self.data, self.full_name, self.kind, self.dependent)))
 
     def __str__(self) -> str:
@@ -169,7 +169,7 @@ class TextsOfRun:
 
 
 def texts_of(run: RunFolder) -> TextsOfRun:
-    """Return what the files of a run tell of the texts that it was tested on."""
+    """Return the corpus, the hash and the table of the texts that a run was tested on, as far as its files tell."""
     corpus = (run.settings().get("run") or {}).get("data") if run.config.is_file() else None
     fingerprint = read_json(run.data).get("fingerprints", {}).get("test") if run.data.is_file() else None
     return TextsOfRun(corpus, fingerprint, table_of(run))

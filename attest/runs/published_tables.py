@@ -48,7 +48,7 @@ class Quoted:
 
     @classmethod
     def parse(cls, text: str) -> "Quoted":
-        """Return the number in ``0.35`` or ``0.35 ± 0.21``.
+        """Return the published number that a text such as ``0.35`` or ``0.35 ± 0.21`` states.
 
         Raises:
             AttestError: the text is no number.
@@ -163,7 +163,7 @@ class ParameterSweep:
     label: str = "λ"
 
     def typed(self, value: float) -> dict[str, str]:
-        """Return the choice with one value, as it is typed."""
+        """Return the choice with one value, in the form in which a user types the value."""
         return {self.choice: self.form.format(f"{value:g}")}
 
     def shortened(self) -> "ParameterSweep":
@@ -217,7 +217,7 @@ class PublishedClaim:
 
 @dataclass(frozen=True)
 class TableFigure:
-    """A figure of the table.
+    """A figure that is drawn for a published table.
 
     Args:
         draw: one of ``attest.report.tables.figures.DRAWINGS``.
@@ -291,7 +291,7 @@ def read_published(file: Path) -> PublishedTable:
 
 
 def parse_published(name: str, given: Mapping[str, Any], file: Path) -> PublishedTable:
-    """Return the table in YAML whose scalars are all text.
+    """Return the published table that the content of a YAML file describes; all scalars in the content are text.
 
     Raises:
         AttestError: a key is unknown or missing, a number cannot be read, or a row, column or source does not exist.

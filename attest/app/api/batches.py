@@ -121,24 +121,24 @@ def _of_texts(texts: Sequence[str], encode: Encode | None, labels: np.ndarray | 
 
 
 def text_of(identity: int, **of_tokens: Tensor) -> Batch:
-    """Return the row of a batch for one text, with one value for each token, ``token_ids`` among them."""
+    """Return one text as a row of a batch: its id ``()``, a mask ``(T,)`` of its T tokens, and the given tensors ``(T,)``."""
     real = torch.ones(len(of_tokens["token_ids"]), dtype=torch.bool)
     return {"id": torch.tensor(identity), "mask": real} | of_tokens
 
 
 def texts_of(batch: Batch) -> list[Batch]:
-    """Return the rows of a batch, one for each text."""
+    """Return the texts of a batch as dictionaries, each with the row of its text from every entry of the batch."""
     return [{name: values[row] for name, values in batch.items()} for row in range(len(batch["id"]))]
 
 
 def in_batches(texts: Iterable[Batch], batch_size: int) -> list[Batch]:
-    """Return texts, the rows of batches, as new batches of similar length, the shortest texts first."""
+    """Return texts, dictionaries as ``texts_of`` makes them, as batches of texts of similar length, the shortest first."""
     ordered = sorted(texts, key=lambda text: int(text["mask"].sum()))
     return [batch_of(ordered[start : start + batch_size]) for start in range(0, len(ordered), batch_size)]
 
 
 def batch_of(texts: Sequence[Batch]) -> Batch:
-    """Return texts, the rows of batches, as one batch that is as long as its longest text."""
+    """Return texts, dictionaries as ``texts_of`` makes them, as one batch, padded to the length of the longest text."""
     longest = max(int(text["mask"].nonzero().max()) + 1 for text in texts)
 
     def together(name: str) -> Any:
@@ -153,7 +153,7 @@ def batch_of(texts: Sequence[Batch]) -> Batch:
 
 
 def _checked(batch: Any) -> Batch:
-    """Return the batch with all tensors that a trial needs; their shapes are checked when the network reads the batch."""
+    """Return the batch as a dictionary; refuse data that are no batch with the tensors ``token_ids`` and ``mask``."""
     if isinstance(batch, tuple | list) and all(isinstance(each, str) for each in batch):
         raise AttestError(
             f"a text is a {type(batch).__name__} of {len(batch)} strings, as pairs of texts or words are; expected one string "
@@ -182,7 +182,7 @@ def _checked(batch: Any) -> Batch:
 
 
 def _number(batches: list[Batch]) -> None:
-    """Number the texts of all batches if they have no ids; refuse an id that two texts have."""
+    """Give every text an id, counted from 0, in batches without ids; refuse an id that two texts have."""
     start = 0
     for batch in batches:
         batch.setdefault("id", torch.arange(start, start + len(batch["token_ids"])))
@@ -214,5 +214,5 @@ def _word(words: Words, token: int) -> str:
 
 
 def attended(batch: Batch) -> Tensor:
-    """Return the mask for pooled attention: ``mask`` (B, T), or ``sentence_mask`` (B, S) if texts have sentences."""
+    """Return the mask for pooled attention of B texts: ``mask`` (B, T) of tokens, or ``sentence_mask`` (B, S) of sentences."""
     return batch["sentence_mask" if "sentence_mask" in batch else "mask"]

@@ -49,7 +49,7 @@ GROWTH = 1.5
 
 
 def work_of(batch: Batch) -> float:
-    """Return the cost of a batch, relative to other batches."""
+    """Return the estimated work of measuring a batch: its number of texts times a power of the longest length."""
     rows, longest = batch["mask"].shape[:2]
     return rows * longest**GROWTH
 
@@ -141,7 +141,7 @@ class Measuring:
             self._parts[name] = [table.rows]
 
     def _share(self) -> None:
-        """Exchange the measurements of all processes, so that every process has all of them."""
+        """Exchange the measured rows and seconds among all processes, so that every process has those of all."""
         if not distributed.is_initialized():
             return
         shares: list[Any] = [None] * distributed.get_world_size()
@@ -178,7 +178,7 @@ class Measuring:
             self.seconds.clear()  # the first process has them all
 
     def _within_budget(self, batches: Sequence[Batch], processes: int) -> list[Batch]:
-        """Return the batches, cut so that attention inside layers fits the memory budget that all processes share."""
+        """Return the batches, cut into parts where the attention inside layers does not fit this process's share of memory."""
         heads = sum(layer.heads or 0 for layer in attending(self.network).values())
         parts = []
         for batch in batches:
@@ -189,7 +189,7 @@ class Measuring:
         return parts
 
     def _some_of(self, batches: Sequence[Batch], everyone: Tensor, progress: bool, turns: Turns) -> None:
-        """Measure the batches of this process, batches with the longest texts first."""
+        """Measure this process's share of the batches, the batches with the most work first, and show the progress."""
         console = Console(stderr=True)
         shown = progress and (console.is_terminal or console.is_jupyter)
         ordered = sorted(self._within_budget(batches, turns.processes), key=work_of, reverse=True)
@@ -207,7 +207,7 @@ class Measuring:
                     console.print(f"Evidence goes on for {told}.")
 
     def _measure(self, batch: Batch, everyone: Tensor) -> Iterator[str]:
-        """Measure one batch, and yield the name of each table after it has been measured."""
+        """Run every requested experiment on one batch, and yield the name of each table after its rows are measured."""
         observation = self._observe(batch)
         label = self._label(batch, observation)
         layers = self._layers(observation)
@@ -232,7 +232,7 @@ class Measuring:
     def _experiments(
         self, pooled: Observation | None, layers: LayerObservation | None, context: Context, identity: dict[str, Tensor]
     ) -> Iterator[str]:
-        """Measure one batch by each chosen experiment, and yield its name afterwards."""
+        """Run every requested experiment on one batch, and yield its name after its rows are measured."""
         for name, experiment in self.measures.items():
             if name in self._asked:
                 observation = layers if experiment.inside else pooled
@@ -242,7 +242,7 @@ class Measuring:
                 yield name
 
     def _rows(self, columns: dict[str, Tensor], mask: Tensor) -> pd.DataFrame:
-        """Return one row for each instance; the label that it is asked about by its name."""
+        """Return a table with a row for each instance; ``asked`` holds the name of the label that the model is asked about."""
         rows = rows_of(columns, mask)
         return rows.assign(asked=[self.labels[label] for label in rows["asked"]]) if self.labels else rows
 
@@ -251,7 +251,7 @@ class Measuring:
 
     @contextmanager
     def _timed(self, name: str) -> Iterator[None]:
-        """Add the seconds that the block takes to the seconds of a table."""
+        """Add the seconds that the ``with`` block takes to the recorded seconds of a table."""
         started = time.perf_counter()
         yield
         self.seconds[name] += time.perf_counter() - started
@@ -275,7 +275,7 @@ class Measuring:
             )
 
     def _layers(self, observation: Observation) -> LayerObservation | None:
-        """Return the attention inside layers; None if the network pools by attention."""
+        """Return the observation of the attention inside layers; None if the network pools by attention."""
         if getattr(self.network, "pools_by_attention", True):
             return None
         with torch.no_grad():
@@ -302,7 +302,7 @@ class Measuring:
         write_json(folder.timing, {"seconds": seconds, "environment": environment(), "peak_memory": peak_memory()})
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
-        """Return ``test/accuracy`` and other scores; an empty dictionary if the texts have no labels."""
+        """Return the scores by key, such as ``test/accuracy``; an empty dictionary if the texts have no labels."""
         if "label" not in texts:
             return {}
         from attest.core.measures.decisions import decision_scores
@@ -332,7 +332,7 @@ def shown_class(network: nn.Module) -> type:
 
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings as values that YAML can hold."""
+    """Return the settings with every value that is no number or text written as text, so that YAML can hold them."""
     return {name: value if isinstance(value, int | float | str) else str(value) for name, value in settings.items()}
 
 
@@ -421,7 +421,7 @@ class TaggedMeasuring(Measuring):
         return replace(seen, labels=tags.to(device), special=special)
 
     def _scores(self, texts: pd.DataFrame) -> dict[str, float]:
-        """Return the accuracy over words, and the F1 of single tags and of whole chunks if tags mark chunks."""
+        """Return the scores by key: the accuracy over words and, if tags mark chunks, the F1 of single tags and of chunks."""
         gold, predicted = (
             pad_sequence([torch.tensor(row) for row in texts[name]], batch_first=True, padding_value=NO_TAG)
             for name in ("tags", "predicted_tags")

@@ -43,7 +43,7 @@ class Outcome:
 
     @property
     def name(self) -> str:
-        """Return the name that the report shows."""
+        """Return the name of the model on trial, as the report shows it."""
         raise NotImplementedError(f"{type(self).__name__} must say what it is called: define name.")
 
     @property
@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def experiments(self) -> list[str]:
-        """Return the ids that ``table`` takes; ``instances`` is the table of the texts themselves."""
+        """Return the ids of the experiments that have a table; ``instances`` is the id of the table of the texts."""
         return self._findings.experiments
 
     def table(self, experiment: str = INSTANCES) -> pd.DataFrame:

@@ -98,7 +98,7 @@ class Trial(Outcome):
             return self.write_into(folder)
 
     def write_into(self, folder: RunFolder) -> Run:
-        """Write all files into a claimed folder; an interrupted call leaves a folder that can be claimed again."""
+        """Write all files of the trial into a claimed folder; after an interruption the folder can be claimed again."""
         write_text(folder.path / UNFINISHED, "")
         shutil.copytree(self.folder.path, folder.path, dirs_exist_ok=True)
         write_report(folder)
@@ -217,7 +217,7 @@ def trial(
 
 
 def _background(texts: Sequence[Any], encode: Encode | None) -> Background:
-    """Return the training texts as token ids."""
+    """Return the background texts of the caller, such as training texts, as token ids."""
     require_no_table("background texts", texts)
     if encode is None and any(isinstance(text, str) for text in texts):
         raise AttestError(

@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def say_who_stayed(runs: Sequence[RunFolder]) -> None:
-    """Print the adversaries whose attention stayed like that of the base, and the option that moves it."""
+    """Print the adversaries whose attention stayed close to that of the base, and an option that moves it farther."""
     from attest.report.related import distances_of
 
     for run in runs:

@@ -12,7 +12,7 @@ OUT_OF_REACH = "not checked"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check the corpora that are named, or all; return 1 if a count differs and we do not know why, else 0.
+    """Compare the counts of corpora with the published counts; return 1 if a difference is unexplained or a corpus is missing.
 
     Args:
         arguments: what follows ``attest data``.
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def checked(name: str) -> list[tuple[str, ...]]:
-    """Return the rows of the table for one corpus; one row with the reason if the corpus cannot be read."""
+    """Return the rows of the table of counts for one corpus; one row with the reason if the corpus cannot be read."""
     from attest.datamodules.labelled import STORED_CORPORA  # with Lightning, which no mistake waits for
 
     claims = [claim for claim in CLAIMS if claim.corpus == name]
@@ -48,7 +48,7 @@ def _row(claim: PublishedCount, counted: str) -> tuple[str, ...]:
 
 
 def aligned(rows: Iterable[tuple[str, ...]]) -> str:
-    """Return the rows as lines, whose columns are as wide as their longest cell."""
+    """Return the rows of a table as lines of text, in which each column is as wide as its longest cell."""
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)

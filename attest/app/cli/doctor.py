@@ -46,7 +46,7 @@ class Finding:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the table; return 1 if something would stop a run, else 0.
+    """Print the table of findings about this machine or a model; return 1 if a finding would stop a run, else 0.
 
     Args:
         arguments: what follows ``attest doctor``.
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def show(findings: Sequence[Finding], stopped: str = "a run") -> None:
-    """Print the table, and a sentence about the findings that would stop a run."""
+    """Print the table of findings, and a sentence that names the findings that would stop a run."""
     table = Table("", "found", "", title="attest doctor", title_justify="left")
     for finding in findings:
         table.add_row(finding.what, escape(finding.found), f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]")

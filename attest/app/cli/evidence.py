@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _of_reading(reading: str, wanted: list[str]) -> list[str]:
-    """Return the experiments that accept a reading in place of attention: the typed ones, or all.
+    """Return the ids of the experiments to run with a reading in place of attention: the typed ids, or all that accept one.
 
     Raises:
         AttestError: the reading is not known, or an experiment that was typed is on the attention itself.
@@ -84,7 +84,7 @@ def _of_reading(reading: str, wanted: list[str]) -> list[str]:
 
 
 def _refuse_apart(typed: argparse.Namespace) -> None:
-    """Refuse other options beside ``--shard`` or ``--shards``, because a shard is a part of the tables of a run."""
+    """Refuse options that conflict with ``--shard`` or ``--shards``, because a shard is a part of the tables of a run."""
     others = [f"--{name}" for name in ("ckpt", "out", "reading", "until") if getattr(typed, name) is not None]
     if typed.shards and typed.shard:
         others = ["--shard"]
@@ -96,7 +96,7 @@ def _refuse_apart(typed: argparse.Namespace) -> None:
 
 
 def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], options: list[str], words: TypedWords) -> int:
-    """Start the workflow of shards for the missing tables, and put them together if no shard has failed."""
+    """Measure the missing tables in shards by a workflow, join the shards if none has failed, and return the exit code."""
     from attest.app.evaluating import RunOnTrial, configuration_of, evaluate
 
     trusting = [f"--trust={module}" for module in typed.trust]
@@ -112,7 +112,7 @@ def _in_shards(run: RunFolder, typed: argparse.Namespace, wanted: list[str], opt
 
 
 def _gather(run: RunFolder, shards: int, tables: list[str], options: list[str], words: TypedWords) -> int:
-    """Start the workflow of shards and return its exit code."""
+    """Start the workflow that measures tables in shards, and return its exit code."""
     from attest.app.reproduce.progress import Watched
     from attest.app.reproduce.workflow import carry_out, on_one_gpu, snakemake_command
 
@@ -168,7 +168,7 @@ def _parser() -> CommandParser:
 
 
 def _on_trial(typed: argparse.Namespace) -> tuple[Path, RunFolder | None]:
-    """Return the checkpoint, and the run that it belongs to; None if the run is unknown."""
+    """Return the checkpoint on trial, and the run that the checkpoint belongs to; None in place of an unknown run."""
     if (typed.run is None) == (typed.ckpt is None):
         found = "no trained model" if typed.run is None else "two things, a run and a checkpoint"
         raise AttestError(

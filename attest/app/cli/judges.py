@@ -118,7 +118,7 @@ def _metrics_of(stated: dict[str, Any]) -> list[str]:
 
 
 def _try_trained(folder: Path, constructed: dict[str, Any], smoke: bool, logger: str) -> int:
-    """Train networks, judge the tests on them, and compare with the results on constructed defendants in the folder."""
+    """Train networks, judge the tests on them, and compare the result with that on constructed networks in the folder."""
     import pandas as pd
     from rich.progress import track
 

@@ -158,7 +158,7 @@ def _option(rest: list[str], prefix: str) -> str:
 
 
 def _carry_out(request: Request, plan: Plan) -> int:
-    """Run the missing runs by Snakemake; if runs fail, name them and write the tables without them."""
+    """Train the missing runs by Snakemake, print which runs failed, write the tables, and return the exit code."""
     log, missing = request.results / "workflow.log", plan.missing
     print(f"{len(missing)} of {len(plan.jobs)} runs are missing. Snakemake's log: {log}", flush=True)
     write_json(_configuration(request), workflow_configuration(request, plan))

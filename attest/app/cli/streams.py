@@ -35,7 +35,7 @@ class Outlet(io.FileIO):
 
 @contextmanager
 def lasting_output() -> Iterator[Outlet | None]:
-    """Print to standard output and standard error through an ``Outlet`` inside the block.
+    """Send all text that is printed inside the block to standard output or standard error through an ``Outlet``.
 
     Characters that standard output cannot show become question marks. A stream stays as it is if it is closed or if somebody
     has replaced it.

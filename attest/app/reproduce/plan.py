@@ -28,7 +28,7 @@ def dependent_folder(base: Path, then: Mapping[str, str]) -> Path:
 
 
 def what_comes_before(then: Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the runs that a dependent run needs beside its base: the adversary whose attention guides it."""
+    """Return the choices of the runs that a dependent run needs beside its base: the adversary that guides it, or none."""
     if then["command"] != "controls" or then["GUIDE"] == "base":
         return []
     choices, lam = parse_adversary(then["GUIDE"])
@@ -126,7 +126,7 @@ def make_plan(
 
 
 def places(experiment: PublishedTable, corpora: Sequence[str] = ()) -> Iterator[Place]:
-    """Yield every row with every corpus and every value of its sweep, one corpus after the other."""
+    """Yield the places of a table: name of a row, corpus, and value of the row's sweep or None, one corpus after the other."""
     everywhere = dict.fromkeys(data for row in experiment.rows.values() for data in row.data)
     for data in everywhere:
         for row in experiment.rows.values():
@@ -141,7 +141,7 @@ def _is_selected(row: PublishedRow, at: float | None, selected: Selection) -> bo
 
 
 def _stated(row: PublishedRow, at: float | None) -> dict[str, str]:
-    """Return all choices of a row, with those of its dependent run and of its sweep."""
+    """Return all choices of a row: those of its base run, of its dependent run, and the value ``at`` of its sweep."""
     choices = {**row.run, **row.then} | _swept(row, at)
     return {name: _plain(value) for name, value in choices.items()}
 

@@ -70,7 +70,7 @@ def run_as_group(command: Sequence[str], log: Path, look: Callable[[], None]) ->
 
 
 def _as_raised(number: int) -> BaseException:
-    """Return the exception for a signal; Lightning is imported only for SIGTERM."""
+    """Return the exception that a signal stands for: Lightning's for SIGTERM, KeyboardInterrupt for any other signal."""
     if number != signal.SIGTERM:
         return KeyboardInterrupt()
     from pytorch_lightning.utilities.exceptions import SIGTERMException
@@ -131,7 +131,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 def on_one_gpu(count: int) -> list[str]:
-    """Return the words that, before a command, reserve one of the first ``count`` GPUs for it."""
+    """Return the beginning of a command line that reserves one of the first ``count`` GPUs for the command behind it."""
     return [sys.executable, "-m", "attest.app.reproduce.workflow", str(count)]
 
 
@@ -170,7 +170,7 @@ def take_one(names: Sequence[str], folder: Path) -> str:
 
 
 def _require_own(folder: Path) -> None:
-    """Make the folder if it is missing; refuse a link, and a folder that another user may write to."""
+    """Make the folder for locks if it is missing; refuse a link, and a folder that another user may write to."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     seen = folder.lstat()

@@ -60,7 +60,7 @@ def _draw(out: Path, table: str, drawings: Mapping[str, Figure]) -> None:
 
 
 def finished(places: list[list[Any]]) -> Folders:
-    """Return the folders of finished runs by place and seed.
+    """Return the folders of the finished runs of a table, by place (row, corpus, value of the sweep) and by seed.
 
     Raises:
         AttestError: what is in one of them does not belong together.
@@ -76,7 +76,7 @@ def finished(places: list[list[Any]]) -> Folders:
 
 
 def to_keep(numbers: pd.DataFrame, claims: pd.DataFrame) -> dict[Key, Entry]:
-    """Return the entries of both tables that come from evidence, which was read now or earlier."""
+    """Return the entries to keep, by key, of the numbers and claims that come from evidence, read now or earlier."""
     entries = {row["about"]: row["keep"] for rows in (numbers, claims) for row in rows.to_dict("records")}
     return {key: entry for key, entry in entries.items() if entry is not None}
 

@@ -82,7 +82,7 @@ ROUNDING = 1e-12
 
 
 def can_be_tested(ours: OverSeeds) -> bool:
-    """Return whether there are enough seeds, and whether they differ by more than rounding."""
+    """Return whether the mean over seeds can be tested: there are enough seeds and they differ by more than rounding."""
     return ours.seeds >= ENOUGH_SEEDS and ours.std > ROUNDING
 
 
@@ -141,7 +141,7 @@ def judge_claim(expect: str, difference: OverSeeds, p_values: Sequence[float], a
 
 
 def _in_texts(p_values: Sequence[float], seeds: int) -> str:
-    """Judge a claim that holds over seeds by its tests over texts."""
+    """Return the verdict on a claim that holds over seeds, given the p-values of its tests over texts, one for each seed."""
     if any(p >= LEVEL for p in p_values):
         return MEAN_ALONE
     return HOLDS if len(p_values) == seeds and all(p < LEVEL for p in p_values) else UNTESTED

@@ -56,7 +56,7 @@ def _one_against_another(
 
 
 def _between_seeds(table: PublishedTable, numbers: pd.DataFrame, folders: Folders, options: Mapping[str, Any]) -> Figures:
-    """Yield the figure of the second seed of every row against the first, drawn like adversaries."""
+    """Yield for every row violins of the JSD between the attention of its first two seeds, by largest weight."""
     for (row, data, _), runs in folders.items():
         if len(runs) > 1 and (rows := evidence_rows(runs[sorted(runs)[1]], SEEDS)) is not None:
             classes = [str(k) for k in range(rows["predicted"].max() + 1)]

@@ -30,7 +30,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class KeptNumbers:
-    """The kept entries of numbers and claims, by key.
+    """The numbers of a table and the tests of its claims, kept by key for the time when the evidence is deleted.
 
     An entry has ``runs``, their names; ``mean``, ``std`` (None for one seed) and ``seeds``; of a number also ``values``, that
     of each run by its name (entries older than 2026-11-24 have none); of a claim also ``tests``, a ``PairedTest`` a seed with
@@ -41,12 +41,12 @@ class KeptNumbers:
     entries: Mapping[Key, Entry] = field(default_factory=dict)
 
     def of(self, key: Key, folders: Iterable[Path]) -> Entry | None:
-        """Return the entry of a key; None if there is none or if it is about other runs than these folders."""
+        """Return the kept entry of a key; None if there is none or if the entry is about other runs than these folders."""
         entry = self.entries.get(key)
         return entry if entry is not None and sorted(entry["runs"]) == sorted(map(run_name, folders)) else None
 
     def values(self, key: Key) -> Mapping[str, float]:
-        """Return the kept number of each run, by the name of the run; empty if they are not known."""
+        """Return the kept number of each run, by the name of the run; empty if the numbers are not known."""
         entry = self.entries.get(key, {"runs": []})
         alone = {entry["runs"][0]: entry["mean"]} if len(entry["runs"]) == entry.get("seeds") == 1 else {}
         return entry.get("values", alone)
@@ -68,7 +68,7 @@ def _over_seeds_of(entry: Entry) -> OverSeeds:
 
 
 def read_kept(folder: Path) -> KeptNumbers:
-    """Read the entries kept beside a table; without entries if there is no file."""
+    """Return the entries that were kept beside a table; no entries if there is no file."""
     file = folder / FILE
     return KeptNumbers({tuple(each["of"]): each for each in read_json(file)["entries"]} if file.is_file() else {})
 
@@ -86,7 +86,7 @@ SEEDS = "E5"
 
 
 def measured(folder: Path, column: PublishedColumn) -> float | None:
-    """Return the number of a finished run for a column; None if its evidence is missing or if it is undefined."""
+    """Return the number of a finished run for a column; None if the evidence is missing or the number is undefined."""
     if column.key:
         value = summary_of(folder).get(column.key)
         return None if value is None else float(value)
@@ -96,7 +96,7 @@ def measured(folder: Path, column: PublishedColumn) -> float | None:
 
 
 def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
-    """Return the values whose mean is the number, one float for each instance, by id; None if the number is no mean.
+    """Return the values whose mean is the number of a column, one float for each instance, by id; None if there are none.
 
     The result is empty if the table of evidence is missing, as in a folder that was kept without evidence.
     """
@@ -108,7 +108,7 @@ def instance_values(folder: Path, column: PublishedColumn) -> pd.Series | None:
 
 
 def _as_average(column: PublishedColumn) -> PublishedColumn | None:
-    """Return the column as a mean over a table of evidence; None if it is no mean."""
+    """Return the column as a column that averages a table of evidence; None if its number is no mean over instances."""
     if column.table:
         return column if column.statistic == "mean" else None
     if column.key == "test/accuracy":
@@ -170,7 +170,7 @@ class PairedTest:
 
 
 def in_pairs(left: pd.Series, right: pd.Series) -> pd.DataFrame:
-    """Return the texts with both numbers defined: columns ``left`` and ``right``, floats, indexed by text."""
+    """Return the two numbers of each text that has both: columns ``left`` and ``right``, floats, indexed by text."""
     return pd.concat({"left": left, "right": right}, axis=1, join="inner").dropna()
 
 
@@ -256,7 +256,7 @@ def _number_key(data: str, row: str, at: float | None, column: PublishedColumn) 
 
 
 def _number(runs: Mapping[int, Path], column: PublishedColumn, kept: KeptNumbers, key: Key) -> NumberOverSeeds:
-    """Return the number that the runs give, with kept values for runs whose evidence is gone."""
+    """Return the number of a column over the seeds of a row; kept values stand for runs whose evidence is gone."""
     values = over_seeds(runs, column)
     if not column.table:
         return NumberOverSeeds(OverSeeds.of(list(values.values())), why_absent(values, [runs]))
@@ -272,14 +272,14 @@ def _number(runs: Mapping[int, Path], column: PublishedColumn, kept: KeptNumbers
 def _with_kept(
     runs: Mapping[int, Path], values: Mapping[int, float], column: PublishedColumn, kept: Mapping[str, float]
 ) -> dict[int, float]:
-    """Return the numbers that were read now, and kept numbers of runs whose evidence is gone, by seed."""
+    """Return the value of each seed: read now from evidence, or the kept value if the evidence of the run is gone."""
     known = {seed: kept[run_name(folder)] for seed, folder in runs.items() if run_name(folder) in kept}
     gone = {seed: value for seed, value in known.items() if evidence_rows(runs[seed], column.table) is None}
     return dict(sorted((gone | dict(values)).items()))
 
 
 def over_seeds(runs: Mapping[int, Path], column: PublishedColumn) -> dict[int, float]:
-    """Return the number of every seed that has one, by seed."""
+    """Return the value of a column in the run of each seed, by seed, without seeds that have no value."""
     values = {seed: measured(folder, column) for seed, folder in runs.items()}
     return {seed: value for seed, value in values.items() if value is not None}
 
@@ -381,7 +381,7 @@ def _judged(table: PublishedTable, folders: Folders, kept: KeptNumbers, claim: P
 def _compared(
     table: PublishedTable, folders: Folders, kept: KeptNumbers, claim: PublishedClaim, data: str
 ) -> tuple[NumberOverSeeds, list[dict[str, Any]]]:
-    """Return the difference of both sides, and the tests over texts for each seed with evidence, or what was kept of them."""
+    """Return the difference of the two numbers of a claim, and its tests over texts for each seed, made now or kept."""
     sides = claim.left, claim.right
     columns = [table.columns[column] for _, column in sides]
     runs = [folders.get((row, data, None), {}) for row, _ in sides]
@@ -409,13 +409,13 @@ def _compared(
 
 
 def _pairs(folders: Sequence[Path], columns: Sequence[PublishedColumn]) -> pd.DataFrame | None:
-    """Return the texts of one seed that have both numbers; None if a number is no mean over texts, so has no pairs."""
+    """Return both numbers of a claim for each text of one seed; None if one of the numbers is no mean over texts."""
     left, right = (instance_values(folder, column) for folder, column in zip(folders, columns, strict=True))
     return None if left is None or right is None else in_pairs(left, right)
 
 
 def published_difference(table: PublishedTable, claim: PublishedClaim, data: str) -> float:
-    """Return the difference of the published numbers of both sides, from the first source with both; NaN if none has."""
+    """Return the difference of a claim's two published numbers, from the first source that has both; NaN if none has."""
     for source in table.sources:
         numbers = [
             table.rows[row].published.get(source, {}).get(data, {}).get(column) for row, column in (claim.left, claim.right)

@@ -54,7 +54,7 @@ PURPOSES = ("run", "lambda", "runs")
 
 
 def template(purpose: str, summary: Iterable[str], curves: Iterable[str], figures: Iterable[str]) -> Template:
-    """Return the workspace for one of ``PURPOSES``; the other arguments are those of ``dashboard``."""
+    """Return the workspace for one of ``PURPOSES``, for a run with these keys of its summary, curves and figures."""
     if purpose == "lambda":
         return Template([_against_lambda()], job=ADVERSARY)
     if purpose == "runs":

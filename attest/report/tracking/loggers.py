@@ -115,7 +115,7 @@ class CSVLog(CSVLogger):
 
     @rank_zero_only
     def forget_from(self, step: int) -> None:
-        """Delete the rows of this step and of later steps, which a resumed run writes again."""
+        """Delete the rows of this step and of later steps from the file, because a resumed run writes these rows again."""
         self.experiment.forget_from(step)
 
 
@@ -128,7 +128,7 @@ class ContinuedWriter(ExperimentWriter):
             self.metrics_keys = list(rows[0])
 
     def forget_from(self, step: int) -> None:
-        """Write the file again without the rows of this step and of later steps."""
+        """Write the CSV file again without the rows of this step and of later steps."""
         if rows := self._rows():
             with Path(self.metrics_file_path).open("w", newline="") as file:
                 writer = csv.DictWriter(file, fieldnames=self.metrics_keys)
@@ -223,7 +223,7 @@ class EpochAxes(Callback):
         self._told = False
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Declare the axes once the first epoch has shown which numbers there are."""
+        """Tell W&B which numbers of validation to show over epochs, once the first epoch has logged these numbers."""
         if self._told or not trainer.is_global_zero:
             return
         for logger in trainer.loggers:
@@ -239,7 +239,7 @@ class ContinuedLog(Callback):
     """A callback that deletes from CSV logs the steps that a resumed run will repeat."""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Delete the rows after the checkpoint, whose step is known by then."""
+        """Delete from the CSV logs the rows after the checkpoint from which a run is resumed."""
         for logger in trainer.loggers:
             if isinstance(logger, CSVLog):
                 logger.forget_from(trainer.global_step)
