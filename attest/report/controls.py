@@ -50,7 +50,10 @@ class Baseline:
 
 
 def baseline(run: RunFolder) -> Baseline | None:
-    """Return how a run compares with a constant answer on its test texts; None if the texts or their labels are not known."""
+    """Return how a run compares with a constant answer on its test texts; None if the texts or their labels are not known.
+
+    None, too, if each instance is a text and a label: these are chosen by being present, so a constant answer says nothing.
+    """
     path = table_of(run)
     if path is None:
         return None
@@ -60,7 +63,7 @@ def baseline(run: RunFolder) -> Baseline | None:
     if tagging:
         rows = read_table(path, ["tags", "predicted_tags"])
         majority = against_majority(*tagged_tokens(rows))
-    elif "label" in columns:
+    elif "label" in columns and "asked" not in columns:
         rows = read_table(path, ["label", "predicted"])
         majority = against_majority(rows["label"].to_numpy(), rows["predicted"].to_numpy())
     else:
@@ -114,6 +117,12 @@ def warnings(held: Baseline) -> list[str]:
 
 def sentence(held: Baseline | None, summary: dict[str, float]) -> str | None:
     """Say whether the model is better than a constant answer; None if the summary of the run has no accuracy."""
+    if summary.get("test/f1_micro") is not None:
+        return (
+            f"The model decides each label by itself: F1 is {percent(summary['test/f1_micro'], 1)} over all decisions, and "
+            f"{percent(summary['test/exact_match'], 1)} of texts have all labels right and no other. No constant answer is "
+            "held against it."
+        )
     if summary.get("test/accuracy") is None:
         return None
     if held is None:

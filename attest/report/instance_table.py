@@ -144,7 +144,7 @@ def _table(
         "empty": [measure.name for measure in there if measure not in shown],
         "total": len(rows),
         "rows": [
-            [int(row["id"]), _excerpt(row["tokens"]), *classes(row), *(_rounded(row[each.key]) for each in shown)]
+            [int(row["id"]), _excerpt(_named(row)), *classes(row), *(_rounded(row[each.key]) for each in shown)]
             for row in part.to_dict("records")
         ],
         "texts": _whole_texts(part.sort_values(order), whole),
@@ -160,6 +160,11 @@ def _measured_by(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.Series]:
         if experiment != INSTANCES and table is not None and name in table and table["id"].is_unique:
             found[measure.key] = table.set_index("id")[name]
     return found
+
+
+def _named(row: Mapping[str, Any]) -> Sequence[str]:
+    """Return the tokens of a text, behind the label that it is asked about if each label is decided by itself."""
+    return [f"{row['asked']}:", *row["tokens"]] if "asked" in row else row["tokens"]
 
 
 def _excerpt(tokens: Sequence[str]) -> str:

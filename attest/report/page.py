@@ -196,7 +196,7 @@ def _texts(tables: Mapping[str, pd.DataFrame], class_names: Sequence[str], atten
         return nothing
     table = instance_table(tables, class_names, attention_name)
     shown = {"texts": _shown_texts(joined(tables, attention_name), class_names), "shown_tokens": f"{TOKENS_SHOWN:,}"}
-    return nothing | shown | {"instances": len(instances), "data": as_script_data(table), "empty": table["empty"]}
+    return nothing | shown | {"instances": _counted(instances), "data": as_script_data(table), "empty": table["empty"]}
 
 
 def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str]) -> list[dict[str, Any]]:
@@ -206,7 +206,7 @@ def _shown_texts(rows: pd.DataFrame, class_names: Sequence[str]) -> list[dict[st
     return [
         {
             "id": row["id"],
-            "title": f"text {row['id']}",
+            "title": f"text {row['text']}, label {row['asked']}" if "asked" in row else f"text {row['id']}",
             "label": class_names[row["label"]] if "label" in row else None,
             "predicted": class_names[row["predicted"]],
             "confidence": row["confidence"],
@@ -248,3 +248,8 @@ def illustrations(folder: RunFolder) -> list[Illustration]:
             )
         )
     return [*figures, *layer_illustrations(found.folder)]
+
+
+def _counted(instances: pd.DataFrame) -> str:
+    """Return how many texts there are, and how many labels of them are asked about if each is decided by itself."""
+    return f"{len(instances)} labels of {instances['text'].nunique()}" if "asked" in instances else f"{len(instances)}"

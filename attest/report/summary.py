@@ -69,6 +69,17 @@ SCORES = {
         "IOB2 a chunk begins with B-; of other schemes chunks are those of CoNLL's script.",
         "A chunk with one wrong tag counts as missed, however many of its words are tagged rightly.",
     ),
+    "test/f1_micro": Measure(
+        "f1_micro",
+        "F1 over all labels",
+        "Harmonic mean of precision and recall over the decisions about every label of every text.",
+        "Rare labels hardly count: F1 by label, averaged, is f1_macro in summary.json.",
+    ),
+    "test/exact_match": Measure(
+        "exact_match",
+        "Texts wholly right",
+        "Share of texts with all their labels, and no other.",
+    ),
     "test/roc_auc": Measure(
         "roc_auc",
         "ROC-AUC",

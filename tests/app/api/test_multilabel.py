@@ -113,3 +113,8 @@ def test_the_page_of_a_trial_names_the_labels(tried, tmp_path):
     page = tried.report(tmp_path / "page.html").read_text()
     assert "present" in page
     assert "anger" in page
+    rows = tried.table()
+    assert f"{len(rows)} labels of {rows['text'].nunique()} test texts" in page
+    assert "F1 over all labels" in page
+    assert "every time" not in page, "labels are asked about because they are present"
+    assert tried.answers["test"].startswith("The model decides each label by itself: F1 is ")
