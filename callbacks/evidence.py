@@ -141,7 +141,7 @@ class Evidence(Callback):
         return self._background
 
     def labels(self, observation: Any) -> Tensor:
-        """Return the gold labels, int64 ``(B,)``, or the tags ``(B, T)``.
+        """Return the gold labels of B texts, int64 ``(B,)``, or the tags of their T tokens, ``(B, T)``.
 
         Raises:
             AttestError: there are none.
@@ -210,7 +210,7 @@ class Evidence(Callback):
             self._collect(trainer, pl_module, batch)
 
     def on_test_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Log the means of the columns; write the table, or keep it."""
+        """Write the table into the folder of the run; without a folder keep the table and log its means."""
         if not self.enabled_on_test:
             return
         rows = self.complete(self._gather(), trainer)
@@ -307,7 +307,7 @@ def datamodule_of(trainer: Trainer) -> Any:
 
 
 def rationale_of(observation: Any, batch: Batch) -> Tensor | None:
-    """Return the tokens that decide the labels, bool ``(B, T)``; None if the batch does not say, or is of sentences."""
+    """Return the mask of the deciding tokens, bool ``(B, T)`` for B texts; None if the batch marks none or is of sentences."""
     rationale = batch.get("rationale") if isinstance(batch, Mapping) else None
     return rationale if rationale is not None and rationale.shape == observation.mask.shape else None
 

@@ -86,7 +86,7 @@ class Explaining(Evidence):
 
 
 class FeatureImportance(Explaining):
-    """E1: the rank correlation of attention with importance; columns as in ``attest.experiments.feature_importance``.
+    """E1: the rank correlation of attention with importance; ``attest.experiments.feature_importance`` defines the columns.
 
     Leave-one-out, which reads a text once a token, waits for the test split; at validation end gradients speak alone.
     """
@@ -96,7 +96,7 @@ class FeatureImportance(Explaining):
 
 
 class AttentionPermutation(Evidence):
-    """E2: the random permutations of attention; columns as in ``attest.experiments.attention_permutation``.
+    """E2: the random permutations of attention; ``attest.experiments.attention_permutation`` defines the columns.
 
     Args:
         permutations: per instance, 100 in the paper.
@@ -110,7 +110,7 @@ class AttentionPermutation(Evidence):
 
 
 class AdversarialAttention(Evidence):
-    """E3: the most different attention with the same prediction; columns as in ``attest.experiments.adversarial_attention``.
+    """E3: the most different attention of equal prediction; ``attest.experiments.adversarial_attention`` defines the columns.
 
     The search waits for the test split; at validation end the exact answer, which is nearly free, speaks alone.
 
@@ -134,7 +134,7 @@ class AdversarialAttention(Evidence):
 
 
 class ActivationSwap(Evidence):
-    """E8: the trained model under other projections; columns as in ``attest.experiments.activation_swap``.
+    """E8: the trained model under other projections; ``attest.experiments.activation_swap`` defines the columns.
 
     Args:
         projections: to evaluate under, by name.
@@ -148,7 +148,7 @@ class ActivationSwap(Evidence):
 
 
 class ImportanceEntropy(Evidence):
-    """E10: the entropy of importance; columns as in ``attest.experiments.importance_entropy``.
+    """E10: the entropy of importance; ``attest.experiments.importance_entropy`` defines the columns.
 
     Leave-one-out and the sample of Table 1 wait for the test split; at validation end the gradients speak alone.
 
@@ -164,14 +164,14 @@ class ImportanceEntropy(Evidence):
 
 
 class SingleErasure(Evidence):
-    """E11: the most attended token erased, or another; columns as in ``attest.experiments.single_erasure``."""
+    """E11: the most attended token erased, or a random one; ``attest.experiments.single_erasure`` defines the columns."""
 
     id = "E11"
     experiment = _on_batches("E11")
 
 
 class ErasureUntilFlip(Evidence):
-    """E12: the weights erased until the decision flips; columns as in ``attest.experiments.erasure_until_flip``.
+    """E12: the weights erased until the decision flips; ``attest.experiments.erasure_until_flip`` defines the columns.
 
     Args:
         draws: random orders, averaged.
@@ -185,7 +185,7 @@ class ErasureUntilFlip(Evidence):
 
 
 class Identifiability(Evidence):
-    """E13: a test whether the outcome determines the attention; columns as in ``attest.experiments.identifiability``."""
+    """E13: a test whether the outcome determines the attention; ``attest.experiments.identifiability`` defines the columns."""
 
     id = "E13"
     experiment = _on_batches("E13")
@@ -195,7 +195,7 @@ class Identifiability(Evidence):
 
 
 class Erasure(Explaining):
-    """E14: the tokens that are ranked first, erased by four operators; columns as in ``attest.experiments.erasure``.
+    """E14: the tokens that are ranked first, erased by four operators; ``attest.experiments.erasure`` defines the columns.
 
     ``resample`` draws tokens from the training texts, where the DataModule has them as token ids.
 
@@ -221,7 +221,7 @@ class Erasure(Explaining):
 
 
 class SideBySide(Evidence):
-    """E15: every reading of the model on a sample of texts; columns as in ``attest.experiments.readings.side_by_side``.
+    """E15: every reading of the model on a sample of texts; ``attest.experiments.readings.side_by_side`` defines the columns.
 
     The seconds that each reading takes stand in the run's ``timing.json``, as ``seconds_a_text``, measured on the texts of the
     first process.
@@ -273,7 +273,7 @@ class LayerExperiment(LayerEvidence, Experiment):
 
 
 class LayerPermutation(LayerEvidence):
-    """E2: the rows of attention permuted; columns as in ``attest.experiments.layers.permutation``.
+    """E2: the rows of attention permuted; ``attest.experiments.layers.permutation`` defines the columns.
 
     Args:
         permutations: per instance; each costs a forward pass for every layer and one for all.
@@ -287,8 +287,9 @@ class LayerPermutation(LayerEvidence):
 
 
 class LayerAdversarialAttention(LayerEvidence):
-    """E3: the most different attention with the same prediction; columns as in
-    ``attest.experiments.layers.adversarial_search``. It reads a sample of the test texts.
+    """E3: the most different attention with the same prediction, on a sample of the test texts.
+
+    The columns are those of ``attest.experiments.layers.adversarial_search``.
 
     Args:
         texts: how many test texts are sampled: each step of the search is a forward and a backward pass.
@@ -319,13 +320,13 @@ class LayerAdversarialAttention(LayerEvidence):
 
 
 class LayerActivationSwap(LayerEvidence, ActivationSwap):
-    """E8: the model under other projections in each layer; columns as in ``attest.experiments.layers.activation_swap``."""
+    """E8: the model under other projections in a layer; ``attest.experiments.layers.activation_swap`` defines the columns."""
 
     experiment = staticmethod(INSIDE["E8"].run)
 
 
 class KeyShuffle(LayerEvidence):
-    """E9: the keys permuted over tokens; columns as in ``attest.experiments.layers.key_shuffle``.
+    """E9: the keys permuted over tokens; ``attest.experiments.layers.key_shuffle`` defines the columns.
 
     Args:
         draws: shuffles per instance.
@@ -339,13 +340,13 @@ class KeyShuffle(LayerEvidence):
 
 
 class LayerIdentifiability(LayerEvidence, Identifiability):
-    """E13: a test whether heads determine their attention; columns as in ``attest.experiments.layers.identifiability``."""
+    """E13: a test whether heads determine attention; ``attest.experiments.layers.identifiability`` defines the columns."""
 
     experiment = staticmethod(INSIDE["E13"].run)
 
 
 class TagErasure(LayerEvidence):
-    """E14: the tokens ranked first for one tag a sentence, erased; columns as in ``attest.experiments.erasure.tag_erasure``.
+    """E14: the first tokens for one tag a sentence, erased; ``attest.experiments.erasure.tag_erasure`` defines the columns.
 
     Args:
         texts: how many test sentences are sampled.

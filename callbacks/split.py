@@ -78,7 +78,7 @@ class EvaluatedSplit:
         return batch_idx * self.ranks + self.rank if places is None else places[batch_idx]
 
     def rows_of_batch(self, batch_idx: int, count: int) -> Tensor:
-        """Return the rows of the data set in a batch, int64 ``(count,)``, which are ids if the instances have none.
+        """Return the row numbers in the data set of a batch's instances, int64 ``(count,)``; ids if instances have none.
 
         Raises:
             AttestError: the loader does not tell the rows.

@@ -90,7 +90,7 @@ def _require_projection(choices: AdversaryChoices, projection: Settings) -> None
 
 
 def adversary(choices: AdversaryChoices, lam: float, base: Settings) -> Dependent:
-    """Return the dependent run that trains this adversary against the base of these settings."""
+    """Return the description of the run that trains the adversary with these choices and this λ against a base."""
     terms = {"lam": lam, "divergence": choices.divergence, "variant": choices.variant}
     settings = overlay(OVERLAYS[_predicts(base)], {"model": {"init_args": terms}})
     return Dependent(ADVERSARIAL, choices.name(lam), settings, {"E7": partial(write_comparison, "E7")})

@@ -319,7 +319,7 @@ def rightly(run: RunFolder) -> pd.Series:
 
 
 def tagged_tokens(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gold tags ``(N,)`` and predicted tags ``(N,)`` of all tokens with a gold tag, and their number in each sentence.
+    """Return gold and predicted tags ``(N,)`` of the N tokens that have a gold tag, and their number in each sentence.
 
     A word that is split into subwords has a tag only on the first one.
     """

@@ -324,7 +324,7 @@ def divergence_against_distance(adversaries: pd.DataFrame, baselines: pd.DataFra
 
 
 def _with_room(points: np.ndarray) -> np.ndarray:
-    """Return which points ``(N, 2)`` have room for a label, bool ``(N,)``: points that are not close to a labelled point."""
+    """Return which of N points ``(N, 2)`` have room for a label, bool ``(N,)``: points not close to a labelled point."""
     extent = np.ptp(points, axis=0)
     scaled = points / np.where(extent > 0, extent, 1)
     chosen: list[int] = []

@@ -254,7 +254,7 @@ class ExplainedText:
         return explanations(self._row, in_detail=True)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """Return the weights of each explanation, float ``(T,)``, by its name."""
+        """Return the weights of each explanation, float ``(T,)`` for T tokens, by the name of the explanation."""
         return {each.name: each.weights for each in self.explanations}
 
     def __repr__(self) -> str:

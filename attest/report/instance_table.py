@@ -216,7 +216,7 @@ def _whole_sentence(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chunk_f1(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Return the chunk F1 of each sentence, float64 ``(N,)``; NaN if it has no chunk and none is predicted."""
+    """Return the chunk F1 of each of N sentences, float64 ``(N,)``; NaN if it has no chunk and none is predicted."""
 
     def padded(column: str) -> torch.Tensor:
         tags = [torch.from_numpy(np.array(each, dtype=np.int64)) for each in rows[column]]
@@ -280,7 +280,7 @@ def shown_sentences(path: Path, rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def right_share(rows: pd.DataFrame) -> np.ndarray:
-    """Return the share of words of each sentence that are tagged correctly, float64 ``(N,)``; NaN if no word has a tag."""
+    """Return the share of words that are tagged correctly in each of N sentences, float64 ``(N,)``; NaN without gold tags."""
     pairs = zip(rows["tags"], rows["predicted_tags"], strict=True)
     right = [(gold == predicted)[gold >= 0] for gold, predicted in pairs]
     return np.array([each.mean() if len(each) else np.nan for each in right])

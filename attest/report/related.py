@@ -109,7 +109,7 @@ class Page:
 
 
 def related_table(rows: pd.DataFrame, page: Path) -> LinkedTable:
-    """Return the rows, one for each run, as a table of the page, without columns that have no value.
+    """Return the numbers of several runs, one row for each run, as a table of the page, without empty columns.
 
     The columns ``experiment`` and ``report``, if present, give the group of a row and the link of its first cell.
     """

@@ -19,7 +19,7 @@ VERSION = 1
 def summarise_run(
     folder: RunFolder, expected_tables: Iterable[str], scores: dict[str, float], monitor: str, mode: str
 ) -> dict[str, Any]:
-    """Return all numbers of a run that are the same when they are computed again.
+    """Return all numbers of a run that do not change when they are computed again.
 
     Args:
         folder: the folder of the run, whose curves and evidence are read.

@@ -164,7 +164,7 @@ def verdict(controls: Controls, class_names: Sequence[str]) -> list[Group]:
 
 
 def uniform_control(controls: Controls) -> list[Line]:
-    """Return the row of E4, the accuracy of the same model with uniform attention; empty if that was not run."""
+    """Return the row of E4, the accuracy of the same model with uniform attention; empty if no such model was trained."""
     name, means = "Accuracy with uniform attention", "The control that says whether the rest means anything."
     misread = "A task that needs no attention cannot show that attention is an explanation, nor that it is not."
     if controls.is_uniform:

@@ -277,7 +277,7 @@ def table_file(name: str) -> Path:
 
 @cache
 def read_published(file: Path) -> PublishedTable:
-    """Return the table in a file, named as the file.
+    """Return the published table that a YAML file describes; the name of the file is the name of the table.
 
     Raises:
         AttestError: the file is not well formed.

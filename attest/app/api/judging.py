@@ -69,7 +69,7 @@ def _is_chosen(name: str, test: Mapping[str, Any], beside: Collection[str]) -> b
 
 
 def test_of(metric: Metric, larger: str, of: str) -> dict[str, Any]:
-    """Return a metric as a test of the judges: turned so that larger means more suspicious."""
+    """Return a metric as a test of the judges, with the sign that makes a larger value mean more suspicious attention."""
     return {"metric": metric, "sign": -1 if larger == "right" else 1, "of": of}
 
 

@@ -192,7 +192,7 @@ class Run(Outcome):
         return SplitBatches(self._opened.data, name)
 
     def explain(self, text: str) -> "ExplainedText":
-        """Return the prediction of the model for a text, and everything that might explain the prediction.
+        """Return a text with the prediction of the model and with every explanation of it, one weight for each token.
 
         Args:
             text: any text in the language of the data.

@@ -71,7 +71,7 @@ class Trial(Outcome):
         )
 
     def explain(self, identity: int) -> ExplainedText:
-        """Return one tested text with everything that might explain its prediction.
+        """Return one tested text with its prediction and with every explanation of it, one weight for each token.
 
         Args:
             identity: its id: the place in a list of texts, or the ``id`` that its batch gave it.

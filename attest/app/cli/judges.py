@@ -181,7 +181,7 @@ def _stamp(file: Path, smoke: bool, own: list[str]) -> str:
 
 
 def _defined(typed: str, flag: str) -> Any:
-    """Return what a Python file of the user defines, typed as ``file.py:name``."""
+    """Return the object that a Python file of the user defines under a name, typed as ``file.py:name``."""
     path, _, name = typed.partition(":")
     example = f"Type for example: {flag} mine.py:{'Name' if flag == '--defendant' else 'name'}"
     if not name or not Path(path).is_file():
